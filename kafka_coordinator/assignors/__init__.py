@@ -1,0 +1,1 @@
+"""Kafka's partition assignors (spec 5)."""

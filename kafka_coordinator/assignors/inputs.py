@@ -1,0 +1,75 @@
+"""What a Kafka assignor is given and what it answers, in numbers.
+
+Partitions are numbers 0..N-1 over all topics: topic by topic in the order of `GroupMetadata.topics`, within a
+topic ascending. Names and `Queue` records appear only at the edges (`kafka_coordinator.assign`, the players).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Partition: TypeAlias = tuple[str, int]
+"""Topic and number within the topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One member as the assignor sees it.
+
+    ``claims`` are the partitions it says it owned, in the order in which it lists them (client sticky kinds),
+    or its target assignment before (server kinds), in iteration order. ``claim_generation`` is the generation
+    of these claims, ``generation_field`` the one in the subscription itself; None where not sent.
+    """
+
+    member_id: str
+    topics: tuple[str, ...]
+    instance_id: str | None = None
+    rack: str | None = None
+    claims: tuple[Partition, ...] = ()
+    claim_generation: int | None = None
+    generation_field: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """The assignor's input.
+
+    ``topics``: every topic known to the cluster to its number of partitions (0 is possible).
+    ``members``: in the iteration order of the real code's members map (spec 5.2 "M-order").
+    ``replica_racks``: topic to the racks of each partition's replicas. ``topic_ids`` (server kinds): topic to
+    its 128-bit id as an unsigned integer. ``topic_order`` (server kinds): the order in which a homogeneous
+    group's topics are iterated, where a recording gives it; else it follows from the ids.
+    """
+
+    topics: Mapping[str, int]
+    members: tuple[Subscription, ...]
+    replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    topic_ids: Mapping[str, int] = field(default_factory=dict)
+    topic_order: tuple[str, ...] | None = None
+
+    def first_numbers(self) -> dict[str, int]:
+        """Topic to the number of its partition 0."""
+        first, total = {}, 0
+        for topic, count in self.topics.items():
+            first[topic] = total
+            total += count
+        return first
+
+
+@dataclass(slots=True)
+class Assignment:
+    """The assignor's answer: ``owned[i]`` are the partition numbers of ``members[i]``.
+
+    ``withheld`` (cooperative only): partition number to the position of the member who gets it next round.
+    """
+
+    owned: list[list[int]]
+    withheld: dict[int, int] = field(default_factory=dict)
+
+
+class AssignorFailure(Exception):
+    """The real assignor throws here; ``error`` is the simple name of its exception."""
+
+    def __init__(self, error: str, message: str = "") -> None:
+        super().__init__(message or error)
+        self.error = error

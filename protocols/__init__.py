@@ -1,0 +1,20 @@
+"""The vocabulary that Kafka and RocketMQ share: queues, members, groups, allocations, strategies."""
+
+from protocols.allocations import Allocation
+from protocols.errors import GroupError, StrategyError, UserError
+from protocols.groups import Group, Member
+from protocols.queues import Queue, queue_key, sort_queues
+from protocols.strategies import Registry
+
+__all__ = [
+    "Allocation",
+    "Group",
+    "GroupError",
+    "Member",
+    "Queue",
+    "Registry",
+    "StrategyError",
+    "UserError",
+    "queue_key",
+    "sort_queues",
+]

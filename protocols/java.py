@@ -1,0 +1,81 @@
+"""Java's string order, hash codes and HashMap iteration order, as far as the systems' answers depend on them.
+
+Both systems are Java programs: they compare strings by UTF-16 code unit, and some of their
+answers follow the iteration order of ``java.util.HashMap`` (spec/kafka.md 5.1).
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+_MASK = 0xFFFFFFFF
+
+T = TypeVar("T", bound=Hashable)
+
+
+def utf16_key(text: str) -> bytes:
+    """Sort key that orders strings as Java's ``String.compareTo`` does (by UTF-16 code unit)."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def sorted_as_java(texts: Iterable[str]) -> list[str]:
+    """The strings in ``String.compareTo`` order; plain code-point order where that is the same."""
+    listed = list(texts)
+    if all(map(str.isascii, listed)):
+        return sorted(listed)
+    return sorted(listed, key=utf16_key)
+
+
+@lru_cache(maxsize=1 << 16)
+def string_hash(text: str) -> int:
+    """``String.hashCode`` as an unsigned 32-bit number."""
+    value = 0
+    if text.isascii():
+        for unit in text.encode("ascii"):
+            value = value * 31 + unit & _MASK
+        return value
+    units = utf16_key(text)
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = value * 31 + (high << 8 | low) & _MASK
+    return value
+
+
+def spread(hash_code: int) -> int:
+    """HashMap's spreading of an unsigned 32-bit hash code before it picks a bin."""
+    return hash_code ^ hash_code >> 16
+
+
+def grown_size(count: int, start: int = 16) -> int:
+    """Table size of a HashMap that held up to ``count`` entries and started with ``start`` bins."""
+    size = start
+    while count > size * 3 // 4 if size >= 4 else count > size * 0.75:
+        size *= 2
+    return size
+
+
+def size_for_set_of(count: int) -> int:
+    """Start size of a HashSet built from a collection of ``count`` elements."""
+    return _power_of_two(max(int(count / 0.75) + 1, 16))
+
+
+def size_for_copy_of(count: int) -> int:
+    """Start size of a HashMap copied from a map of ``count`` entries."""
+    return _power_of_two(int(count / 0.75 + 1))
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(least - 1, 0).bit_length()
+
+
+def entry_order(keys: Sequence[T], hash_code: Callable[[T], int], start: int = 16) -> list[T]:
+    """Iteration order of a HashMap into which ``keys`` (all different) were put in this order.
+
+    Bins ascending, within a bin in order of insertion; trees (bins of eight and more) are not modelled.
+    """
+    mask = grown_size(len(keys), start) - 1
+    return sorted(keys, key=lambda key: spread(hash_code(key)) & mask)
+
+
+def string_entry_order(keys: Sequence[str], start: int = 16) -> list[str]:
+    """`entry_order` of strings."""
+    return entry_order(keys, string_hash, start)
