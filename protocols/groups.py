@@ -15,8 +15,6 @@ QueueCount: TypeAlias = int | Mapping[str, int]
 ReplicaRacks: TypeAlias = Sequence[Sequence[str]]
 """For queue 0, 1, ... of a topic the racks of its replicas."""
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -57,7 +55,7 @@ class Group:
 
     members: tuple[Member, ...]
     topics: Mapping[str, tuple[Queue, ...]]
-    replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = _NOTHING
+    replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     name: str = ""
     queues: tuple[Queue, ...] = field(init=False, repr=False, compare=False)
     """All queues, topic by topic in the order written: queue number i is ``queues[i]``."""

@@ -5,7 +5,6 @@ from typing import Generic, TypeVar
 
 from protocols.errors import StrategyError
 
-
 S = TypeVar("S")
 
 

@@ -67,7 +67,7 @@ class Assignment:
     withheld: dict[int, int] = field(default_factory=dict)
 
 
-class AssignorFailure(Exception):
+class AssignorError(Exception):
     """The real assignor throws here; ``error`` is the simple name of its exception."""
 
     def __init__(self, error: str, message: str = "") -> None:
