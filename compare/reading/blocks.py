@@ -1,0 +1,71 @@
+"""Cut a source into blocks: the output of one view of one tool, from its header line to the next one."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compare.reading.observed import Skipped, System
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source's text. ``name`` is what messages call it; ``given_group`` comes from ``NAME=FILE``.
+
+    ``folder`` and ``stem`` are the names of its folder and of the file without endings ("" for standard input):
+    one of them stands in where the text does not name the group.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    given_group: str | None = None
+    folder: str = ""
+    stem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of one view; ``lines[0]`` is the header, which stands at line ``first`` (from 1) of its source."""
+
+    source: SourceText
+    first: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockKind:
+    """A view that a reader knows. ``starts`` recognises its first line (the header, not the file name).
+
+    ``parse`` yields the reader's own facts, and `Skipped` for lines that it cannot read.
+    """
+
+    system: System
+    name: str
+    starts: Callable[[str], bool]
+    parse: Callable[[Block], Iterable[Any]]
+
+
+def split(source: SourceText, kinds: Sequence[BlockKind]) -> Iterator[tuple[BlockKind | None, Block]]:
+    """The blocks of a source in order; kind None for non-blank text that precedes every known header."""
+    kind: BlockKind | None = None
+    start = 0
+    for position, line in enumerate(source.lines):
+        found = next((each for each in kinds if each.starts(line)), None)
+        if found is not None:
+            yield from _block(kind, source, start, position)
+            kind, start = found, position
+    yield from _block(kind, source, start, len(source.lines))
+
+
+def _block(kind: BlockKind | None, source: SourceText, start: int, end: int) -> Iterator[tuple[BlockKind | None, Block]]:
+    lines = source.lines[start:end]
+    if kind is None:
+        blank = next((n for n, line in enumerate(lines) if line.strip()), None)
+        if blank is None:
+            return
+        start, lines = start + blank, lines[blank:]
+    yield kind, Block(source, start + 1, lines)
+
+
+def skipped(block: Block, offset: int, why: str) -> Skipped:
+    """`Skipped` for the line ``offset`` lines below the block's header."""
+    return Skipped(block.source.name, block.first + offset, why)

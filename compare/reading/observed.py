@@ -1,0 +1,58 @@
+"""What a reader found: groups as far as the text tells. What a text cannot tell is None, never guessed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from protocols import Queue
+
+System = Literal["kafka", "rocketmq"]
+Mode = Literal["shared", "broadcasting", "pop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that could not be read: where, and what was expected there. ``line`` counts from 1."""
+
+    source: str
+    line: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedMember:
+    """A member; ``id`` is Kafka's CONSUMER-ID or RocketMQ's client id.
+
+    ``owned`` is None where the text does not tell what it owns (not even by elimination).
+    """
+
+    id: str
+    owned: tuple[Queue, ...] | None
+    client_id: str | None = None
+    instance_id: str | None = None
+    host: str | None = None
+    subscription: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedGroup:
+    """A group of a real cluster, all sources about it joined.
+
+    ``members``: None where no text lists them completely; () where the text says that there are none. A RocketMQ
+    client id that two processes share is there once per connection.
+    ``queues``: every queue of the topics that the group reads, as far as told, sorted; None where not told.
+    ``lag``: committed to end offset per queue, None where there is no commit. ``strategy``: one of the design's
+    names, or what the tool printed if it is none of ours. ``notes``: one sentence each, for people.
+    """
+
+    system: System
+    name: str
+    mode: Mode
+    state: str | None
+    strategy: str | None
+    members: tuple[ObservedMember, ...] | None
+    queues: tuple[Queue, ...] | None
+    lag: Mapping[Queue, int | None] = field(default_factory=dict)
+    rates: Mapping[Queue, float] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
