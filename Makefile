@@ -1,0 +1,44 @@
+# `make` alone lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow check format bench clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.runtime: pyproject.toml constraints.txt tools/setup.sh
+	@sh tools/setup.sh runtime
+
+$(VENV)/.dev: $(VENV)/.runtime
+	@sh tools/setup.sh dev
+
+$(VENV)/.bench: $(VENV)/.dev
+	@sh tools/setup.sh bench
+
+setup: $(VENV)/.runtime ## make .venv with the console script `equipoise` in it
+
+demo: $(VENV)/.runtime ## set up and audit real clusters of both systems, on Spark
+	@$(VENV)/bin/equipoise audit --engine spark examples/captures
+
+test: $(VENV)/.dev ## set up and run the tests
+	$(PY) -m pytest -m "not slow"
+
+test-slow: $(VENV)/.dev ## the slow suites as well (long properties, real clusters)
+	$(PY) -m pytest -m slow
+
+check: $(VENV)/.dev ## lint, format and type checks
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.dev ## format the code
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+bench: $(VENV)/.bench ## run the benchmarks (see benchmarks/README.md)
+	$(PY) -m benchmarks
+
+clean: ## remove everything that setting up and running made
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

@@ -1,0 +1,48 @@
+"""From sources to observed groups: each block to the reader that knows its kind, then each system's join."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from compare.reading import kafka, rocketmq
+from compare.reading.blocks import BlockKind, SourceText, split
+from compare.reading.observed import ObservedGroup, Skipped, System
+from compare.reading.sources import load
+
+_KINDS: tuple[BlockKind, ...] = (*kafka.KINDS, *rocketmq.KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All groups that the sources tell of, and what could not be read."""
+
+    groups: tuple[ObservedGroup, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def gather(arguments: Iterable[str], progress: Callable[[str], None] = lambda name: None) -> Gathered:
+    """Read the sources (files, folders, ``-``, ``NAME=FILE``); ``progress`` is told each source's name."""
+    facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
+    skipped: list[Skipped] = []
+    for source in load(arguments):
+        if isinstance(source, Skipped):
+            skipped.append(source)
+            continue
+        progress(source.name)
+        for system, fact in _facts(source):
+            if isinstance(fact, Skipped):
+                skipped.append(fact)
+            else:
+                facts[system].append(fact)
+    groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
+    return Gathered(tuple(groups), tuple(skipped))
+
+
+def _facts(source: SourceText) -> Iterable[tuple[System, Any]]:
+    for kind, block in split(source, _KINDS):
+        if kind is None:
+            why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"
+            yield "kafka", Skipped(source.name, block.first, why)
+        else:
+            for fact in kind.parse(block):
+                yield kind.system, fact

@@ -1,0 +1,107 @@
+"""Tables for people and programs: rich on a terminal, Markdown, JSON. Names are data and do no harm in any of them."""
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+FORMATS = ("table", "markdown", "json")
+
+_HIDDEN_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+# Directional marks: invisible, and able to reorder what stands beside them.
+_DIRECTIONAL = set(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
+
+
+def visible(text: str) -> str:
+    """The text with control characters, lone surrogates and directional marks written as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _DIRECTIONAL:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def markdown_text(text: str) -> str:
+    """The text such that Markdown shows it as it is."""
+    return _MARKDOWN.sub(r"\\\1", visible(text))
+
+
+def number(value: float | int | None, digits: int = 2) -> str:
+    """A figure for people: `-` where it is not known, at most ``digits`` decimals."""
+    if value is None:
+        return "-"
+    if isinstance(value, int) or float(value).is_integer():
+        return str(int(value))
+    return f"{value:.{digits}f}"
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output; numbers are not rounded, only ASCII is written."""
+    json.dump(value, sys.stdout, indent=1, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def print_table(
+    columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], format: str, title: str = ""
+) -> None:
+    """A table on standard output.
+
+    ``columns``: heading and alignment (``left`` or ``right``); ``rows``: cells as plain text.
+    ``format``: ``table`` or ``markdown``.
+    """
+    printer: Callable[[Sequence[tuple[str, str]], Iterable[Sequence[str]], str], None]
+    printer = _print_markdown if format == "markdown" else _print_rich
+    printer(columns, rows, title)
+
+
+def print_line(text: str, format: str = "table", heading: bool = False) -> None:
+    """A line of text on standard output, escaped as the format asks."""
+    if format == "markdown":
+        print(("## " if heading else "") + markdown_text(text) + "\n")
+    else:
+        print(visible(text))
+
+
+def _print_markdown(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], title: str) -> None:
+    from tabulate import tabulate
+
+    if title:
+        print_line(title, "markdown", heading=True)
+    # Numbers come as text already: tabulate must not read or round them.
+    table = tabulate(
+        [[markdown_text(cell) for cell in row] for row in rows],
+        headers=[heading for heading, _ in columns],
+        tablefmt="pipe",
+        colalign=[alignment for _, alignment in columns],
+        disable_numparse=True,
+    )
+    print(table + "\n")
+
+
+def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], title: str) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, alignment in columns:
+        # `fold` shows long names whole.
+        table.add_column(Text(heading), justify="right" if alignment == "right" else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    # Away from a terminal nothing limits the width: a name is never broken in a file or a pipe.
+    console = Console() if sys.stdout.isatty() else Console(width=4000, no_color=True)
+    if console.is_terminal:
+        console.print(table)
+    else:
+        with console.capture() as text:
+            console.print(table)
+        print("\n".join(line.rstrip() for line in text.get().rstrip().split("\n")) + "\n")

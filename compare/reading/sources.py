@@ -1,0 +1,78 @@
+"""From command-line arguments to texts: files, folders, standard input, ``NAME=FILE``."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from compare.reading.blocks import SourceText
+from compare.reading.observed import Skipped
+
+LARGEST = 512 * 1024 * 1024
+"""Files above this many bytes are no tool's output."""
+
+LIVE = ("kafka://", "rocketmq://")
+
+
+def load(arguments: Iterable[str]) -> Iterator[SourceText | Skipped]:
+    """The text of every source in the order given, folders walked by name; `Skipped` for what has no text."""
+    for argument in arguments:
+        name, separator, file = argument.partition("=")
+        if argument == "-":
+            yield _decoded(sys.stdin.buffer.read(), SourceText("-", ()))
+        elif argument.startswith(LIVE):
+            yield Skipped(argument, None, "live clusters cannot be read yet: give the output of the admin tools")
+        elif separator and not Path(argument).exists():
+            yield from _load_path(Path(file), name) if name else _load_path(Path(argument), None)
+        else:
+            yield from _load_path(Path(argument), None)
+
+
+def _load_path(path: Path, group: str | None) -> Iterator[SourceText | Skipped]:
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
+        if not files:
+            yield Skipped(str(path), None, "the folder holds no file, expected the output of admin tools")
+        for file in files:
+            yield _load_file(file, group)
+    else:
+        yield _load_file(path, group)
+
+
+def _load_file(path: Path, group: str | None) -> SourceText | Skipped:
+    try:
+        if path.stat().st_size > LARGEST:
+            return Skipped(str(path), None, f"larger than {LARGEST >> 20} MiB, expected the output of an admin tool")
+        raw = path.read_bytes()
+    except OSError as error:
+        return Skipped(str(path), None, f"cannot be read: {error.strerror}, expected a file or folder")
+    return _decoded(raw, SourceText(str(path), (), group, path.resolve().parent.name, path.stem))
+
+
+def _decoded(raw: bytes, about: SourceText) -> SourceText | Skipped:
+    if not raw.strip():
+        return Skipped(about.name, None, "empty, expected the output of an admin tool")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = raw.decode("utf-16", "replace")
+    elif b"\0" in raw:
+        line = raw[: raw.index(b"\0")].count(b"\n") + 1
+        return Skipped(about.name, line, "binary, expected the text that an admin tool prints")
+    else:
+        text = _decoded_lines(raw.removeprefix(b"\xef\xbb\xbf"))
+    # Only line feeds end a line: names may hold every other character that str.splitlines takes for an end.
+    lines = tuple(line.removesuffix("\r") for line in text.split("\n"))
+    return SourceText(about.name, lines, about.given_group, about.folder, about.stem)
+
+
+def _decoded_lines(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        # Files pasted together from several consoles mix encodings, so each line is decoded for itself.
+        return "\n".join(_decoded_line(line) for line in raw.split(b"\n"))
+
+
+def _decoded_line(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
