@@ -18,6 +18,8 @@ class Gathered:
 
     groups: tuple[ObservedGroup, ...]
     skipped: tuple[Skipped, ...]
+    was_read: bool
+    """Whether anything could be read, if only the names of topics."""
 
 
 def gather(arguments: Iterable[str], progress: Callable[[str], None] = lambda name: None) -> Gathered:
@@ -35,7 +37,7 @@ def gather(arguments: Iterable[str], progress: Callable[[str], None] = lambda na
             else:
                 facts[system].append(fact)
     groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
-    return Gathered(tuple(groups), tuple(skipped))
+    return Gathered(tuple(groups), tuple(skipped), any(facts.values()))
 
 
 def _facts(source: SourceText) -> Iterable[tuple[System, Any]]:

@@ -1,0 +1,68 @@
+"""The verb `audit`."""
+
+import sys
+from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+
+import click
+
+from compare.audit.gather import gather
+from compare.audit.judge import judge
+from compare.audit.render import print_audit, skipped_line
+from compare.output import FORMATS, visible
+
+MOST_LINES = 40
+"""Lines about skipped text shown on standard error; JSON lists all of them."""
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--weight", type=click.Choice(["lag", "rate"]), help="Weigh queues by lag or rate instead of 1 each.")
+@click.option("--with-retry", is_flag=True, help="Count %RETRY% queues in the figures.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "spark", "local"]),
+    default="auto",
+    show_default=True,
+    help="What computes the figures; every engine gives the same bytes.",
+)
+def audit(sources: tuple[str, ...], format: str, weight: str | None, with_retry: bool, engine: str) -> int:
+    """Say how fair the groups are that SOURCE... tells of, worst first.
+
+    SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
+    standard input. NAME=FILE names the group of a text that does not name it itself. Views may be mixed in any way;
+    they are recognised by their content.
+    """
+    if engine == "spark":
+        from compare import spark
+
+        # The JVM starts while the sources are read.
+        spark.warm_up()
+    with _progress() as tell:
+        gathered = gather(sources, tell)
+    groups = judge(gathered.groups, weight=weight, with_retry=with_retry, engine=engine)
+    if format != "json" or not gathered.was_read:
+        for each in gathered.skipped[:MOST_LINES]:
+            click.echo(visible(skipped_line(each)), err=True)
+        if len(gathered.skipped) > MOST_LINES:
+            more = len(gathered.skipped) - MOST_LINES
+            click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
+    if not gathered.was_read:
+        return 2
+    print_audit(groups, gathered.skipped, format)
+    return 0
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A spinner that names the source being read, where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    with console.status("reading") as status:
+        yield lambda name: status.update(Text(f"reading {visible(name)}"))

@@ -1,0 +1,47 @@
+"""One sentence on top: what is wrong in how many groups."""
+
+from collections.abc import Callable, Sequence
+
+from compare.audit.judge import AuditedGroup
+
+
+def headline(groups: Sequence[AuditedGroup]) -> str:
+    """What a reader should know first, in one or two sentences."""
+    if not groups:
+        return "No group found."
+    total = f"{len(groups)} groups" if len(groups) > 1 else "1 group"
+    findings = [
+        _finding(groups, total, lambda group: group.figure("idle_members"), "keep", "keeps", "member", "idle"),
+        _finding(groups, total, lambda group: group.figure("unowned_queues"), "leave", "leaves", "queue", "unowned"),
+        _finding(
+            groups, total, lambda group: group.figure("double_owned_queues"), "have", "has", "queue", "owned twice"
+        ),
+    ]
+    found = [each for each in findings if each]
+    untold = sum(group.mode == "shared" and group.figure("idle_members") is None for group in groups)
+    sentences = []
+    if found:
+        sentences.append("; ".join(found) + ".")
+    elif untold < len(groups):
+        sentences.append(f"No idle member, no queue without owner or with two in {total}.")
+    if untold:
+        of = "them" if found else total
+        sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")
+    return " ".join(sentences)
+
+
+def _finding(
+    groups: Sequence[AuditedGroup],
+    total: str,
+    count: Callable[[AuditedGroup], float | None],
+    plural: str,
+    singular: str,
+    what: str,
+    state: str,
+) -> str:
+    counts = [int(number) for group in groups if (number := count(group))]
+    if not counts:
+        return ""
+    verb = plural if len(counts) > 1 else singular
+    things = f"{sum(counts)} {what}{'s' if sum(counts) > 1 else ''}"
+    return f"{len(counts)} of {total} {verb} {things} {state}"
