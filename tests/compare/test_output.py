@@ -1,0 +1,54 @@
+"""Names are data: they do no harm in any output."""
+
+import json
+
+import pytest
+
+from compare.output import markdown_text, number, print_json, print_table, visible
+
+HOSTILE = [
+    "[red]x[/red]",
+    "\x1b[31mred\x1b[0m",
+    "a|b",
+    "`rm`",
+    "<script>alert(1)</script>",
+    "=1+1",
+    "\u202etxt.exe",
+    "\ud800",
+]
+
+
+def test_control_characters_are_shown_as_escapes() -> None:
+    assert visible("\x1b[31m\u202ea\nb") == "\\x1b[31m\\u202ea\\nb"
+    assert visible("группа 消費 👩‍💻") == "группа 消費 👩‍💻"
+
+
+@pytest.mark.parametrize("format", ["table", "markdown"])
+def test_a_table_shows_every_name_and_obeys_none(format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table([("name", "left"), ("n", "right")], [[name, "1"] for name in HOSTILE], format)
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "[red]x[/red]" in out.replace("\\", "")
+    rows = [line for line in out.splitlines() if "1" in line]
+    assert len(rows) == len(HOSTILE)
+    if format == "markdown":
+        # A bar or a tag in a name is escaped, so every row has the two cells of the heading.
+        assert all(line.replace("\\|", "").count("|") == 3 for line in rows)
+        assert "<script>" not in out
+
+
+def test_markdown_escapes_what_markdown_reads() -> None:
+    assert markdown_text("a|b_*c*") == "a\\|b\\_\\*c\\*"
+
+
+def test_json_is_ascii_and_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"names": HOSTILE, "jain": 0.1 + 0.2})
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert "\x1b" not in out
+    assert json.loads(out) == {"names": HOSTILE, "jain": 0.1 + 0.2}
+
+
+def test_numbers_for_people() -> None:
+    assert [number(x) for x in (None, 3, 2.0, 1.23456)] == ["-", "3", "2", "1.23"]

@@ -1,0 +1,87 @@
+"""Sources: what becomes a text, and the one line for what does not."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from compare.reading.blocks import SourceText
+from compare.reading.observed import Skipped
+from compare.reading.sources import load
+
+
+def only(argument: str) -> SourceText | Skipped:
+    (found,) = load([argument])
+    return found
+
+
+def test_a_file_a_folder_and_a_named_file(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("two\r\nlines")
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / ".hidden").write_text("no")
+    assert [source.name for source in load([str(tmp_path)])] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    text = only(f"my group={tmp_path / 'b.txt'}")
+    assert isinstance(text, SourceText)
+    assert (text.given_group, text.stem, text.folder) == ("my group", "b", tmp_path.name)
+    assert text.lines == ("two", "lines")
+
+
+def test_a_file_whose_name_holds_an_equals_sign(tmp_path: Path) -> None:
+    path = tmp_path / "a=b.txt"
+    path.write_text("text")
+    text = only(str(path))
+    assert isinstance(text, SourceText)
+    assert text.given_group is None
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"GROUP\nx")))
+    text = only("-")
+    assert isinstance(text, SourceText)
+    assert (text.name, text.lines) == ("-", ("GROUP", "x"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "lines"),
+    [
+        ("größe".encode(), ("größe",)),
+        ("größe".encode("utf-8-sig"), ("größe",)),
+        ("größe".encode("utf-16"), ("größe",)),
+        ("größe\n".encode() + "größe".encode("latin-1"), ("größe", "größe")),
+        ("a\u2028b\x0bc\x85".encode(), ("a\u2028b\x0bc\x85",)),
+    ],
+)
+def test_encodings(tmp_path: Path, raw: bytes, lines: tuple[str, ...]) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(raw)
+    text = only(str(path))
+    assert isinstance(text, SourceText)
+    assert text.lines == lines
+
+
+@pytest.mark.parametrize(
+    ("raw", "line", "why"),
+    [(b"", None, "empty"), (b" \n\n", None, "empty"), (b"a\nb\0c", 2, "binary")],
+)
+def test_what_has_no_text(tmp_path: Path, raw: bytes, line: int | None, why: str) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(raw)
+    found = only(str(path))
+    assert isinstance(found, Skipped)
+    assert found.source == str(path)
+    assert found.line == line
+    assert found.why.startswith(why)
+    assert "expected" in found.why
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    for argument in (str(tmp_path / "gone.txt"), f"g={tmp_path / 'gone.txt'}"):
+        found = only(argument)
+        assert isinstance(found, Skipped)
+        assert "No such file" in found.why
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    found = only(str(empty))
+    assert isinstance(found, Skipped)
+    assert "holds no file" in found.why
