@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Self
 
 from protocols.errors import GroupError
 from protocols.groups import Group
@@ -30,6 +31,18 @@ class Allocation(Mapping[str, tuple[Queue, ...]]):
         unknown = self._owned_queues.difference(group.queues)
         if unknown:
             raise GroupError(f"{sort_queues(unknown)[0]} is no queue of the group's topics")
+
+    @classmethod
+    def trusted(
+        cls, group: Group, owned: Mapping[str, tuple[Queue, ...]], withheld: Mapping[Queue, str] | None = None
+    ) -> Self:
+        """Made without any check, for strategies whose answer is right by construction.
+
+        ``owned`` holds every member, in the group's order, with a sorted tuple of the group's own queues.
+        """
+        made = cls.__new__(cls)
+        made.group, made._owned, made.withheld = group, dict(owned), dict(withheld or {})
+        return made
 
     def __getitem__(self, member: str) -> tuple[Queue, ...]:
         return self._owned[member]

@@ -56,7 +56,9 @@ def split(source: SourceText, kinds: Sequence[BlockKind]) -> Iterator[tuple[Bloc
     yield from _block(kind, source, start, len(source.lines))
 
 
-def _block(kind: BlockKind | None, source: SourceText, start: int, end: int) -> Iterator[tuple[BlockKind | None, Block]]:
+def _block(
+    kind: BlockKind | None, source: SourceText, start: int, end: int
+) -> Iterator[tuple[BlockKind | None, Block]]:
     lines = source.lines[start:end]
     if kind is None:
         blank = next((n for n, line in enumerate(lines) if line.strip()), None)

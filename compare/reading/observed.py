@@ -23,7 +23,8 @@ class Skipped:
 class ObservedMember:
     """A member; ``id`` is Kafka's CONSUMER-ID or RocketMQ's client id.
 
-    ``owned`` is None where the text does not tell what it owns (not even by elimination).
+    ``owned`` is None where the text does not tell what it owns (not even by elimination); ``queue_count`` is then
+    how many queues it owns, if told.
     """
 
     id: str
@@ -32,6 +33,7 @@ class ObservedMember:
     instance_id: str | None = None
     host: str | None = None
     subscription: tuple[str, ...] | None = None
+    queue_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class ObservedGroup:
     ``queues``: every queue of the topics that the group reads, as far as told, sorted; None where not told.
     ``lag``: committed to end offset per queue, None where there is no commit. ``strategy``: one of the design's
     names, or what the tool printed if it is none of ours. ``notes``: one sentence each, for people.
+    Where ``members`` is None: ``seen`` are those that the text shows nevertheless, ``member_count`` is how many there
+    are and ``idle_count`` how many of them own nothing, if told without their names.
     """
 
     system: System
@@ -56,3 +60,6 @@ class ObservedGroup:
     rates: Mapping[Queue, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    seen: tuple[ObservedMember, ...] = ()
+    member_count: int | None = None
+    idle_count: int | None = None

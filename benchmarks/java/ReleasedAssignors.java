@@ -1,0 +1,196 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
+import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.clients.consumer.RoundRobinAssignor;
+import org.apache.kafka.clients.consumer.StickyAssignor;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Asks the released assignors. Cases come on standard input, fields parted by tabs, "-" for none:
+ *
+ *   case    ASSIGNOR  ROUNDS                  (range, roundrobin, sticky, cooperative-sticky; 0 rounds: answer, no timing)
+ *   topic   NAME  PARTITIONS  RACKS           (RACKS: per partition "a,b", partitions parted by ";")
+ *   member  ID  INSTANCE  RACK  TOPICS  CLAIMS  GENERATION_FIELD  CLAIM_GENERATION   (TOPICS "a,b"; CLAIMS "a:0,a:1")
+ *   end
+ *
+ * Answer of a timed case: "time MILLISECONDS LEAST MOST TOTAL" (best of the rounds, sizes of the answer).
+ * Answer of the others: "error NAME", or one line "ID TAB a:0,a:1" per member in the order of the members map; then "end".
+ */
+public final class ReleasedAssignors {
+    private String assignor;
+    private int rounds;
+    private final Map<String, String[]> topics = new LinkedHashMap<>();
+    private final List<String[]> members = new ArrayList<>();
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        ReleasedAssignors current = null;
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] fields = line.split("\t", -1);
+            switch (fields[0]) {
+                case "case":
+                    current = new ReleasedAssignors();
+                    current.assignor = fields[1];
+                    current.rounds = Integer.parseInt(fields[2]);
+                    break;
+                case "topic":
+                    current.topics.put(fields[1], fields);
+                    break;
+                case "member":
+                    current.members.add(fields);
+                    break;
+                default:
+                    current.answer(out);
+                    out.flush();
+            }
+        }
+    }
+
+    private void answer(PrintStream out) {
+        Cluster cluster = cluster();
+        if (rounds > 0) {
+            time(cluster, out);
+            return;
+        }
+        Map<String, Subscription> subscriptions = subscriptions();
+        try {
+            Map<String, Assignment> found = assign(cluster, subscriptions);
+            for (String id : subscriptions.keySet()) {
+                List<String> owned = new ArrayList<>();
+                for (TopicPartition each : found.get(id).partitions())
+                    owned.add(each.topic() + ":" + each.partition());
+                out.println(id + "\t" + String.join(",", owned));
+            }
+        } catch (RuntimeException error) {
+            out.println("error\t" + error.getClass().getSimpleName());
+        }
+        out.println("end");
+    }
+
+    private void time(Cluster cluster, PrintStream out) {
+        double best = Double.MAX_VALUE;
+        Map<String, Assignment> found = null;
+        for (int round = 0; round < rounds; round++) {
+            Map<String, Subscription> subscriptions = subscriptions();
+            long start = System.nanoTime();
+            found = assign(cluster, subscriptions);
+            best = Math.min(best, (System.nanoTime() - start) / 1e6);
+        }
+        int least = Integer.MAX_VALUE, most = 0, total = 0;
+        for (Assignment each : found.values()) {
+            int size = each.partitions().size();
+            least = Math.min(least, size);
+            most = Math.max(most, size);
+            total += size;
+        }
+        out.println("time\t" + best + "\t" + least + "\t" + most + "\t" + total);
+    }
+
+    private Map<String, Assignment> assign(Cluster cluster, Map<String, Subscription> subscriptions) {
+        ConsumerPartitionAssignor fresh;
+        switch (assignor) {
+            case "range": fresh = new RangeAssignor(); break;
+            case "roundrobin": fresh = new RoundRobinAssignor(); break;
+            case "sticky": fresh = new StickyAssignor(); break;
+            default: fresh = new CooperativeStickyAssignor();
+        }
+        return fresh.assign(cluster, new GroupSubscription(subscriptions)).groupAssignment();
+    }
+
+    private Cluster cluster() {
+        Map<String, Node> nodes = new HashMap<>();
+        List<PartitionInfo> partitions = new ArrayList<>();
+        Node anywhere = new Node(0, "host", 9092, null);
+        nodes.put("", anywhere);
+        for (String[] topic : topics.values()) {
+            String[] racks = topic[3].equals("-") ? null : topic[3].split(";", -1);
+            for (int number = 0; number < Integer.parseInt(topic[2]); number++) {
+                List<Node> replicas = new ArrayList<>();
+                if (racks == null)
+                    replicas.add(anywhere);
+                else
+                    for (String rack : names(racks[number]))
+                        replicas.add(nodes.computeIfAbsent(rack, it -> new Node(nodes.size(), "host", 9092, it)));
+                Node[] listed = replicas.toArray(new Node[0]);
+                Node leader = listed.length == 0 ? null : listed[0];
+                partitions.add(new PartitionInfo(topic[1], number, leader, listed, listed));
+            }
+        }
+        return new Cluster("cluster", nodes.values(), partitions, new HashSet<>(), new HashSet<>());
+    }
+
+    private Map<String, Subscription> subscriptions() {
+        Map<String, Subscription> found = new HashMap<>();
+        for (String[] member : members) {
+            List<TopicPartition> claims = new ArrayList<>();
+            for (String each : names(member[5])) {
+                int colon = each.lastIndexOf(':');
+                claims.add(new TopicPartition(each.substring(0, colon), Integer.parseInt(each.substring(colon + 1))));
+            }
+            Integer field = number(member[6]), claimed = number(member[7]);
+            boolean eager = assignor.equals("sticky");
+            Subscription subscription = new Subscription(
+                names(member[4]),
+                eager ? previousAssignment(claims, claimed) : claimed == null ? null : integer(claimed),
+                eager ? List.of() : claims,
+                field == null ? -1 : field,
+                member[3].equals("-") ? Optional.empty() : Optional.of(member[3]));
+            if (!member[2].equals("-"))
+                subscription.setGroupInstanceId(Optional.of(member[2]));
+            found.put(member[1], subscription);
+        }
+        return found;
+    }
+
+    /** The user data of the sticky assignor: version 1 with a generation, version 0 without. */
+    private static ByteBuffer previousAssignment(List<TopicPartition> claims, Integer generation) {
+        if (claims.isEmpty() && generation == null)
+            return null;
+        Map<String, List<Integer>> grouped = new HashMap<>();
+        for (TopicPartition each : claims)
+            grouped.computeIfAbsent(each.topic(), it -> new ArrayList<>()).add(each.partition());
+        ByteBuffer bytes = ByteBuffer.allocate(1 << 20);
+        bytes.putInt(grouped.size());
+        grouped.forEach((topic, numbers) -> {
+            byte[] name = topic.getBytes(StandardCharsets.UTF_8);
+            bytes.putShort((short) name.length).put(name).putInt(numbers.size());
+            numbers.forEach(bytes::putInt);
+        });
+        if (generation != null)
+            bytes.putInt(generation);
+        bytes.flip();
+        return bytes;
+    }
+
+    private static ByteBuffer integer(int value) {
+        return ByteBuffer.wrap(ByteBuffer.allocate(4).putInt(value).array());
+    }
+
+    private static Integer number(String field) {
+        return field.equals("-") ? null : Integer.valueOf(field);
+    }
+
+    private static List<String> names(String field) {
+        return field.equals("-") ? List.of() : Arrays.asList(field.split(",", -1));
+    }
+}

@@ -1,0 +1,153 @@
+"""A recorded case, and what came of playing it.
+
+One line of a golden file, or one recorded trace, is a case. A `Player` knows one kind of case by its content,
+plays it through the model and says where the answer differs from the recording. The table of players is
+`compare.conformance.players.PLAYERS`; `play_file` streams a file through it.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from protocols.errors import UserError
+
+Line: TypeAlias = Mapping[str, Any]
+"""One case as its file has it: a JSON object."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where an answer is not what was recorded: ``field`` is a path within the case, such as ``expected.c1``."""
+
+    case: str
+    field: str
+    expected: Any
+    got: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Plays one kind of case.
+
+    ``kind`` names it in the plural ("Kafka assignor vectors"). ``recognises(line)`` looks at the content alone and
+    accepts damaged lines of the kind as well. ``play(line)`` gives the differences, none if the case passes;
+    it raises `MalformedCase` for a line that cannot be a case. No ``play``: the kind is not playable yet.
+    """
+
+    kind: str
+    recognises: Callable[[Line], bool]
+    play: Callable[[Line], list[Difference]] | None = None
+
+
+class MalformedCase(Exception):  # noqa: N818 - it is a fact about the case, which then counts as failed
+    """The line is no case of its kind: ``field`` is at fault, ``expected`` says what should be there."""
+
+    def __init__(self, field: str, expected: str, got: Any) -> None:
+        super().__init__(f"{field}: expected {expected}, got {got!r}")
+        self.field, self.expected, self.got = field, expected, got
+
+
+@dataclass(slots=True)
+class FileResult:
+    """Counts of cases of one file, its differences in the order played, and notes on what was skipped."""
+
+    name: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def case_id(line: Line, number: int) -> str:
+    """What the case calls itself (``id``, ``case_id``, ``trace_id``), else its line number."""
+    for name in ("id", "case_id", "trace_id"):
+        if isinstance(line.get(name), str):
+            return str(line[name])
+    return f"line {number}"
+
+
+def play_file(
+    path: Path, players: Sequence[Player], name: str | None = None, consumed: Callable[[int], None] = lambda _: None
+) -> FileResult:
+    """Play every case of a ``.jsonl``, ``.jsonl.gz`` (one case a line) or ``.json`` file (one case).
+
+    ``consumed`` is told after each case how many bytes of the file (as stored) have been read so far.
+    Raises `UserError` if the file cannot be read or is not the gzip that its name promises.
+    """
+    result = FileResult(name or path.name)
+    skipped: dict[str, int] = {}
+    for number, text, position in _texts(path):
+        line, differences = _parsed(number, text)
+        if line is not None:
+            player = next((each for each in players if each.recognises(line)), None)
+            if player is not None and player.play is None or player is None and path.suffix == ".json":
+                kind = player.kind if player else "recorded traces"
+                skipped[kind] = skipped.get(kind, 0) + 1
+                consumed(position)
+                continue
+            differences = _played(line, case_id(line, number), player, players)
+        result.failed += bool(differences)
+        result.passed += not differences
+        result.differences += differences
+        consumed(position)
+    result.skipped = sum(skipped.values())
+    result.notes += [f"{count} {kind}: not playable yet" for kind, count in skipped.items()]
+    return result
+
+
+def _parsed(number: int, text: bytes) -> tuple[Line | None, list[Difference]]:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return None, [Difference(f"line {number}", "line", "a JSON object", f"{type(error).__name__}: {error}")]
+    if isinstance(line, dict):
+        return line, []
+    return None, [Difference(f"line {number}", "line", "a JSON object", line)]
+
+
+def _played(line: Line, case: str, player: Player | None, players: Sequence[Player]) -> list[Difference]:
+    if player is None or player.play is None:
+        kinds = ", ".join(each.kind for each in players)
+        return [Difference(case, "line", f"a case of a known kind ({kinds})", f"the fields {', '.join(sorted(line))}")]
+    try:
+        return player.play(line)
+    except MalformedCase as error:
+        return [Difference(case, error.field, error.expected, error.got)]
+    except Exception as error:  # as in any test runner, a case that breaks the model has failed; the others go on
+        return [Difference(case, "line", "a case that can be played", f"{type(error).__name__}: {error}")]
+
+
+def _texts(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    """(line number, text, bytes of the file consumed) of each line that is not blank; a .json file is one line."""
+    number = 0
+    try:
+        with path.open("rb") as stored:
+            stream = _opened(path, stored)
+            if path.suffix == ".json":
+                yield 1, stream.read(), stored.tell()
+                return
+            for number, text in enumerate(stream, 1):
+                if text.strip():
+                    yield number, text, stored.tell()
+    except (OSError, EOFError) as error:
+        where = f" after line {number}" if number else ""
+        raise UserError(f"{path}: cannot be read{where}: {error}") from None
+
+
+def _opened(path: Path, stored: IO[bytes]) -> IO[bytes]:
+    magic = stored.read(len(_GZIP_MAGIC))
+    stored.seek(0)
+    if magic == _GZIP_MAGIC:
+        return gzip.GzipFile(fileobj=stored)  # type: ignore[return-value]
+    if path.suffix == ".gz" and magic:
+        raise UserError(f"{path}: not gzip, expected gzip-compressed JSON lines")
+    return stored

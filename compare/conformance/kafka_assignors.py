@@ -1,0 +1,228 @@
+"""Plays the golden vectors of Kafka's assignors: `assignors-*.jsonl.gz`, format in tests/golden/kafka/FORMAT.md.
+
+The recorded orders (`member_order`, `topic_order`, the order of `previous`) are fed in as they are. Compared are
+`expected` per member, `expected_error`, `withheld` per partition, `quirk` and `subscription_type`.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
+from kafka_coordinator.assignors.range import range_
+from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.server_range import server_range
+from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.assignors.uniform import homogeneous, uniform
+
+Assignor: TypeAlias = Callable[[GroupMetadata], Assignment]
+
+ASSIGNORS: Mapping[str, Assignor] = {
+    "client-range": range_,
+    "client-roundrobin": roundrobin,
+    "client-sticky": sticky,
+    "client-cooperative-sticky": cooperative_sticky,
+    "server-range": server_range,
+    "server-uniform": uniform,
+}
+"""Kinds of vectors, as their lines call them, to the assignors of the model."""
+
+_SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
+
+
+def player(assignors: Mapping[str, Assignor] = ASSIGNORS) -> Player:
+    """Plays assignor vectors; ``assignors`` may put your own implementation in the place of the model's."""
+    return Player("Kafka assignor vectors", recognises, lambda line: _play(line, assignors))
+
+
+def recognises(line: Line) -> bool:
+    """Whether the line is meant to be an assignor vector."""
+    return "trace_id" not in line and ("assignor" in line or {"members", "topics"} <= line.keys())
+
+
+def metadata(line: Line) -> GroupMetadata:
+    """The assignor's input as the line records it, members in ``member_order``. Raises `MalformedCase`."""
+    topics = _field(line, "topics", dict)
+    for topic, count in topics.items():
+        if not _is_number(count) or count < 0:
+            raise MalformedCase(f"topics.{topic}", "a number of partitions", count)
+    members: dict[str, Subscription] = {}
+    for index, given in enumerate(_field(line, "members", list)):
+        member = _member(given, f"members[{index}]")
+        if member.member_id in members:
+            raise MalformedCase(f"members[{index}].id", "an id that no other member has", member.member_id)
+        members[member.member_id] = member
+    order = _texts(line, "member_order")
+    if sorted(order) != sorted(members):
+        raise MalformedCase("member_order", "each member's id once", order)
+    racks = _racks(line, topics)
+    ordered = tuple(members[id] for id in order)
+    if not str(line["assignor"]).startswith("server-"):
+        return GroupMetadata(topics, ordered, racks)
+    ids = {topic: _topic_id(topic, id) for topic, id in _field(line, "topic_ids", dict).items()}
+    known_order = None
+    if "topic_order" in line:
+        known_order = tuple(_texts(line, "topic_order"))
+        if ordered and sorted(known_order) != sorted(ordered[0].topics):
+            raise MalformedCase("topic_order", "each topic of the members' subscription once", list(known_order))
+    for topic in dict.fromkeys(topic for member in ordered for topic in member.topics):
+        if topic not in ids:
+            raise MalformedCase("topic_ids", f"an id of topic {topic!r}", sorted(ids))
+    return GroupMetadata(topics, ordered, racks, ids, known_order)
+
+
+def _play(line: Line, assignors: Mapping[str, Assignor]) -> list[Difference]:
+    id = _field(line, "id", str)
+    kind = _field(line, "assignor", str)
+    if kind not in assignors:
+        raise MalformedCase("assignor", f"one of {', '.join(assignors)}", kind)
+    if ("expected" in line) == ("expected_error" in line):
+        raise MalformedCase("expected", "either it or expected_error", sorted(line))
+    group = metadata(line)
+    recorded = _recorded(line, group)
+    try:
+        got = _answer(line, group, assignors[kind](group))
+    except AssignorError as error:
+        got = {"expected_error": error.error}
+        if error.error == "NullPointerException":
+            got["quirk"] = ["crash"]
+    if "subscription_type" in line:
+        got["subscription_type"] = "homogeneous" if homogeneous(group) else "heterogeneous"
+    fields = dict.fromkeys([*recorded, *got])
+    return [
+        Difference(id, field, recorded.get(field), got.get(field))
+        for field in fields
+        if recorded.get(field) != got.get(field)
+    ]
+
+
+def _recorded(line: Line, group: GroupMetadata) -> dict[str, Any]:
+    """The recorded answer, flat: field to value, in a form in which equal answers are equal."""
+    found: dict[str, Any] = {}
+    if "expected_error" in line:
+        found["expected_error"] = _field(line, "expected_error", str)
+    else:
+        expected = _field(line, "expected", dict)
+        for member in group.members:
+            found[f"expected.{member.member_id}"] = []
+        for member_id in expected:
+            found[f"expected.{member_id}"] = sorted(_partitions(expected, member_id, "expected."))
+        if line["assignor"] == "client-cooperative-sticky":
+            _field(line, "withheld", list)
+    for index, entry in enumerate(line.get("withheld", ())):
+        path = f"withheld[{index}]"
+        partition = _partition(_field(entry, "partition", list, path), f"{path}.partition")
+        name = f"withheld.{partition[0]}-{partition[1]}"
+        if name in found:
+            raise MalformedCase(path, "a partition that is not listed before", list(partition))
+        found[name] = {
+            "new_owner": _field(entry, "new_owner", str, path),
+            "claimed_by": sorted(_texts(entry, "claimed_by", path)),
+        }
+    for name in ("quirk", "subscription_type"):
+        if name in line:
+            found[name] = line[name]
+    return found
+
+
+def _answer(line: Line, group: GroupMetadata, answer: Assignment) -> dict[str, Any]:
+    """The model's answer in the form of `_recorded`."""
+    partitions: list[Partition] = [(topic, n) for topic, count in group.topics.items() for n in range(count)]
+    got: dict[str, Any] = {}
+    for member, numbers in zip(group.members, answer.owned, strict=True):
+        owned = sorted([partitions[number] for number in numbers])
+        got[f"expected.{member.member_id}"] = owned
+        if not {topic for topic, _ in owned}.issubset(member.topics):
+            got["quirk"] = ["assigned_without_subscription"]
+    for number, position in answer.withheld.items():
+        partition = partitions[number]
+        got[f"withheld.{partition[0]}-{partition[1]}"] = {
+            "new_owner": group.members[position].member_id,
+            "claimed_by": sorted(member.member_id for member in group.members if partition in member.claims),
+        }
+    return got
+
+
+def _member(given: Any, path: str) -> Subscription:
+    topics = _texts(given, "topics", path)
+    if len(set(topics)) != len(topics):
+        raise MalformedCase(f"{path}.topics", "each topic once", topics)
+    claims = next((name for name in ("claims", "previous") if name in given), None)
+    return Subscription(
+        member_id=_field(given, "id", str, path),
+        topics=tuple(topics),
+        instance_id=_optional(given, "instance_id", str, path),
+        rack=_optional(given, "rack_id", str, path),
+        claims=tuple(_partitions(given, claims, f"{path}.")) if claims else (),
+        claim_generation=_optional(given, "claim_generation", int, path),
+        generation_field=_optional(given, "generation_field", int, path),
+    )
+
+
+def _racks(line: Line, topics: Mapping[str, int]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    if "partition_racks" in line:
+        given = _field(line, "partition_racks", dict)
+        for topic in given:
+            path = f"partition_racks.{topic}"
+            partitions = _field(given, topic, list, "partition_racks")
+            if len(partitions) != topics.get(topic):
+                raise MalformedCase(path, "racks for each of the topic's partitions", partitions)
+            found[topic] = tuple(tuple(_all_texts(racks, f"{path}[{n}]")) for n, racks in enumerate(partitions))
+    return found
+
+
+def _topic_id(topic: str, id: Any) -> int:
+    try:
+        raw = base64.urlsafe_b64decode(id + "==")
+    except (TypeError, ValueError, binascii.Error):
+        raw = b""
+    if len(raw) != 16:
+        raise MalformedCase(f"topic_ids.{topic}", "16 bytes as base64", id)
+    return int.from_bytes(raw, "big")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _field(given: Any, name: str, shape: type, path: str = "") -> Any:
+    where = f"{path}.{name}" if path else name
+    if not isinstance(given, dict):
+        raise MalformedCase(path or "line", "an object", given)
+    if name not in given:
+        raise MalformedCase(where, f"{_SHAPES[shape]}, but it is missing", sorted(given))
+    value = given[name]
+    if not isinstance(value, shape) or isinstance(value, bool):
+        raise MalformedCase(where, _SHAPES[shape], value)
+    return value
+
+
+def _optional(given: Any, name: str, shape: type, path: str) -> Any:
+    return None if given.get(name) is None else _field(given, name, shape, path)
+
+
+def _texts(given: Any, name: str, path: str = "") -> list[str]:
+    return _all_texts(_field(given, name, list, path), f"{path}.{name}" if path else name)
+
+
+def _all_texts(value: Any, path: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise MalformedCase(path, "a list of texts", value)
+    return value
+
+
+def _partitions(given: Any, name: str, prefix: str) -> list[Partition]:
+    path = prefix + name
+    value = given[name]
+    if not isinstance(value, list):
+        raise MalformedCase(path, "a list of [topic, partition]", value)
+    return [_partition(each, f"{path}[{index}]") for index, each in enumerate(value)]
+
+
+def _partition(value: Any, path: str) -> Partition:
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and _is_number(value[1]):
+        return value[0], value[1]
+    raise MalformedCase(path, "[topic, partition]", value)

@@ -1,0 +1,15 @@
+"""Read what Kafka's tools print: kafka-consumer-groups, kafka-topics and kafka-groups, versions 1 to 4.
+
+`KINDS` recognise their tables and messages and turn each into facts; `join` makes groups of the facts;
+`explain` says of a text that no kind knows why it tells nothing.
+"""
+
+from compare.reading.kafka.bare import explain
+from compare.reading.kafka.join import join
+from compare.reading.kafka.messages import ERROR, NOTICE
+from compare.reading.kafka.tables import TABLE
+from compare.reading.kafka.topics import TOPIC
+
+KINDS = (TABLE, TOPIC, NOTICE, ERROR)
+
+__all__ = ["KINDS", "explain", "join"]

@@ -1,0 +1,82 @@
+"""What the views of Kafka's tools tell, one record per table or line. `join` puts them together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from compare.reading.observed import ObservedMember
+from protocols import Queue
+
+View = Literal["state", "list", "notice"]
+
+
+class Client(NamedTuple):
+    """Who stands behind a consumer id."""
+
+    client_id: str | None
+    host: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsTable:
+    """Offsets view of one group: ``owned`` queues per CONSUMER-ID, and ``unowned`` ones that only have a commit.
+
+    ``lag`` is None where there is no commit; ``complete`` is False if rows could not be read.
+    """
+
+    source: str
+    group: str
+    owned: Mapping[str, tuple[Queue, ...]]
+    unowned: tuple[Queue, ...]
+    lag: Mapping[Queue, int | None]
+    clients: Mapping[str, Client]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MembersTable:
+    """Members view of one group. ``assigned``: it is the verbose form, which tells what each member owns.
+
+    ``targets`` are the queues of all target assignments; ``consumer_protocol`` is None where the table does not tell.
+    """
+
+    source: str
+    group: str
+    members: tuple[ObservedMember, ...]
+    assigned: bool
+    targets: tuple[Queue, ...]
+    consumer_protocol: bool | None
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """What the state view, a listing or a notice says of a group; None where it does not say."""
+
+    source: str
+    group: str
+    view: View
+    state: str | None = None
+    strategy: str | None = None
+    members: int | None = None
+    consumer_protocol: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGroup:
+    """A group whose id is none of a consumer group's: a share or streams group, or one of other software."""
+
+    source: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicQueues:
+    """A topic with its partition numbers."""
+
+    source: str
+    topic: str
+    numbers: tuple[int, ...]
+
+
+Fact = OffsetsTable | MembersTable | GroupState | OtherGroup | TopicQueues

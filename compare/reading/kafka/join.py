@@ -1,0 +1,86 @@
+"""From what the views tell to groups."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from compare.reading.kafka.facts import Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, View
+from compare.reading.kafka.lots import Lot, lots
+from compare.reading.kafka.names import speaks_consumer_protocol
+from compare.reading.kafka.ownership import best, find_ownership
+from compare.reading.kafka.queues import find_queues
+from compare.reading.observed import ObservedGroup, ObservedMember
+
+_SERVER_STRATEGIES = {"range": "server-range"}
+_GONE = ("Empty", "Dead")
+_VIEWS: tuple[View, ...] = ("state", "list", "notice")
+
+Kind = TypeVar("Kind")
+
+
+def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
+    """The groups that the facts of all sources tell of, by first mention; share and streams groups are left out."""
+    return [group for lot in lots(facts) if (group := _observed(lot)) is not None]
+
+
+def _observed(lot: Lot) -> ObservedGroup | None:
+    offsets = _of(lot, OffsetsTable)
+    members = _of(lot, MembersTable)
+    states = _of(lot, GroupState)
+    if _of(lot, OtherGroup) and not offsets and not members:
+        return None
+    state = _state(states)
+    counted = [each for each in states if each.members is not None]
+    count = counted[-1].members if counted else None
+    ownership = find_ownership(members, offsets, count, empty=state in _GONE or count == 0)
+    shown = best(offsets)
+    consumer_protocol = _consumer_protocol(states, members, ownership.members)
+    verbose = best([each for each in members if each.assigned])
+    targets = verbose.targets if verbose is not None and verbose.complete and verbose.consumer_protocol else None
+    queues = find_queues(ownership.members, targets, shown, state, lot.topics)
+    return ObservedGroup(
+        system="kafka",
+        name=lot.group,
+        mode="shared",
+        state=state,
+        strategy=_strategy(states, consumer_protocol),
+        members=ownership.members if ownership.complete else None,
+        queues=queues.queues,
+        lag=queues.lag,
+        sources=tuple(dict.fromkeys(fact.source for fact in lot.facts)),
+        notes=tuple(dict.fromkeys((*ownership.notes, *queues.notes))),
+        seen=() if ownership.complete else ownership.members,
+        member_count=None if ownership.complete else count,
+        idle_count=None if ownership.complete else ownership.idle_count,
+    )
+
+
+def _of(lot: Lot, kind: type[Kind]) -> list[Kind]:
+    return [fact for fact in lot.facts if isinstance(fact, kind)]
+
+
+def _state(states: Sequence[GroupState]) -> str | None:
+    """The last state told, by the view that knows best."""
+    for view in _VIEWS:
+        told = [each.state for each in states if each.view == view and each.state is not None]
+        if told:
+            return told[-1]
+    return None
+
+
+def _strategy(states: Sequence[GroupState], consumer_protocol: bool | None) -> str | None:
+    shown = [each.strategy for each in states if each.view == "state"]
+    if not shown or shown[-1] is None:
+        return None
+    # Both protocols have a strategy of this name; they give different answers.
+    return _SERVER_STRATEGIES.get(shown[-1], shown[-1]) if consumer_protocol else shown[-1]
+
+
+def _consumer_protocol(
+    states: Sequence[GroupState], tables: Sequence[MembersTable], members: Sequence[ObservedMember]
+) -> bool | None:
+    """Whether the group is one of the consumer protocol (KIP-848), None where nothing tells."""
+    answers = [*(each.consumer_protocol for each in states), *(each.consumer_protocol for each in tables)]
+    told = [each for each in answers if each is not None]
+    if not told:
+        told = [each for member in members if (each := speaks_consumer_protocol(member.id)) is not None]
+    return any(told) if told else None

@@ -1,0 +1,70 @@
+"""Sort facts into lots, one per group: what all sources together say about one group of one cluster.
+
+Facts about one name belong together wherever they come from, unless they contradict each other: two folders that
+show different members under one name hold the output of two clusters, and their groups stay apart.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import PurePath
+
+from compare.reading.kafka.facts import Fact, MembersTable, OffsetsTable, TopicQueues
+
+
+@dataclass(slots=True)
+class Lot:
+    """The facts about one group in the order of their sources, and the partition numbers of the cluster's topics."""
+
+    group: str
+    facts: list[Fact]
+    places: list[str]
+    ids: set[str]
+    topics: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def lots(facts: Iterable[Fact]) -> list[Lot]:
+    """The lots, by first mention."""
+    by_name: dict[str, dict[str, list[Fact]]] = {}
+    topics: dict[str, dict[str, tuple[int, ...]]] = {}
+    for fact in facts:
+        place = _place(fact.source)
+        if isinstance(fact, TopicQueues):
+            topics.setdefault(place, {})[fact.topic] = fact.numbers
+        else:
+            by_name.setdefault(fact.group, {}).setdefault(place, []).append(fact)
+    anywhere = {topic: numbers for of_place in topics.values() for topic, numbers in of_place.items()}
+    found: list[Lot] = []
+    for group, by_place in by_name.items():
+        of_group: list[Lot] = []
+        for place, told in by_place.items():
+            _merge(of_group, Lot(group, told, [place], set(_ids(told))))
+        for lot in of_group:
+            near = [topics[place] for place in lot.places if place in topics]
+            # The topics of the lot's own cluster, if told; another folder's may be of another cluster.
+            lot.topics = {topic: numbers for each in near for topic, numbers in each.items()} if near else anywhere
+        found += of_group
+    return found
+
+
+def _merge(of_group: list[Lot], lot: Lot) -> None:
+    for other in of_group:
+        if not lot.ids or not other.ids or lot.ids & other.ids:
+            other.facts += lot.facts
+            other.places += lot.places
+            other.ids |= lot.ids
+            return
+    of_group.append(lot)
+
+
+def _ids(facts: Iterable[Fact]) -> Iterator[str]:
+    for fact in facts:
+        if isinstance(fact, MembersTable):
+            yield from (member.id for member in fact.members)
+        elif isinstance(fact, OffsetsTable):
+            yield from fact.owned
+
+
+@lru_cache(maxsize=1024)
+def _place(source: str) -> str:
+    return str(PurePath(source).parent)

@@ -1,0 +1,102 @@
+"""The offsets view of kafka-consumer-groups: one row per queue that is owned or has a committed offset.
+
+Members that own nothing have no row (very old tools print one with ``-`` for topic and partition).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from compare.reading.blocks import Block, skipped
+from compare.reading.kafka.columns import Columns
+from compare.reading.kafka.facts import Client, OffsetsTable
+from compare.reading.kafka.names import client_id, group_of
+from compare.reading.kafka.rows import MISSING, RowError, name, number, read_rows, topic
+from compare.reading.observed import Skipped
+from protocols import Queue
+
+NEEDED = frozenset({"TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"})
+_OTHER_NUMBERS = ("LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET")
+
+
+class _Row(NamedTuple):
+    group: str
+    queue: Queue | None
+    lag: int | None
+    consumer: str
+    client: str
+    host: str
+
+
+@dataclass(slots=True)
+class _Found:
+    owned: dict[str, list[Queue]] = field(default_factory=dict)
+    unowned: list[Queue] = field(default_factory=list)
+    lag: dict[Queue, int | None] = field(default_factory=dict)
+    clients: dict[str, Client] = field(default_factory=dict)
+
+
+def read_offsets(block: Block, columns: Columns) -> Iterator[OffsetsTable | Skipped]:
+    """The tables of the block's groups (one, as the tool prints it)."""
+    rows = read_rows(block, _reader(block, columns))
+    yield from rows.skipped
+    found: dict[str, _Found] = {}
+    for _, row in rows.found:
+        _add(found, row)
+    if not found and not rows.skipped:
+        yield skipped(block, 0, "header without rows, expected a row per partition below it")
+    complete = not rows.found or rows.complete(rows.found[-1][1].group)
+    for group, each in found.items():
+        owned = {consumer: tuple(queues) for consumer, queues in each.owned.items()}
+        yield OffsetsTable(block.source.name, group, owned, tuple(each.unowned), each.lag, each.clients, complete)
+
+
+def _add(found: dict[str, _Found], row: _Row) -> None:
+    of_group = found.get(row.group)
+    if of_group is None:
+        of_group = found[row.group] = _Found()
+    queue = row.queue
+    if queue is not None:
+        of_group.lag[queue] = row.lag
+    if row.consumer == MISSING:
+        if queue is not None:
+            of_group.unowned.append(queue)
+        return
+    owned = of_group.owned.get(row.consumer)
+    if owned is None:
+        owned = of_group.owned[row.consumer] = []
+        of_group.clients[row.consumer] = Client(client_id(row.client, row.consumer), row.host)
+    if queue is not None:
+        owned.append(queue)
+
+
+def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
+    group_at = columns.index("GROUP")
+    topic_at, partition_at, lag_at, consumer_at, host_at, client_at = (
+        columns.names.index(each) for each in ("TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
+    )
+    others = [(at, each) for each in _OTHER_NUMBERS if (at := columns.index(each)) is not None]
+
+    def read(line: str) -> _Row:
+        cells = columns.cells(line)
+        if cells is None:
+            raise RowError("expected a row under the header's columns")
+        for at, heading in others:
+            number(cells[at], heading)
+        lag = number(cells[lag_at], "LAG")
+        partition = number(cells[partition_at], "PARTITION")
+        consumer = name(cells[consumer_at], "CONSUMER-ID")
+        host = name(cells[host_at], "HOST")
+        if " " in host:
+            raise RowError("expected an address under HOST")
+        if partition is not None and partition >= 0:
+            queue = Queue(topic(cells[topic_at]), "", partition)
+        elif partition is None and cells[topic_at].rstrip(" ") == MISSING and consumer != MISSING:
+            queue = None
+        else:
+            raise RowError("expected a partition's number under PARTITION")
+        # An offset reset below the committed one makes the difference negative: nothing is left to read.
+        lag = None if lag is None else max(lag, 0)
+        return _Row(group_of(cells, group_at, block.source), queue, lag, consumer, cells[client_at], host)
+
+    return read

@@ -1,0 +1,88 @@
+"""The state view of kafka-consumer-groups, and the listings with state or type.
+
+Before version 4 the state view's columns are not made wide enough for long group ids and coordinator addresses.
+So its rows are read from the right, where no cell holds a blank, and from the coordinator's form.
+"""
+
+import re
+from collections.abc import Iterator
+
+from compare.reading.blocks import Block, skipped
+from compare.reading.kafka.columns import Columns
+from compare.reading.kafka.facts import GroupState, OtherGroup
+from compare.reading.kafka.names import group_of
+from compare.reading.kafka.rows import MISSING, RowError, number, read_rows
+from compare.reading.observed import Skipped
+
+STATE_NEEDED = frozenset({"COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"})
+LIST_COLUMNS = frozenset({"GROUP", "TYPE", "STATE", "PROTOCOL"})
+
+_COORDINATOR = re.compile(r"(?<!\S)\S*:-?[0-9]+ {1,2}\([^\s()]*\)")
+_WORD = re.compile(r"[A-Za-z]+")
+_CONSUMER_TYPES = {"Consumer": True, "Classic": False}
+_CONSUMER_PROTOCOLS = ("", MISSING, "consumer")
+
+
+def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped]:
+    """One fact per row of the state view."""
+    after_strategy = columns.names[columns.names.index("ASSIGNMENT-STRATEGY") + 1 :]
+    group_at = columns.index("GROUP")
+
+    def read(line: str) -> GroupState:
+        left, *right = line.rsplit(None, len(after_strategy))
+        values = dict(zip(after_strategy, right, strict=False))
+        state = values.get("STATE", "")
+        members = number(values.get("#MEMBERS", ""), "#MEMBERS")
+        if members is None or not _WORD.fullmatch(state):
+            raise RowError("expected a state and a number of members at the row's end")
+        candidates = list(_COORDINATOR.finditer(left))
+        if not candidates:
+            raise RowError("expected host:port (id) under COORDINATOR (ID)")
+        # A group id before it may look like a coordinator, a strategy behind it hardly.
+        coordinator = candidates[-1]
+        strategy = left[coordinator.end() :].strip(" ")
+        epoch = values.get("GROUP-EPOCH")
+        return GroupState(
+            source=block.source.name,
+            group=group_of([left[: coordinator.start()]], None if group_at is None else 0, block.source),
+            view="state",
+            state=state,
+            strategy=None if strategy in ("", MISSING) else strategy,
+            members=members,
+            consumer_protocol=None if epoch is None else number(epoch, "GROUP-EPOCH") is not None,
+        )
+
+    rows = read_rows(block, read)
+    yield from rows.skipped
+    yield from (row for _, row in rows.found)
+    if not rows.found and not rows.skipped:
+        yield skipped(block, 0, "header without rows, expected a row per group below it")
+
+
+def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGroup | Skipped]:
+    """One fact per row of ``--list --state``, ``--list --type`` or ``kafka-groups --list``."""
+    type_at, state_at, protocol_at = (columns.index(each) for each in ("TYPE", "STATE", "PROTOCOL"))
+
+    def read(line: str) -> tuple[str, str, str | None, str]:
+        cells = columns.cells(line)
+        if cells is None:
+            raise RowError("expected a row under the header's columns")
+        kind, state, protocol = (
+            None if at is None else cells[at].strip(" ") for at in (type_at, state_at, protocol_at)
+        )
+        if not all(each is None or _WORD.fullmatch(each) for each in (kind, state)):
+            raise RowError("expected one word per column behind GROUP")
+        return group_of(cells, 0, block.source), kind or "", state, protocol or ""
+
+    rows = read_rows(block, read)
+    yield from rows.skipped
+    for offset, (group, kind, state, protocol) in rows.found:
+        if kind in ("Share", "Streams") or protocol not in _CONSUMER_PROTOCOLS:
+            yield OtherGroup(block.source.name, group)
+            why = f"{group!r} is no consumer group ({kind or protocol}), so no member owns queues"
+            yield skipped(block, offset, why)
+        else:
+            told = _CONSUMER_TYPES.get(kind)
+            yield GroupState(block.source.name, group, "list", state, consumer_protocol=told)
+    if not rows.found and not rows.skipped:
+        yield skipped(block, 0, "header without rows, expected a row per group below it")

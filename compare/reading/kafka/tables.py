@@ -1,0 +1,54 @@
+"""Which view a header line belongs to. Headings decide, never their order, their widths or the file's name."""
+
+from collections.abc import Iterator
+
+from compare.reading.blocks import Block, BlockKind
+from compare.reading.kafka import members, offsets, others, states
+from compare.reading.kafka.columns import Columns, columns_of
+from compare.reading.kafka.facts import Fact
+from compare.reading.observed import Skipped
+
+_FIRST_HEADINGS = ("GROUP ", "TOPIC ", "CONSUMER-ID ", "COORDINATOR ")
+
+
+def _view(columns: Columns) -> str | None:
+    headings = set(columns.names)
+    if headings >= offsets.NEEDED:
+        return "offsets"
+    if headings >= members.NEEDED:
+        return "members"
+    if headings >= states.STATE_NEEDED:
+        return "state"
+    if "GROUP" in headings and len(headings) > 1 and headings <= states.LIST_COLUMNS:
+        return "list"
+    if others.of_streams_tool(columns):
+        return "streams"
+    return "share" if others.of_share_tool(columns) else None
+
+
+def _starts(line: str) -> bool:
+    # Most lines are rows: the cheapest test comes first.
+    if not line.startswith(_FIRST_HEADINGS):
+        return False
+    columns = columns_of(line)
+    return columns is not None and _view(columns) is not None
+
+
+def _parse(block: Block) -> Iterator[Fact | Skipped]:
+    columns = columns_of(block.lines[0])
+    view = None if columns is None else _view(columns)
+    if columns is None or view is None:
+        return
+    if view == "offsets":
+        yield from offsets.read_offsets(block, columns)
+    elif view == "members" and not members.is_of_share_group(block, columns):
+        yield from members.read_members(block, columns)
+    elif view == "state":
+        yield from states.read_states(block, columns)
+    elif view == "list":
+        yield from states.read_list(block, columns)
+    else:
+        yield from others.read_others(block, columns, "streams" if view == "streams" else "share")
+
+
+TABLE = BlockKind("kafka", "table of kafka-consumer-groups", _starts, _parse)

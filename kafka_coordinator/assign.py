@@ -1,0 +1,155 @@
+"""The Python door to Kafka's assignors: a strategy's name and a group in, an `Allocation` out.
+
+| strategy | settings |
+|---|---|
+| range, roundrobin | none |
+| sticky, cooperative-sticky | ``generation`` (1): of the claims in ``previous`` |
+| server-range, uniform | ``topic_ids``: topic to its 128-bit id, as a number or as Kafka prints it |
+
+The first four run on the group's leader (classic protocol), the other two in the coordinator (KIP-848). Answers of
+`uniform` depend on topic ids; a topic that is given none gets one made from its name, the same in every run.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
+from kafka_coordinator.assignors.range import range_
+from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.server_range import server_range
+from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.assignors.uniform import uniform
+from kafka_coordinator.translation import Numbers, same_subscriptions
+from protocols.allocations import Allocation
+from protocols.errors import StrategyError
+from protocols.groups import Group
+from protocols.queues import Queue
+from protocols.strategies import Registry
+
+Strategy: TypeAlias = Callable[..., Any]
+"""``(group, previous, **settings)`` to an `Allocation` or member id to queues; or a class, see `register`."""
+
+STRATEGIES: Registry[Strategy] = Registry("Kafka")
+"""Kafka's strategies and those that users `register`."""
+
+S = TypeVar("S", bound=Strategy)
+
+
+def assign(
+    name: str | Strategy,
+    group: Group,
+    previous: Mapping[str, Iterable[Queue]] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Allocation:
+    """What the strategy gives to each member of the group.
+
+    ``name``: one of `STRATEGIES`, or a strategy itself. ``previous``: what members owned before (an
+    `Allocation`); who has left the group since counts no more. Partition k of a topic is the k-th queue that the
+    group writes for it. Partitions that cooperative-sticky holds back for a round are in `Allocation.withheld`.
+    Raises `StrategyError` for an unknown strategy or setting, and where the real assignor would throw.
+    """
+    strategy = STRATEGIES[name] if isinstance(name, str) else name
+    label = name if isinstance(name, str) else getattr(strategy, "__name__", repr(strategy))
+    run = _ready(label, strategy, group, previous, settings or {})
+    try:
+        answer = run()
+    except AssignorError as error:
+        raise StrategyError(f"{label}: the released assignor throws {error.error} for this group") from None
+    if isinstance(answer, Allocation) and answer.group is group:
+        return answer
+    if not isinstance(answer, Mapping):
+        raise StrategyError(f"{label} returned {answer!r}, expected an Allocation or a mapping of member to queues")
+    return Allocation(group, answer, getattr(answer, "withheld", None))
+
+
+def register(name: str, strategy: S) -> S:
+    """Make a strategy of one's own known to `assign` under ``name``, and return it.
+
+    It is a function ``(group, previous)`` that returns an `Allocation` or a mapping of member id to queues of the
+    group; keyword parameters after these two are its settings. Or it is a class that is made anew for every
+    `assign`, with the settings as its parameters, and is called with ``(group, previous)``, or has a method
+    ``assign`` that is. ``previous`` is None or as given to `assign`. Raises `StrategyError` for a name that is
+    taken or for what cannot be called.
+    """
+    runs = callable(strategy)
+    if isinstance(strategy, type):
+        runs = any(callable(getattr(strategy, method, None)) for method in ("assign",)) or "__call__" in dir(strategy)
+    if not runs:
+        raise StrategyError(
+            f"strategy {name!r} is {strategy!r}, expected a function (group, previous) -> allocation,"
+            " or a class that can be called so"
+        )
+    return STRATEGIES.register(name, strategy)
+
+
+def _ready(
+    label: str, strategy: Strategy, group: Group, previous: Any, settings: Mapping[str, Any]
+) -> Callable[[], Any]:
+    """The strategy with everything it is called with; `StrategyError` for settings that it does not have."""
+    if isinstance(strategy, type):
+        _check_settings(label, strategy, (), settings)
+        made = strategy(**settings)
+        return partial(getattr(made, "assign", made), group, previous)
+    run = getattr(strategy, "assign", strategy)
+    _check_settings(label, run, (group, previous), settings)
+    return partial(run, group, previous, **settings)
+
+
+def _check_settings(label: str, run: Strategy, given: tuple[Any, ...], settings: Mapping[str, Any]) -> None:
+    signature = inspect.signature(run)
+    try:
+        signature.bind(*given, **settings)
+    except TypeError as error:
+        named = [
+            each.name
+            for each in list(signature.parameters.values())[len(given) :]
+            if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+        ]
+        unknown = [setting for setting in settings if setting not in named]
+        if not unknown:
+            raise StrategyError(f"{label} cannot be called so: {error}") from None
+        expected = f"expected one of {', '.join(named)}" if named else "it has none"
+        raise StrategyError(f"unknown setting {unknown[0]!r} of {label}, {expected}") from None
+
+
+def _classic(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
+    def stateless(group: Group, previous: Allocation | None) -> Allocation:
+        numbers = Numbers.of(group)
+        return numbers.allocation(assignor(numbers.for_client()))
+
+    return stateless
+
+
+def _sticky(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
+    def with_claims(group: Group, previous: Allocation | None, *, generation: int = 1) -> Allocation:
+        if not isinstance(generation, int) or isinstance(generation, bool):
+            raise StrategyError(f"setting generation is {generation!r}, expected a whole number")
+        numbers = Numbers.of(group)
+        return numbers.allocation(assignor(numbers.for_client(previous, generation)))
+
+    return with_claims
+
+
+def _server_range(
+    group: Group, previous: Allocation | None, *, topic_ids: Mapping[str, Any] | None = None
+) -> Allocation:
+    numbers = Numbers.of(group)
+    return numbers.allocation(server_range(numbers.for_server(None, topic_ids)))
+
+
+def _uniform(group: Group, previous: Allocation | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
+    numbers = Numbers.of(group)
+    return numbers.allocation(uniform(numbers.for_server(previous, topic_ids), same_subscriptions(group)))
+
+
+for _name, _strategy in {
+    "range": _classic(range_),
+    "roundrobin": _classic(roundrobin),
+    "sticky": _sticky(sticky),
+    "cooperative-sticky": _sticky(cooperative_sticky),
+    "server-range": _server_range,
+    "uniform": _uniform,
+}.items():
+    STRATEGIES.register(_name, _strategy)

@@ -1,0 +1,77 @@
+"""The uniform assignor for members who all subscribe to the same topics (spec 5.10 "Homogeneous")."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
+from protocols.java import entry_order, size_for_set_of
+
+
+def id_hash(topic_id: int) -> int:
+    """Java's hash code of a 128-bit topic id, unsigned."""
+    folded = topic_id >> 64 ^ topic_id & (1 << 64) - 1
+    return folded >> 32 ^ folded & 0xFFFFFFFF
+
+
+def topic_order(group: GroupMetadata, topics: Sequence[str]) -> list[str]:
+    """The order in which the assignor walks these topics: a Java set of their ids, built from a collection."""
+    by_id = {group.topic_ids[topic]: topic for topic in topics}
+    return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
+
+
+def uniform_homogeneous(group: GroupMetadata) -> Assignment:
+    """Even out in one pass: members keep up to their share, the rest goes to those below theirs.
+
+    Every member's share is partitions // members; the surplus seats go to members that hold an additional
+    partition already, else to the last members in order. Raises `AssignorError` where a claim names a partition
+    that a subscribed topic does not have.
+    """
+    members = group.members
+    owned: list[list[int]] = [[] for _ in members]
+    if not members or not members[0].topics:
+        return Assignment(owned)
+    first = group.first_numbers()
+    subscribed = {topic: first[topic] for topic in members[0].topics}
+    order = group.topic_order or topic_order(group, members[0].topics)
+    targets = [_by_topic(member.claims, subscribed, group) for member in members]
+    claimed = {number for target in targets for numbers in target for number in numbers}
+    unassigned = [
+        number
+        for topic in order
+        for number in range(first[topic], first[topic] + group.topics[topic])
+        if number not in claimed
+    ]
+    total = sum(group.topics[topic] for topic in subscribed)
+    share, surplus = divmod(total, len(members))
+    unfilled: list[tuple[int, int]] = []
+    for position, target in enumerate(targets):
+        extra = surplus > 0
+        room = share + extra
+        for numbers in target:
+            kept = numbers[:room]
+            owned[position] += kept
+            unassigned += numbers[room:]
+            room -= len(kept)
+        if room and extra and len(members) - position > surplus:
+            room -= 1
+            extra = False
+        if room:
+            unfilled.append((position, room))
+        surplus -= extra
+    rest = iter(unassigned)
+    for position, room in unfilled:
+        owned[position] += islice(rest, room)
+    if next(rest, None) is not None:
+        raise AssignorError("PartitionAssignorException", "partitions were left unassigned")
+    return Assignment(owned)
+
+
+def _by_topic(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[list[int]]:
+    """The claims as partition numbers, topic by topic in the order given, without topics not subscribed to."""
+    found: dict[str, list[int]] = {}
+    for topic, partition in claims:
+        if topic in subscribed:
+            if partition >= group.topics[topic]:
+                raise AssignorError("PartitionAssignorException", f"{topic}-{partition} was left unassigned")
+            found.setdefault(topic, []).append(subscribed[topic] + partition)
+    return list(found.values())

@@ -1,0 +1,174 @@
+"""Between the shared group model and the assignors' numbers.
+
+Topics are numbered in the systems' order, so that ascending numbers are sorted queues. Members go in the order in
+which Java's HashMap lists their ids, put in as the group lists them: what a coordinator, and the leader, sees.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, Partition, Subscription
+from kafka_coordinator.assignors.uniform_homogeneous import id_hash
+from protocols.allocations import Allocation
+from protocols.errors import StrategyError
+from protocols.groups import Group, Member
+from protocols.java import entry_order, sorted_as_java, string_entry_order, utf16_key
+from protocols.queues import Queue, sort_queues
+
+Owned = Mapping[str, Iterable[Queue]]
+"""Member id to queues, as an `Allocation` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A group's queues by number, its members in the assignors' order.
+
+    ``ascending``: ascending numbers are sorted queues. ``plain``: partition k of every topic is number k of no
+    broker, as in Kafka itself.
+    """
+
+    group: Group
+    topics: dict[str, int]
+    queues: list[Queue]
+    members: list[Member]
+    ascending: bool
+    plain: bool
+
+    @classmethod
+    def of(cls, group: Group) -> "Numbers":
+        """Number the group's queues."""
+        topics: dict[str, int] = {}
+        queues: list[Queue] = []
+        ascending = plain = True
+        for topic in sorted_as_java(group.topics):
+            of_topic = group.topics[topic]
+            topics[topic] = len(of_topic)
+            queues += of_topic
+            brokers = {queue[1] for queue in of_topic}
+            if not brokers <= {""} or [queue[2] for queue in of_topic] != list(range(len(of_topic))):
+                plain = False
+                ascending = ascending and of_topic == sort_queues(of_topic)
+        by_id = {member.id: member for member in group.members}
+        members = [by_id[id] for id in string_entry_order(list(by_id))]
+        return cls(group, topics, queues, members, ascending, plain)
+
+    def for_client(self, previous: Owned | None = None, generation: int = 1) -> GroupMetadata:
+        """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation."""
+        topics_of = _Subscriptions(None)
+        partitions = None if self.plain or not previous else self._partitions()
+        members = []
+        for member in self.members:
+            claims: tuple[Partition, ...] = ()
+            claim_generation = None
+            if previous and member.id in previous:
+                claim_generation = generation
+                if partitions is None:
+                    claims = tuple([(queue[0], queue[2]) for queue in previous[member.id] if not queue[1]])
+                else:
+                    claims = tuple([partitions[queue] for queue in previous[member.id] if queue in partitions])
+            members.append(
+                Subscription(
+                    member.id,
+                    topics_of[member.subscription],
+                    member.instance_id,
+                    member.rack,
+                    claims,
+                    claim_generation,
+                    claim_generation,
+                )
+            )
+        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks)
+
+    def for_server(self, previous: Owned | None = None, topic_ids: Mapping[str, Any] | None = None) -> GroupMetadata:
+        """What the coordinator's own assignor is given: ``previous`` is the target assignment before.
+
+        Topics and partitions that no longer exist are left out, as the coordinator leaves them out; of a queue's
+        several owners the first counts. ``topic_ids``: see `topic_id`.
+        """
+        for topic in topic_ids or ():
+            if topic not in self.topics:
+                raise StrategyError(f"topic_ids: the group has no topic {topic!r}")
+        ids = {topic: topic_id(topic, (topic_ids or {}).get(topic)) for topic in self.topics}
+        if len(set(ids.values())) != len(ids):
+            raise StrategyError("topic_ids: two topics have one id, expected a different one for each")
+        topics_of = _Subscriptions(self.topics)
+        unclaimed = self._partitions() if previous else {}
+        members = []
+        for member in self.members:
+            claims: dict[str, list[int]] = {}
+            for queue in (previous or {}).get(member.id, ()):
+                if queue in unclaimed:
+                    topic, partition = unclaimed.pop(queue)
+                    claims.setdefault(topic, []).append(partition)
+            members.append(
+                Subscription(
+                    member.id, topics_of[member.subscription], member.instance_id, member.rack, _iterated(claims, ids)
+                )
+            )
+        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, ids)
+
+    def allocation(self, answer: Assignment) -> Allocation:
+        """The assignor's answer with the group's own queues and members."""
+        queues = self.queues
+        owned: dict[str, tuple[Queue, ...]] = {member.id: () for member in self.group.members}
+        for member, numbers in zip(self.members, answer.owned, strict=True):
+            if numbers:
+                in_order = tuple([queues[number] for number in sorted(numbers)])
+                owned[member.id] = in_order if self.ascending else sort_queues(in_order)
+        withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
+        return Allocation.trusted(self.group, owned, withheld)
+
+    def _partitions(self) -> dict[Queue, Partition]:
+        """Each queue of the group as (topic, its place in the topic)."""
+        places = ((topic, place) for topic, count in self.topics.items() for place in range(count))
+        return dict(zip(self.queues, places, strict=True))
+
+
+class _Subscriptions(dict[tuple[str, ...], tuple[str, ...]]):
+    """A member's subscription to the same without repetitions and, where told, without unknown topics."""
+
+    def __init__(self, known: Mapping[str, int] | None) -> None:
+        super().__init__()
+        self._known = known
+
+    def __missing__(self, subscription: tuple[str, ...]) -> tuple[str, ...]:
+        kept = dict.fromkeys(subscription)
+        found = tuple(kept if self._known is None else [topic for topic in kept if topic in self._known])
+        self[subscription] = found
+        return found
+
+
+def same_subscriptions(group: Group) -> bool:
+    """The coordinator's "homogeneous" (spec 6.8): all members name the same topics, or all use one same pattern."""
+    if any(member.pattern is not None for member in group.members):
+        return len({member.pattern for member in group.members}) == 1
+    return len({frozenset(topics) for topics in {member.subscription for member in group.members}}) <= 1
+
+
+def topic_id(topic: str, given: Any = None) -> int:
+    """A topic's 128-bit id: ``given`` as a number or as Kafka prints it, else made from the topic's name.
+
+    The made one is the MD5 of the name in UTF-16, so that it is the same in every run and on every machine.
+    """
+    if given is None:
+        return int.from_bytes(hashlib.md5(utf16_key(topic), usedforsecurity=False).digest(), "big")
+    if isinstance(given, int) and 0 <= given < 1 << 128:
+        return given
+    try:
+        raw = base64.urlsafe_b64decode(f"{given}==") if isinstance(given, str) else b""
+    except ValueError:
+        raw = b""
+    if len(raw) != 16:
+        raise StrategyError(f"topic_ids: {given!r} for topic {topic!r}, expected 128 bits as a number or base64")
+    return int.from_bytes(raw, "big")
+
+
+def _iterated(claims: Mapping[str, list[int]], ids: Mapping[str, int]) -> tuple[Partition, ...]:
+    """A target assignment in the order in which Java's map of sets lists it."""
+    if not claims:
+        return ()
+    topics = entry_order(list(claims), lambda topic: id_hash(ids[topic]))
+    return tuple([(topic, partition) for topic in topics for partition in entry_order(claims[topic], lambda n: n)])

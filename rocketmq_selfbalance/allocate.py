@@ -1,0 +1,132 @@
+"""What a whole group ends up with: every member computes for itself, topic by topic (spec 4.1, 4.2).
+
+There is no coordinator, so nothing makes the members' answers fit together. Where their client ids, views,
+strategies, settings or subscriptions differ, queues with two owners and queues with none come out, as they do
+in reality (spec 7.4 to 7.7).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from protocols.allocations import Allocation
+from protocols.groups import Group, Member
+from protocols.java import sorted_as_java
+from protocols.queues import Queue
+from rocketmq_selfbalance.settings import strategies_of
+from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy, Strategy
+from rocketmq_selfbalance.strategies.interface import Positions, queues_at
+from rocketmq_selfbalance.views import Seen, View, seen_by_all, seen_through
+
+Table: TypeAlias = dict[str, dict[Queue, None]]
+"""A member's process queue table: topic to a set of queues that keeps their order."""
+
+
+def allocate(
+    name: str | Strategy,
+    group: Group,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    views: Mapping[str, View] | None = None,
+    strategies: Mapping[str, str | Strategy] | None = None,
+    previous: Mapping[str, Iterable[Queue]] | None = None,
+) -> Allocation:
+    """The group's allocation after each member made one pass over its topics (in sorted order).
+
+    ``name``: one of `STRATEGIES`, or a strategy object. ``settings``: see `rocketmq_selfbalance.settings`.
+    ``views``: member id to what this member sees, where it is not the group as it is. ``strategies``: member id
+    to another strategy than ``name``. ``previous``: what members owned before (an `Allocation`, maybe of members who
+    have left since); it stays where a member's strategy fails, or where it sees no member list or no route.
+
+    Members compute under `Member.allocation_id`; two that share one compute the same. Topics and queues that are
+    in the subscription, a view or a configured list but not in the group do not exist, and nobody owns them.
+    Raises `StrategyError` for an unknown strategy or setting, `GroupError` for members the group lacks.
+    """
+    views, previous = views or {}, previous or {}
+    for member_id in views:
+        group.member(member_id)
+    runs = strategies_of(group, name, settings or {}, strategies or {})
+    everyone = seen_by_all(group)
+    topics = sorted_as_java(group.topics)
+    answers = _Answers(group.name)
+    owned = {}
+    for members in _alike(group, runs, views):
+        view = views.get(members[0].member.id)
+        seen = everyone if view is None else seen_through(view, everyone)
+        for member, strategy in members:
+            subscription = set(member.subscription)
+            read = [topic for topic in topics if topic in subscription]
+            table = _table(previous.get(member.id, ()))
+            for topic in read:
+                asked_by_many = len(members) > 1 or seen[topic] is everyone[topic]
+                target = answers.of(strategy, member.allocation_id, seen[topic], asked_by_many)
+                if target is not None:
+                    _apply(table, topic, target)
+            owned[member.id] = [queue for topic in read for queue in table.get(topic, ())]
+    return Allocation(group, _existing(group, owned))
+
+
+class _Running(NamedTuple):
+    member: Member
+    strategy: Strategy
+
+
+def _alike(group: Group, runs: Iterable[Strategy], views: Mapping[str, View]) -> Iterable[list[_Running]]:
+    """The members, put together where they run the same strategy object with the same view."""
+    found: dict[tuple[int, int], list[_Running]] = {}
+    for member, strategy in zip(group.members, runs, strict=True):
+        found.setdefault((id(strategy), id(views.get(member.id))), []).append(_Running(member, strategy))
+    return found.values()
+
+
+class _Answers:
+    """What strategies answer. A question that many members ask is answered for all of them in one go."""
+
+    def __init__(self, consumer_group: str) -> None:
+        self._consumer_group = consumer_group
+        self._of_all: dict[tuple[int, Seen], Mapping[str, Positions] | None] = {}
+
+    def of(self, strategy: Strategy, cid: str, seen: Seen, asked_by_many: bool) -> Sequence[Queue] | None:
+        """The queues of a topic that a member is to own after its pass, None where nothing changes."""
+        if seen.queues is None or not seen.cids:
+            return None
+        if asked_by_many and cid:
+            key = id(strategy), seen
+            if key not in self._of_all:
+                self._of_all[key] = _positions_of_all(strategy, seen)
+            of_all = self._of_all[key]
+            if of_all is not None:
+                return queues_at(of_all.get(cid, ()), seen.queues)
+        try:
+            return strategy.allocate(self._consumer_group, cid, seen.queues, seen.cids) or ()
+        except AllocationError:
+            return None
+
+
+def _positions_of_all(strategy: Strategy, seen: Seen) -> Mapping[str, Positions] | None:
+    """None where each member has to ask for itself: the strategy fails for somebody, or picks no positions."""
+    if not isinstance(strategy, PositionStrategy):
+        return None
+    try:
+        return strategy.positions_of_all(seen.queues, seen.cids)
+    except AllocationError:
+        return None
+
+
+def _apply(table: Table, topic: str, target: Sequence[Queue]) -> None:
+    """Update a member's table: queues of this topic outside the target go, all of the target come (spec 4.8, 5)."""
+    table[topic] = {}
+    for queue in target:
+        table.setdefault(queue.topic, {})[queue] = None
+
+
+def _table(queues: Iterable[Queue]) -> Table:
+    table: Table = {}
+    for queue in queues:
+        table.setdefault(queue.topic, {})[queue] = None
+    return table
+
+
+def _existing(group: Group, owned: Mapping[str, Sequence[Queue]]) -> dict[str, list[Queue]]:
+    """Without the queues that only a view, a configured list or a former allocation knows."""
+    existing = set(group.queues)
+    return {member_id: [queue for queue in queues if queue in existing] for member_id, queues in owned.items()}

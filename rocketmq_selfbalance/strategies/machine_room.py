@@ -1,0 +1,74 @@
+"""MACHINE_ROOM: only queues of chosen rooms, which the broker names carry as ``room@broker`` (spec 4.9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes
+from rocketmq_selfbalance.strategies.interface import queues_at
+
+
+def room_in(broker: str) -> str | None:
+    """The room that a broker name of the form ``room@broker`` carries (it may be empty), None for other forms.
+
+    Parts are counted as Java's ``split`` does, which drops empty ones at the end.
+    """
+    parts = broker.rstrip("@").split("@")
+    return parts[0] if len(parts) == 2 else None
+
+
+def share(kept: Sequence[int], members: int, index: int) -> list[int]:
+    """What member number ``index`` takes of ``kept``: a block, and maybe one of the remainder at the end."""
+    base, extra = divmod(len(kept), members)
+    taken = list(kept[base * index : base * (index + 1)])
+    if index < extra:
+        taken.append(kept[base * members + index])
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class ByMachineRoom:
+    """``AllocateMessageQueueByMachineRoom``. ``consumer_idcs``: the rooms to consume from, None where never set.
+
+    Queues of other rooms go to nobody; where the members are plays no role.
+    """
+
+    name: ClassVar[str] = "MACHINE_ROOM"
+
+    consumer_idcs: frozenset[str] | None = None
+
+    def allocate(
+        self,
+        consumer_group: str | None,
+        current_cid: str | None,
+        mq_all: Sequence[Queue] | None,
+        cid_all: Sequence[str] | None,
+    ) -> list[Queue]:
+        """See `Strategy.allocate`."""
+        return queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
+
+    def positions(
+        self, current_cid: str | None, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None
+    ) -> list[int]:
+        """See `PositionStrategy.positions`."""
+        given = check(current_cid, mq_all, cid_all)
+        return [] if given is None else share(self._kept(given.mq_all), len(given.cid_all), given.own_index)
+
+    def positions_of_all(self, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None) -> dict[str, list[int]]:
+        """See `PositionStrategy.positions_of_all`."""
+        queues, cids = check_lists(mq_all, cid_all)
+        kept = self._kept(queues)
+        return {cid: share(kept, len(cids), index) for cid, index in first_indexes(cids).items()}
+
+    def _kept(self, mq_all: Sequence[Queue]) -> list[int]:
+        kept = []
+        for position, queue in enumerate(mq_all):
+            room = room_in(queue.broker)
+            if room is None:
+                continue
+            if self.consumer_idcs is None:
+                raise AllocationError("NullPointerException")
+            if room in self.consumer_idcs:
+                kept.append(position)
+        return kept

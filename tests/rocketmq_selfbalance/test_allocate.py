@@ -1,0 +1,269 @@
+"""A whole group: every member for itself, topic by topic; where inputs differ, owners are missing or double."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from protocols import Group, GroupError, Queue, StrategyError
+from rocketmq_selfbalance import View, allocate
+from rocketmq_selfbalance.strategies import Averagely, ConsistentHash
+
+
+def numbers(queues: Sequence[Queue]) -> list[int]:
+    return [queue.number for queue in queues]
+
+
+def group(queues: int, *members: str) -> Group:
+    return Group.of(topics={"T": {"b": queues}}, members={member: ["T"] for member in members})
+
+
+@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+def test_the_second_half_of_the_group_idles_because_every_topic_starts_with_the_first_member(strategy: str) -> None:
+    two_topics = Group.of(
+        topics={"X": {"broker-a": 2}, "Y": {"broker-a": 2}},
+        members={member: ["X", "Y"] for member in ("C1", "C4", "C2", "C3")},
+    )
+    allocation = allocate(strategy, two_topics)
+    allocation.check()
+    assert {member: len(queues) for member, queues in allocation.items()} == {"C1": 2, "C2": 2, "C3": 0, "C4": 0}
+    assert allocation["C2"] == (Queue("X", "broker-a", 1), Queue("Y", "broker-a", 1))
+
+
+def test_queues_and_members_are_sorted_as_java_sorts_them() -> None:
+    crowd = Group.of(
+        topics={"T": {"broker-2": 1, "broker-10": 1, "\uffee": 1, "\U0001f600": 1}},
+        members={member: ["T"] for member in ("192.168.0.2@1", "192.168.0.10@1", "\uffee", "\U0001f600")},
+    )
+    owners = {queue.broker: owners for queue, owners in allocate("AVG", crowd).owners.items()}
+    assert owners == {
+        "broker-10": ("192.168.0.10@1",),
+        "broker-2": ("192.168.0.2@1",),
+        "\U0001f600": ("\U0001f600",),
+        "\uffee": ("\uffee",),
+    }
+
+
+def test_settings_reach_the_strategy() -> None:
+    with_ten = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"))
+    assert [numbers(queues) for queues in with_ten.values()] == [[2], [0, 3, 4, 7], [1, 5, 6]]
+    with_one = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"), settings={"virtual_nodes": 1})
+    assert [numbers(queues) for queues in with_one.values()] == [[], [0, 3, 4, 7], [1, 2, 5, 6]]
+
+
+def test_two_members_with_one_client_id_own_the_same_and_leave_their_second_share_to_nobody() -> None:
+    members = {
+        "c1": ["T"],
+        "here": {"subscribe": ["T"], "client_id": "c2"},
+        "there": {"subscribe": ["T"], "client_id": "c2"},
+    }
+    twice = Group.of(topics={"T": {"b": 6}}, members=members)
+    allocation = allocate("AVG", twice)
+    assert numbers(allocation["here"]) == numbers(allocation["there"]) == [2, 3]
+    assert numbers(allocation.double_owned) == [2, 3]
+    assert numbers(allocation.unowned) == [4, 5]
+    assert allocate("CONSISTENT_HASH", twice).unowned == ()
+
+
+def test_the_member_list_does_not_depend_on_the_topic() -> None:
+    misused = Group.of(topics={"Y": {"b": 8}, "Z": {"b": 8}}, members={"A": ["Y"], "B": ["Z"]})
+    allocation = allocate("AVG", misused)
+    assert [(queue.topic, queue.number) for queue in allocation["A"]] == [("Y", n) for n in range(4)]
+    assert [(queue.topic, queue.number) for queue in allocation["B"]] == [("Z", n) for n in range(4, 8)]
+    assert len(allocation.unowned) == 8
+
+
+def test_mixed_strategies_never_agree() -> None:
+    allocation = allocate("AVG", group(8, "A", "B"), strategies={"B": "AVG_BY_CIRCLE"})
+    assert numbers(allocation["A"]) == [0, 1, 2, 3]
+    assert numbers(allocation["B"]) == [1, 3, 5, 7]
+    assert numbers(allocation.double_owned) == [1, 3]
+    assert numbers(allocation.unowned) == [4, 6]
+
+
+def test_members_may_run_one_strategy_with_different_settings() -> None:
+    mixed = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"), strategies={"c2": ConsistentHash(1)})
+    assert [numbers(queues) for queues in mixed.values()] == [[2], [0, 3, 4, 7], [1, 5, 6]]
+
+
+# --- views --------------------------------------------------------------------------------------------------------
+
+
+def test_who_sees_a_short_member_list_takes_too_much() -> None:
+    allocation = allocate("AVG", group(8, "c1", "c2"), views={"c1": View(members=["c1"])})
+    assert numbers(allocation["c1"]) == list(range(8))
+    assert numbers(allocation.double_owned) == [4, 5, 6, 7]
+
+
+def test_who_does_not_see_itself_drops_everything() -> None:
+    before = allocate("AVG", group(8, "c1", "c2"))
+    after = allocate("AVG", group(8, "c1", "c2"), views={"c1": View(members=["c2"])}, previous=before)
+    assert after["c1"] == ()
+    assert numbers(after.unowned) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "view", [View(members=[]), View(topics={"T": None}), View(topics={"T": 0}), View(members={"T": []})]
+)
+def test_who_sees_no_member_list_or_no_queues_keeps_what_it_had(view: View) -> None:
+    four = group(8, "c1", "c2", "c3", "c4")
+    before = allocate("AVG", four)
+    after = allocate("AVG", four.without("c3", "c4"), views={"c2": view}, previous=before)
+    assert numbers(after["c1"]) == [0, 1, 2, 3]
+    assert after["c2"] == before["c2"]
+    fresh = allocate("AVG", four.without("c3", "c4"), views={"c2": view})
+    assert fresh["c2"] == ()
+
+
+def test_who_still_sees_the_old_route_computes_with_it() -> None:
+    allocation = allocate("AVG", group(8, "c1", "c2"), views={"c1": View(topics={"T": {"b": 4}})})
+    assert numbers(allocation["c1"]) == [0, 1]
+    assert numbers(allocation["c2"]) == [4, 5, 6, 7]
+    assert numbers(allocation.unowned) == [2, 3]
+
+
+def test_queues_that_are_gone_are_nobodys_even_where_an_old_route_has_them() -> None:
+    allocation = allocate("AVG", group(4, "c1", "c2"), views={"c2": View(topics={"T": {"b": 8}})})
+    assert numbers(allocation["c2"]) == []
+    assert numbers(allocation.unowned) == [2, 3]
+
+
+def test_a_client_asks_a_broker_anew_for_each_topic() -> None:
+    both = Group.of(topics={"X": 2, "Y": 2}, members={"c1": ["X", "Y"], "c2": ["X", "Y"]})
+    allocation = allocate("AVG", both, views={"c2": View(members={"Y": ["c2"]})})
+    assert [(queue.topic, queue.number) for queue in allocation["c2"]] == [("X", 1), ("Y", 0), ("Y", 1)]
+
+
+def test_members_who_share_a_view_get_what_each_would_get_with_its_own() -> None:
+    crowd = group(40, *(f"c{n}" for n in range(10)))
+    half = [f"c{n}" for n in range(5)]
+    shared = View(members=half, topics={"T": {"b": 30}})
+    at_once = allocate("CONSISTENT_HASH", crowd, views=dict.fromkeys(half, shared))
+    single = allocate(
+        "CONSISTENT_HASH", crowd, views={c: View(members=list(half), topics={"T": {"b": 30}}) for c in half}
+    )
+    assert at_once == single != allocate("CONSISTENT_HASH", crowd)
+
+
+def test_a_view_of_queues_takes_queues_one_by_one() -> None:
+    allocation = allocate("AVG", group(4, "c1"), views={"c1": View(topics={"T": [Queue("T", "b", 3)]})})
+    assert numbers(allocation["c1"]) == [3]
+    with pytest.raises(GroupError, match="is no queue of topic 'T'"):
+        allocate("AVG", group(4, "c1"), views={"c1": View(topics={"T": [Queue("U", "b", 3)]})})
+
+
+# --- configured lists, rooms --------------------------------------------------------------------------------------
+
+
+def test_a_configured_list_is_the_target_of_every_topic() -> None:
+    both = Group.of(topics={"X": {"b": 2}, "Y": {"b": 2}}, members={"c1": ["X", "Y"], "c2": ["X"]})
+    listed = [("X", "b", 0), ("Y", "b", 1), ("elsewhere", "b", 0)]
+    before = allocate("AVG", both)
+    allocation = allocate("CONFIG", both, settings={"message_queue_list": listed}, previous=before)
+    assert allocation["c1"] == (Queue("X", "b", 0), Queue("Y", "b", 1))
+    assert allocation["c2"] == (Queue("X", "b", 0),), "queues of topics it does not read are dropped at the end"
+
+
+def test_a_configured_list_that_names_another_topic_empties_this_one() -> None:
+    both = Group.of(topics={"X": {"b": 2}, "Y": {"b": 2}}, members={"c1": ["X", "Y"]})
+    settings = {"message_queue_list": [Queue("X", "b", 1)]}
+    assert allocate("CONFIG", both, settings=settings, previous=allocate("AVG", both))["c1"] == (Queue("X", "b", 1),)
+
+
+def test_each_member_may_have_its_own_configured_list() -> None:
+    lists = {"c1": [("T", "b", 0), ("T", "b", 1)], "c2": [["T", "b", 1]]}
+    allocation = allocate("CONFIG", group(3, "c1", "c2", "c3"), settings={"message_queue_list": lists})
+    assert [numbers(queues) for queues in allocation.values()] == [[0, 1], [1], []]
+    assert numbers(allocation.unowned) == [2]
+
+
+def test_machine_room_leaves_other_rooms_to_nobody() -> None:
+    rooms = Group.of(topics={"T": {"r1@a": 2, "r2@a": 2}}, members={"c1": ["T"], "c2": ["T"]})
+    allocation = allocate("MACHINE_ROOM", rooms, settings={"consumer_idcs": ["r1"]})
+    assert allocation["c2"] == (Queue("T", "r1@a", 1),)
+    assert [queue.broker for queue in allocation.unowned] == ["r2@a", "r2@a"]
+
+
+def test_nearby_takes_rooms_from_racks_names_mappings_or_functions() -> None:
+    rooms = Group.of(
+        topics={"T": {"r1-a": 2, "r2-a": 2}},
+        members={"c-r1": ["T"], "c2": {"subscribe": ["T"], "rack": "r2"}},
+    )
+    by_room = {
+        "c-r1": (Queue("T", "r1-a", 0), Queue("T", "r1-a", 1)),
+        "c2": (Queue("T", "r2-a", 0), Queue("T", "r2-a", 1)),
+    }
+    assert dict(allocate("MACHINE_ROOM_NEARBY", rooms)) == by_room
+    swapped = {"broker_rooms": {"r1-a": "r2", "r2-a": "r1"}}
+    assert allocate("MACHINE_ROOM_NEARBY", rooms, swapped)["c2"] == by_room["c-r1"]
+    one_room = {"broker_rooms": lambda queue: "r", "member_rooms": lambda cid: "r", "inner_strategy": "AVG_BY_CIRCLE"}
+    allocation = allocate("MACHINE_ROOM_NEARBY", rooms, one_room)
+    assert allocation["c2"] == (Queue("T", "r1-a", 1), Queue("T", "r2-a", 1))
+
+
+def test_a_strategy_that_fails_leaves_the_allocation_as_it_was() -> None:
+    homeless = group(4, "c1", "c2")
+    assert dict(allocate("MACHINE_ROOM_NEARBY", homeless)) == {"c1": (), "c2": ()}
+    before = allocate("AVG", homeless)
+    assert allocate("MACHINE_ROOM_NEARBY", homeless, previous=before) == before
+
+
+def test_only_the_members_for_whom_a_strategy_fails_keep_what_they_had() -> None:
+    rooms = Group.of(topics={"T": {"r1-a": 2, "r2-@a": 2}}, members={"c-r1": ["T"], "c-r2": ["T"]})
+    before = allocate("AVG", rooms)
+    # Without room names MACHINE_ROOM throws at the first broker named room@broker, which is in r2's share only.
+    settings = {"inner_strategy": "MACHINE_ROOM"}
+    after = allocate("MACHINE_ROOM_NEARBY", rooms, settings=settings, previous=before)
+    assert after["c-r1"] == ()
+    assert after["c-r2"] == before["c-r2"]
+
+
+def test_groups_without_broker_names_retry_topics_and_unknown_topics_work_too() -> None:
+    kafka_like = Group.of(
+        topics={"orders": 3, "%RETRY%g": {"b": 1}}, members={"c1": ["orders", "%RETRY%g", "gone"], "c2": ["orders"]}
+    )
+    allocation = allocate("AVG", kafka_like)
+    assert allocation["c1"] == (Queue("%RETRY%g", "b", 0), Queue("orders", "", 0), Queue("orders", "", 1))
+    assert allocate("AVG", Group.of(topics={"T": 3}, members={})).unowned == ()
+
+
+# --- what users get wrong -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "AVERAGE"}, "unknown RocketMQ strategy 'AVERAGE', expected one of AVG, AVG_BY_CIRCLE, "),
+        ({"name": "AVG", "settings": {"x": 1}}, "unknown setting 'x' of AVG, it has none"),
+        ({"name": "CONSISTENT_HASH", "settings": {"x": 1}}, "unknown setting 'x' .* expected one of virtual_nodes, "),
+        ({"name": "CONSISTENT_HASH", "settings": {"virtual_nodes": -1}}, "virtual_nodes is -1, expected .* 0 or more"),
+        ({"name": "CONSISTENT_HASH", "settings": {"virtual_nodes": "9"}}, "virtual_nodes is '9', expected a whole"),
+        ({"name": "CONSISTENT_HASH", "settings": {"hash_function": 3}}, "hash_function is 3, expected a function"),
+        ({"name": "CONFIG", "settings": {"message_queue_list": "T"}}, "message_queue_list is 'T', expected a list"),
+        ({"name": "CONFIG", "settings": {"message_queue_list": [("T", 0)]}}, r"is \('T', 0\), expected a list of \(to"),
+        ({"name": "MACHINE_ROOM", "settings": {"consumer_idcs": "r1"}}, "consumer_idcs is 'r1', expected a list of"),
+        ({"name": "MACHINE_ROOM_NEARBY", "settings": {"inner_strategy": "CONFIG"}}, "expected one of AVG, AVG_BY_CIR"),
+        ({"name": "MACHINE_ROOM_NEARBY", "settings": {"broker_rooms": 1}}, "broker_rooms is 1, expected a mapping"),
+        ({"name": "AVG", "strategies": {"c1": "NO"}}, "unknown RocketMQ strategy 'NO'"),
+    ],
+)
+def test_an_unknown_strategy_or_setting_is_answered_with_what_is_expected(
+    arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(StrategyError, match=message):
+        allocate(group=group(2, "c1"), **arguments)  # type: ignore[arg-type]
+
+
+def test_views_strategies_and_lists_name_members_of_the_group() -> None:
+    for arguments in (
+        {"name": "AVG", "views": {"c9": View()}},
+        {"name": "AVG", "strategies": {"c9": "AVG"}},
+        {"name": "CONFIG", "settings": {"message_queue_list": {"c9": []}}},
+    ):
+        with pytest.raises(GroupError, match="has no member 'c9'"):
+            allocate(group=group(2, "c1"), **arguments)  # type: ignore[arg-type]
+    with pytest.raises(GroupError, match="expected a list of client ids"):
+        View(members="c1")
+
+
+def test_a_strategy_object_may_be_given_instead_of_a_name() -> None:
+    assert allocate(Averagely(), group(3, "c1", "c2")) == allocate("AVG", group(3, "c1", "c2"))
