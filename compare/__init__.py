@@ -1,0 +1,30 @@
+"""Experiments, fairness, optimum, reading real clusters, reports, command line.
+
+`fairness(allocation)`, `optimum(group, today)` and the module `spark` are imported when first used, so that a
+command that needs none of them starts at once.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compare import spark
+    from compare.best import Optimum, optimum
+    from compare.figures import Fairness, fairness
+
+__all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
+
+_HOMES = {
+    "Fairness": "compare.figures",
+    "Optimum": "compare.best",
+    "fairness": "compare.figures",
+    "optimum": "compare.best",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "spark":
+        return importlib.import_module("compare.spark")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'compare' has no attribute {name!r}")

@@ -261,8 +261,11 @@ def test_views_strategies_and_lists_name_members_of_the_group() -> None:
     ):
         with pytest.raises(GroupError, match="has no member 'c9'"):
             allocate(group=group(2, "c1"), **arguments)  # type: ignore[arg-type]
-    with pytest.raises(GroupError, match="expected a list of client ids"):
-        View(members="c1")
+    for members in ("c1", [1], {"T": "c1"}):
+        with pytest.raises(GroupError, match="expected a list of client ids"):
+            View(members=members)  # type: ignore[arg-type]
+    with pytest.raises(GroupError, match="expected a View"):
+        allocate("AVG", group(2, "c1"), views={"c1": ["c1"]})  # type: ignore[dict-item]
 
 
 def test_a_strategy_object_may_be_given_instead_of_a_name() -> None:

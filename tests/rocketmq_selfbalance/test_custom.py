@@ -48,7 +48,9 @@ def test_a_class_has_its_parameters_as_settings() -> None:
 
 def test_an_object_may_be_registered_under_a_name_of_its_own() -> None:
     register("HASH_1", ConsistentHash(1))
-    assert allocate("HASH_1", GROUP) == allocate("CONSISTENT_HASH", GROUP, {"virtual_nodes": 1})
+    register("HASH", ConsistentHash)
+    with_one = allocate("CONSISTENT_HASH", GROUP, {"virtual_nodes": 1})
+    assert allocate("HASH_1", GROUP) == allocate("HASH", GROUP, {"virtual_nodes": 1}) == with_one
 
 
 def test_null_is_nothing_and_an_allocation_error_keeps_what_was_there() -> None:
@@ -84,3 +86,10 @@ def test_what_can_be_no_strategy_is_refused() -> None:
             register("NOTHING", nothing)
     with pytest.raises(StrategyError, match="has a strategy 'AVG' already"):
         register("AVG", first_takes_all)
+
+
+def test_a_function_need_not_be_registered() -> None:
+    assert allocate(first_takes_all, GROUP)["c1"] == GROUP.queues
+    assert allocate("AVG", GROUP, strategies={"c1": first_takes_all}).double_owned == (Queue("T", "b", 2),)
+    with pytest.raises(StrategyError, match="expected a function"):
+        allocate(3, GROUP)  # type: ignore[arg-type]

@@ -20,6 +20,8 @@ from typing import Any
 
 _WORD = re.compile(r"COORDINATOR \(ID\)|\S+")
 _MOST_COLUMNS = 32
+_MOST_MISSING = 1024
+"""Places that a row may lack at its end, where blanks were stripped."""
 _HEADING = re.compile(r"#?[A-Z][A-Z-]*(?: \(ID\))?")
 
 
@@ -61,7 +63,10 @@ class Columns:
         return self._by_position(line)
 
     def _by_position(self, line: str) -> Sequence[str] | None:
-        if len(line) < self.starts[-1]:
+        missing = self.starts[-1] - len(line)
+        if missing > 0:
+            if missing > _MOST_MISSING:
+                return None
             line = line.ljust(self.starts[-1])
         if self._gaps(line) == self._blanks:
             cells: Sequence[str] = self._cut(line)

@@ -1,0 +1,126 @@
+"""What the views of mqadmin tell, one record per block or line. `join` puts them together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from compare.reading.blocks import SourceText
+from protocols import Queue
+
+RETRY = "%RETRY%"
+"""What the name of a group's retry topic begins with; the group's name follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """``consumerProgress -g``: the queues in which the group has an offset.
+
+    ``lag`` is the column #Diff. ``shown`` (None without the column #Client IP) gives each queue the address of a
+    member who reports it as owned; None where nobody who answered does. Topics as long as ``topic_width`` and brokers
+    as long as ``broker_width`` may be cut. ``complete`` is False if rows could not be read or told apart.
+    """
+
+    source: SourceText
+    group: str | None
+    group_cut: bool
+    lag: Mapping[Queue, int]
+    shown: Mapping[Queue, str | None] | None
+    topic_width: int
+    broker_width: int
+    complete: bool
+
+
+class Connection(NamedTuple):
+    """One connection of a client; ``address`` is its host and port."""
+
+    client_id: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """``consumerConnection``: what one broker knows of the group. ``topics`` is the subscription of whoever sent the
+    last heartbeat; None where the block does not get as far."""
+
+    source: SourceText
+    group: str | None
+    connections: tuple[Connection, ...]
+    topics: tuple[str, ...] | None
+    broadcasting: bool | None
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """``consumerStatus``: the clients that answered, by index from 1 on (a client id may be there twice).
+
+    ``same_subscription`` is None where the text does not say. ``complaints``: queues that the tool found stuck.
+    """
+
+    source: SourceText
+    group: str | None
+    clients: tuple[tuple[int, str], ...]
+    same_subscription: bool | None
+    complaints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """``consumerStatus -i``: what one client says of itself.
+
+    ``owned`` leaves out dropped queues and is None where the text ends too early; ``popped`` are the topics that it
+    consumes by POP; ``strategy`` is one of the design's names, or the class if it is none of ours.
+    """
+
+    source: SourceText
+    group: str | None
+    client_id: str
+    owned: tuple[Queue, ...] | None
+    popped: tuple[str, ...]
+    topics: tuple[str, ...]
+    strategy: str | None
+    broadcasting: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """One line of ``consumerProgress`` without -g. ``count`` is the number of connections at one broker."""
+
+    source: SourceText
+    group: str
+    group_cut: bool
+    count: int
+    broadcasting: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Offline:
+    """The tool's answer that no member of the group is connected."""
+
+    source: SourceText
+    group: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLag:
+    """``brokerConsumeStats``: one group's rows; they are those of one broker only."""
+
+    source: SourceText
+    group: str
+    lag: Mapping[Queue, int]
+    topic_width: int
+    broker_width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A topic's readable queues. ``preview``: gathered from ``allocateMQ``, whose owners are nobody's real ones."""
+
+    source: SourceText
+    topic: str
+    queues: tuple[Queue, ...]
+    preview: bool
+
+
+GroupFact: TypeAlias = Progress | Connections | Answered | Running | GroupLine | Offline | BrokerLag
+Fact: TypeAlias = GroupFact | Route

@@ -1,0 +1,228 @@
+"""A real Kafka on loopback for tests: one KRaft node with a small heap, from the released Maven jars.
+
+The jars are kept in the user's cache folder. What a test starts, it stops by its own process id.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+VERSION = "4.1.0"
+USER, PASSWORD, STORE_PASSWORD = "alice", "alice's \"secret\" \\ 1", "changeit"
+
+_START_S, _STOP_S, _TOOL_S, _MAVEN_S = 90, 30, 120, 600
+_CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>equipoise</groupId><artifactId>real-kafka</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+"""
+_PROPERTIES = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{plaintext},SASL_SSL://127.0.0.1:{sasl_ssl},SSL://127.0.0.1:{ssl},\
+CONTROLLER://127.0.0.1:{controller}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SSL:SSL,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256
+listener.name.sasl_ssl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
+user_{user}="{password}";
+listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=\
+org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.ssl.ssl.client.auth=required
+ssl.keystore.type=PKCS12
+ssl.keystore.location={folder}/broker.p12
+ssl.keystore.password={store}
+ssl.truststore.type=PEM
+ssl.truststore.location={folder}/client.pem
+log.dirs={folder}/data
+num.network.threads=2
+num.io.threads=2
+offsets.topic.num.partitions=4
+offsets.topic.replication.factor=1
+group.initial.rebalance.delay.ms=500
+group.consumer.heartbeat.interval.ms=1000
+group.consumer.min.heartbeat.interval.ms=500
+auto.create.topics.enable=false
+"""
+
+
+class Unavailable(Exception):
+    """Why no real Kafka can be had on this machine."""
+
+
+@dataclass(frozen=True)
+class RealKafka:
+    """A running node: ``host:port`` per listener, and ``folder`` with ``broker.pem`` and ``client.p12`` for TLS."""
+
+    plaintext: str
+    sasl_ssl: str
+    ssl: str
+    folder: Path
+    _java: Sequence[str]
+
+    def tool(self, main_class: str, *arguments: str) -> str:
+        """What one of Kafka's own tools prints."""
+        command = [*self._java, main_class, *arguments]
+        ran = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=_TOOL_S, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    def consumer_groups(self, *arguments: str, server: str | None = None) -> str:
+        """``kafka-consumer-groups``, with ``--command-config`` among the arguments where ``server`` asks for it."""
+        main_class = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+        return self.tool(main_class, "--bootstrap-server", server or self.plaintext, *arguments)
+
+    def topics(self, *arguments: str) -> str:
+        """``kafka-topics``."""
+        main_class = "org.apache.kafka.tools.TopicCommand"
+        return self.tool(main_class, "--bootstrap-server", self.plaintext, *arguments)
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[RealKafka]:
+    """A node that keeps everything in ``folder``; `Unavailable` where Java 17, Maven or the jars are missing."""
+    java, jars = _java(), _jars()
+    command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+    tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]
+    _make_stores(java, folder)
+    plaintext, sasl_ssl, ssl, controller = _free_ports(4)
+    properties = folder / "server.properties"
+    properties.write_text(
+        _PROPERTIES.format(
+            plaintext=plaintext,
+            sasl_ssl=sasl_ssl,
+            ssl=ssl,
+            controller=controller,
+            folder=folder,
+            user=USER,
+            password=escaped(PASSWORD),
+            store=STORE_PASSWORD,
+        ),
+        encoding="latin-1",
+    )
+    addresses = [f"127.0.0.1:{port}" for port in (plaintext, sasl_ssl, ssl)]
+    kafka = RealKafka(*addresses, folder, tool)
+    kafka.tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(properties))
+    log = folder / "broker.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, log_level, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT
+        )
+    try:
+        _wait_until_up(kafka, process, log)
+        kafka.tool(
+            "org.apache.kafka.tools.ConfigCommand",
+            *("--bootstrap-server", kafka.plaintext, "--alter", "--entity-type", "users", "--entity-name", USER),
+            *("--add-config", f"SCRAM-SHA-256=[iterations=4096,password={PASSWORD}]"),
+        )
+        yield kafka
+    finally:
+        _stop(process)
+
+
+def escaped(password: str) -> str:
+    """A password between the quotes of ``sasl.jaas.config`` in a properties file, where both languages have escapes."""
+    in_jaas = password.replace("\\", "\\\\").replace('"', '\\"')
+    return in_jaas.replace("\\", "\\\\")
+
+
+def _wait_until_up(kafka: RealKafka, process: subprocess.Popen[bytes], log: Path) -> None:
+    host, port = kafka.plaintext.split(":")
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with socket.create_connection((host, int(port)), 1):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"Kafka did not start:\n{log.read_text('utf-8', 'replace')[-4000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else None
+    java = java or shutil.which("java")
+    if java is None:
+        raise Unavailable("no java on PATH: a real Kafka needs Java 17 or newer")
+    version = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_TOOL_S, check=False).stderr
+    major = re.search(r'version "(\d+)', version)
+    if major is None or int(major[1]) < 17:
+        raise Unavailable(f"a real Kafka needs Java 17 or newer, found {version.splitlines()[:1]}")
+    return java
+
+
+def _jars() -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
+    jars = cache / f"kafka-{VERSION}"
+    if jars.is_dir():
+        return jars
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Unavailable(f"no mvn on PATH, and no jars of Kafka {VERSION} in the cache")
+    # Each run has a folder of its own: of two at a time, the one that is done first gives its jars.
+    work = cache / f"resolving-{os.getpid()}"
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        (work / "pom.xml").write_text(_POM.format(VERSION), encoding="utf-8")
+        ran = subprocess.run(
+            [maven, "-q", "-B", _COPY, "-DincludeScope=runtime", "-DoutputDirectory=jars"],
+            cwd=work,
+            capture_output=True,
+            text=True,
+            timeout=_MAVEN_S,
+            check=False,
+        )
+        if ran.returncode != 0:
+            raise Unavailable(f"Maven cannot resolve Kafka {VERSION}: {ran.stdout.strip()[-500:]}")
+        if not jars.is_dir():
+            (work / "jars").rename(jars)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return jars
+
+
+def _make_stores(java: str, folder: Path) -> None:
+    """Self-signed certificates: ``NAME.p12`` with key and certificate, ``NAME.pem`` with the certificate alone."""
+    keytool = shutil.which("keytool", path=str(Path(java).resolve().parent)) or shutil.which("keytool")
+    if keytool is None:
+        raise Unavailable("no keytool beside java: the test needs it for TLS")
+    for name in ("broker", "client"):
+        store = ["-keystore", f"{name}.p12", "-storetype", "PKCS12", "-storepass", STORE_PASSWORD, "-alias", name]
+        pair = ["-genkeypair", "-keyalg", "RSA", "-validity", "2", "-dname", f"CN={name}", "-ext", "san=ip:127.0.0.1"]
+        for arguments in ([*pair, *store], ["-exportcert", "-rfc", "-file", f"{name}.pem", *store]):
+            subprocess.run([keytool, *arguments], cwd=folder, capture_output=True, timeout=_TOOL_S, check=True)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
