@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.allocations import Allocation
+from protocols.errors import GroupError
 from protocols.groups import Group, Member
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
-from rocketmq_selfbalance.settings import strategies_of
+from rocketmq_selfbalance.settings import AnyStrategy, strategies_of
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy, Strategy
 from rocketmq_selfbalance.strategies.interface import Positions, queues_at
 from rocketmq_selfbalance.views import Seen, View, seen_by_all, seen_through
@@ -22,36 +23,39 @@ Table: TypeAlias = dict[str, dict[Queue, None]]
 
 
 def allocate(
-    name: str | Strategy,
+    name: AnyStrategy,
     group: Group,
     settings: Mapping[str, Any] | None = None,
     *,
     views: Mapping[str, View] | None = None,
-    strategies: Mapping[str, str | Strategy] | None = None,
+    strategies: Mapping[str, AnyStrategy] | None = None,
     previous: Mapping[str, Iterable[Queue]] | None = None,
 ) -> Allocation:
     """The group's allocation after each member made one pass over its topics (in sorted order).
 
-    ``name``: one of `STRATEGIES`, or a strategy object. ``settings``: see `rocketmq_selfbalance.settings`.
-    ``views``: member id to what this member sees, where it is not the group as it is. ``strategies``: member id
-    to another strategy than ``name``. ``previous``: what members owned before (an `Allocation`, maybe of members who
-    have left since); it stays where a member's strategy fails, or where it sees no member list or no route.
+    ``name``: one of `STRATEGIES`, a strategy object, or a function as for `register`.
+    ``settings``: see `rocketmq_selfbalance.settings`. ``views``: member id to what this member sees, where it is
+    not the group as it is. ``strategies``: member id to another strategy than ``name``. ``previous``: what members
+    owned before (an `Allocation`, maybe of members who have left since); it stays where a member's strategy fails,
+    or where it sees no member list or no route.
 
     Members compute under `Member.allocation_id`; two that share one compute the same. Topics and queues that are
     in the subscription, a view or a configured list but not in the group do not exist, and nobody owns them.
     Raises `StrategyError` for an unknown strategy or setting, `GroupError` for members the group lacks.
     """
     views, previous = views or {}, previous or {}
-    for member_id in views:
+    for member_id, view in views.items():
         group.member(member_id)
+        if not isinstance(view, View):
+            raise GroupError(f"view of member {member_id!r} is {view!r}, expected a View")
     runs = strategies_of(group, name, settings or {}, strategies or {})
     everyone = seen_by_all(group)
     topics = sorted_as_java(group.topics)
     answers = _Answers(group.name)
     owned = {}
     for members in _alike(group, runs, views):
-        view = views.get(members[0].member.id)
-        seen = everyone if view is None else seen_through(view, everyone)
+        own_view = views.get(members[0].member.id)
+        seen = everyone if own_view is None else seen_through(own_view, everyone)
         for member, strategy in members:
             subscription = set(member.subscription)
             read = [topic for topic in topics if topic in subscription]

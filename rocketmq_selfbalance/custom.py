@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from protocols.errors import StrategyError
 from protocols.queues import Queue
-from rocketmq_selfbalance.strategies import Strategy
+from rocketmq_selfbalance.strategies import ByConfig, PositionStrategy, Strategy
 
 AllocateFunction: TypeAlias = Callable[[str, str, Sequence[Queue], Sequence[str]], Sequence[Queue] | None]
 """(consumer group, own client id, all queues of the topic, all client ids; both sorted) to the own queues."""
@@ -55,14 +55,23 @@ def setting_names(strategy: Any) -> tuple[str, ...]:
 
 
 def made(name: str, strategy: Any, settings: dict[str, Any]) -> Strategy:
-    """A user's class, object or function as a strategy."""
+    """A user's class, object or function as a strategy. Ours, and others that answer in positions, stay as they are."""
     if isinstance(strategy, type):
         try:
             inspect.signature(strategy).bind(**settings)
         except TypeError as error:
             raise StrategyError(f"strategy {name} cannot be made from its settings: {error}") from None
         strategy = strategy(**settings)
+    if isinstance(strategy, PositionStrategy | ByConfig | CustomStrategy):
+        return strategy
     return CustomStrategy(name, getattr(strategy, "allocate", strategy))
+
+
+def as_strategy(strategy: Strategy | AllocateFunction) -> Strategy:
+    """`made` for what was not registered, and so has no name but its own."""
+    name = getattr(strategy, "__name__", type(strategy).__name__)
+    check_custom(name, strategy)
+    return made(name, strategy, {})
 
 
 def check_custom(name: str, strategy: Any) -> None:

@@ -23,7 +23,7 @@ from protocols.errors import StrategyError
 from protocols.groups import Group
 from protocols.queues import Queue
 from protocols.strategies import Registry
-from rocketmq_selfbalance.custom import check_custom, made, setting_names
+from rocketmq_selfbalance.custom import AllocateFunction, as_strategy, check_custom, made, setting_names
 from rocketmq_selfbalance.strategies import (
     AVG,
     AVG_BY_CIRCLE,
@@ -44,6 +44,9 @@ from rocketmq_selfbalance.strategies import (
 )
 
 Settings: TypeAlias = Mapping[str, Any]
+
+AnyStrategy: TypeAlias = str | Strategy | AllocateFunction
+"""A strategy's name, a strategy object, or a user's function."""
 
 OfMember: TypeAlias = Callable[[str], Strategy]
 """Member id to the strategy object that this member runs."""
@@ -72,26 +75,21 @@ def register(name: str, strategy: C) -> C:
     """
     check_custom(name, strategy)
     known = setting_names(strategy)
-    if isinstance(strategy, PositionStrategy) and not isinstance(strategy, type):
-        STRATEGIES.register(name, Kind((), lambda settings, group: lambda member: strategy))
-    else:
-        STRATEGIES.register(
-            name, Kind(known, lambda settings, group: _same(made(name, strategy, _only(known, settings))))
-        )
+    STRATEGIES.register(name, Kind(known, lambda settings, group: _same(made(name, strategy, _only(known, settings)))))
     return strategy
 
 
 def strategies_of(
-    group: Group, name: str | Strategy, settings: Settings, others: Mapping[str, str | Strategy]
+    group: Group, name: AnyStrategy, settings: Settings, others: Mapping[str, AnyStrategy]
 ) -> list[Strategy]:
     """The strategy object of each member, in the group's order; members with equal ones share it.
 
     ``others``: member id to the strategy of members that do not run ``name``. A strategy is a name, or an object
-    that has its settings already. Raises `StrategyError` for unknown names or settings, `GroupError` for members
-    that the group lacks.
+    (or a function) that has its settings already. Raises `StrategyError` for unknown names or settings,
+    `GroupError` for members that the group lacks.
     """
-    for id in others:
-        group.member(id)
+    for member_id in others:
+        group.member(member_id)
     chosen = [others.get(member.id, name) for member in group.members]
     names = list(dict.fromkeys(each for each in (name, *chosen) if isinstance(each, str)))
     known = dict.fromkeys(setting for each in names for setting in STRATEGIES[each].settings)
@@ -100,8 +98,10 @@ def strategies_of(
             expected = f"expected one of {', '.join(known)}" if known else "it has none"
             raise StrategyError(f"unknown setting {setting!r} of {', '.join(names) or 'a strategy object'}, {expected}")
     by_name = {each: STRATEGIES[each].make(settings, group) for each in names}
+    unnamed = {id(each): each for each in chosen if not isinstance(each, str)}
+    objects = {number: as_strategy(each) for number, each in unnamed.items()}
     return [
-        by_name[each](member.id) if isinstance(each, str) else each
+        by_name[each](member.id) if isinstance(each, str) else objects[id(each)]
         for member, each in zip(group.members, chosen, strict=True)
     ]
 
@@ -134,9 +134,9 @@ def _by_config(settings: Settings, group: Group) -> OfMember:
     given = settings.get("message_queue_list")
     if not isinstance(given, Mapping):
         return _same(ByConfig(None if given is None else _queues(given)))
-    for id in given:
-        group.member(id)
-    lists = {id: ByConfig(_queues(queues)) for id, queues in given.items()}
+    for member_id in given:
+        group.member(member_id)
+    lists = {member_id: ByConfig(_queues(queues)) for member_id, queues in given.items()}
     return lambda member: lists.get(member, ByConfig())
 
 
@@ -158,9 +158,10 @@ def _by_machine_room(settings: Settings, group: Group) -> OfMember:
     rooms = settings.get("consumer_idcs")
     if rooms is None:
         return _same(ByMachineRoom())
-    if not isinstance(rooms, Iterable) or isinstance(rooms, str):
+    listed = None if isinstance(rooms, str) or not isinstance(rooms, Iterable) else list(rooms)
+    if listed is None or not all(isinstance(room, str) for room in listed):
         raise _wrong("consumer_idcs", rooms, "a list of room names")
-    return _same(ByMachineRoom(frozenset(rooms)))
+    return _same(ByMachineRoom(frozenset(listed)))
 
 
 _INNER = (AVG, AVG_BY_CIRCLE, CONSISTENT_HASH, MACHINE_ROOM)

@@ -27,8 +27,9 @@ class View:
     topics: Mapping[str, QueueCount | Sequence[Queue] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if isinstance(self.members, str):
-            raise GroupError(f"view: members is the text {self.members!r}, expected a list of client ids")
+        for listed in self.members.values() if isinstance(self.members, Mapping) else (self.members or (),):
+            if isinstance(listed, str) or not all(isinstance(cid, str) for cid in listed):
+                raise GroupError(f"view: members is {listed!r}, expected a list of client ids")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +39,8 @@ class Seen:
     Compared and hashed as an object: members who see a topic alike share one.
     """
 
-    queues: Sequence[Queue] | None
-    cids: Sequence[str]
+    queues: tuple[Queue, ...] | None
+    cids: tuple[str, ...]
 
 
 def seen_by_all(group: Group) -> dict[str, Seen]:
@@ -47,21 +48,21 @@ def seen_by_all(group: Group) -> dict[str, Seen]:
 
     Every connection of the group is in the member list, whatever it subscribes to (spec 7.6).
     """
-    cids = sorted_as_java(member.allocation_id for member in group.members)
+    cids = tuple(sorted_as_java(member.allocation_id for member in group.members))
     return {topic: Seen(sort_queues(queues), cids) for topic, queues in group.topics.items()}
 
 
 def seen_through(view: View, everyone: Mapping[str, Seen]) -> dict[str, Seen]:
     """Topic to what a member with this view sees."""
     of_topics: Mapping[str, MemberIds] = view.members if isinstance(view.members, Mapping) else {}
-    of_all = None if view.members is None or isinstance(view.members, Mapping) else sorted_as_java(view.members)
+    of_all = None if view.members is None or isinstance(view.members, Mapping) else tuple(sorted_as_java(view.members))
     found = dict(everyone)
     for topic, usual in everyone.items():
         queues, cids = usual.queues, usual.cids
         if topic in view.topics:
             queues = _queues(topic, view.topics[topic])
         if topic in of_topics:
-            cids = sorted_as_java(of_topics[topic])
+            cids = tuple(sorted_as_java(of_topics[topic]))
         elif of_all is not None:
             cids = of_all
         if queues is not usual.queues or cids is not usual.cids:
@@ -69,7 +70,7 @@ def seen_through(view: View, everyone: Mapping[str, Seen]) -> dict[str, Seen]:
     return found
 
 
-def _queues(topic: str, given: QueueCount | Sequence[Queue] | None) -> Sequence[Queue] | None:
+def _queues(topic: str, given: QueueCount | Sequence[Queue] | None) -> tuple[Queue, ...] | None:
     if given is None:
         return None
     if isinstance(given, int | Mapping):

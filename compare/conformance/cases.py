@@ -9,6 +9,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -104,9 +105,21 @@ def play_file(
     return result
 
 
+def _no_json(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_json(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_json, parse_float=_finite)
+
+
 def _parsed(number: int, text: bytes) -> tuple[Line | None, list[Difference]]:
     try:
-        line = json.loads(text)
+        line = _DECODER.decode(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         return None, [Difference(f"line {number}", "line", "a JSON object", f"{type(error).__name__}: {error}")]
     if isinstance(line, dict):

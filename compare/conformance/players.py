@@ -1,5 +1,6 @@
 """The kinds of recorded cases and who plays them. A kind whose player has no ``play`` counts as skipped."""
 
+from compare.conformance import kafka_assignors
 from compare.conformance.cases import Line, Player
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS
 from compare.conformance.rocketmq_topics import STRATEGY_GROUPS
@@ -14,8 +15,10 @@ def _is_rocketmq_trace(line: Line) -> bool:
 
 
 PLAYERS: tuple[Player, ...] = (
-    Player("Kafka coordinator traces", _is_coordinator_trace),
-    Player("RocketMQ traces", _is_rocketmq_trace),
+    kafka_assignors.player(),
     STRATEGY_CALLS,
     STRATEGY_GROUPS,
+    Player("Kafka coordinator traces", _is_coordinator_trace),
+    Player("RocketMQ traces", _is_rocketmq_trace),
 )
+"""A line is played by the first player that recognises it."""

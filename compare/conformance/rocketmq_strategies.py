@@ -164,6 +164,6 @@ _CLASSES: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Stra
 
 STRATEGY_CALLS = Player(
     "RocketMQ strategy calls",
-    lambda line: not {"strategy_class", "mq_all", "calls", "construct_error"}.isdisjoint(line),
+    lambda line: not {"strategy_class", "mq_all", "construct_error"}.isdisjoint(line) and "trace_id" not in line,
     play,
 )

@@ -1,0 +1,181 @@
+"""The verb `conformance`."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compare.conformance.cases import Difference, FileResult, play_file
+from compare.conformance.players import PLAYERS
+from compare.output import FORMATS, print_json, print_line, print_table, visible
+from protocols.errors import UserError
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".json")
+"""Files of these kinds are played where a folder is given."""
+
+MOST_DIFFERENCES = 5
+"""Differences shown per file unless --verbose; JSON lists all."""
+
+MOST_CHARACTERS = 160
+"""Length of a value in a difference unless --verbose."""
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--verbose", is_flag=True, help="Show every difference, and values in full.")
+def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
+    """Play recorded answers of the real systems through the model and say where it answers otherwise.
+
+    PATH is a file of golden vectors (.jsonl, .jsonl.gz) or recorded traces, or a folder with such files. A kind
+    that cannot be played yet counts as skipped. Exit code 1 if a case failed or nothing was played, 2 if a file
+    could not be read.
+    """
+    files = _files(paths)
+    results: list[FileResult] = []
+    unreadable: list[str] = []
+    with _progress(files) as consumed:
+        for path in files:
+            try:
+                results.append(play_file(path, PLAYERS, str(path), consumed(path)))
+            except UserError as error:
+                unreadable.append(str(error))
+    if format == "json":
+        print_json(_document(results, unreadable))
+    elif format == "markdown":
+        _print_markdown(results, verbose)
+    else:
+        _print_lines(results, verbose)
+    for error in unreadable:
+        click.echo(visible(f"equipoise: {error}"), err=True)
+    if unreadable:
+        return 2
+    if not any(each.passed or each.failed for each in results):
+        click.echo("equipoise: nothing was played", err=True)
+        return 1
+    return 1 if any(each.failed for each in results) else 0
+
+
+def _files(paths: Sequence[str]) -> list[Path]:
+    """The files to play, those of a folder sorted by path, each once."""
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = [Path(folder) / name for folder, _, names in os.walk(path, onerror=_refuse) for name in names]
+            found.update(dict.fromkeys(sorted(each for each in inside if each.name.endswith(ENDINGS))))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise UserError(f"{path}: no such file or folder, expected golden vectors ({', '.join(ENDINGS)})")
+    return list(found)
+
+
+def _refuse(error: OSError) -> None:
+    raise UserError(f"{error.filename}: cannot be read: {error.strerror}")
+
+
+@contextmanager
+def _progress(files: Sequence[Path]) -> Iterator[Callable[[Path], Callable[[int], None]]]:
+    """A bar over the bytes of all files, where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda path: lambda position: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    sizes = {path: path.stat().st_size for path in files}
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=sum(sizes.values()))
+        before = dict(zip(files, _sums_before(sizes.values()), strict=True))
+
+        def of_file(path: Path) -> Callable[[int], None]:
+            progress.update(task, description=escape(visible(path.name)))
+            return lambda position: progress.update(task, completed=before[path] + position)
+
+        yield of_file
+
+
+def _sums_before(sizes: Any) -> Iterator[int]:
+    total = 0
+    for size in sizes:
+        yield total
+        total += size
+
+
+def _print_lines(results: Sequence[FileResult], verbose: bool) -> None:
+    for result in results:
+        print_line(str(result))
+        for note in result.notes:
+            print_line(f"  {note}")
+        for difference in _shown(result, verbose):
+            expected, got = (_value(each, verbose) for each in (difference.expected, difference.got))
+            print_line(f"  {difference.case} {difference.field}: expected {expected}, got {got}")
+        if more := len(result.differences) - len(_shown(result, verbose)):
+            print_line(f"  ... and {more} more differences (--verbose shows all)")
+    if len(results) > 1:
+        print_line(str(_total(results)))
+
+
+def _print_markdown(results: Sequence[FileResult], verbose: bool) -> None:
+    counts = [*results, _total(results)] if len(results) > 1 else results
+    print_table(
+        [("file", "left"), ("passed", "right"), ("failed", "right"), ("skipped", "right"), ("notes", "left")],
+        [[each.name, str(each.passed), str(each.failed), str(each.skipped), "; ".join(each.notes)] for each in counts],
+        "markdown",
+    )
+    rows = [
+        [result.name, each.case, each.field, _value(each.expected, verbose), _value(each.got, verbose)]
+        for result in results
+        for each in _shown(result, verbose)
+    ]
+    if rows:
+        columns = ("file", "case", "field", "expected", "got")
+        print_table([(column, "left") for column in columns], rows, "markdown", "Differences")
+
+
+def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[str, Any]:
+    total = _total(results)
+    return {
+        "files": [
+            {
+                "name": each.name,
+                "passed": each.passed,
+                "failed": each.failed,
+                "skipped": each.skipped,
+                "notes": each.notes,
+                "differences": [
+                    {"case": item.case, "field": item.field, "expected": item.expected, "got": item.got}
+                    for item in each.differences
+                ],
+            }
+            for each in results
+        ],
+        "unreadable": list(unreadable),
+        "passed": total.passed,
+        "failed": total.failed,
+        "skipped": total.skipped,
+    }
+
+
+def _total(results: Sequence[FileResult]) -> FileResult:
+    return FileResult(
+        f"{len(results)} files",
+        sum(each.passed for each in results),
+        sum(each.failed for each in results),
+        sum(each.skipped for each in results),
+    )
+
+
+def _shown(result: FileResult, verbose: bool) -> Sequence[Difference]:
+    return result.differences if verbose else result.differences[:MOST_DIFFERENCES]
+
+
+def _value(value: Any, verbose: bool) -> str:
+    text = "nothing" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if verbose or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 3] + "..."
