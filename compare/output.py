@@ -42,6 +42,11 @@ def number(value: float | int | None, digits: int = 2) -> str:
     return f"{value:.{digits}f}"
 
 
+def ratio(value: float | int | None) -> str:
+    """A ratio for people: always two decimals, `-` where it is not known."""
+    return "-" if value is None else f"{value:.2f}"
+
+
 def print_json(value: Any) -> None:
     """One JSON document on standard output; numbers are not rounded, only ASCII is written."""
     json.dump(value, sys.stdout, indent=1, allow_nan=False)

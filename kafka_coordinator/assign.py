@@ -11,7 +11,7 @@ The first four run on the group's leader (classic protocol), the other two in th
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -21,11 +21,10 @@ from kafka_coordinator.assignors.roundrobin import roundrobin
 from kafka_coordinator.assignors.server_range import server_range
 from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from kafka_coordinator.assignors.uniform import uniform
-from kafka_coordinator.translation import Numbers, same_subscriptions
+from kafka_coordinator.translation import Numbers, Owned, same_subscriptions
 from protocols.allocations import Allocation
 from protocols.errors import StrategyError
 from protocols.groups import Group
-from protocols.queues import Queue
 from protocols.strategies import Registry
 
 Strategy: TypeAlias = Callable[..., Any]
@@ -40,7 +39,7 @@ S = TypeVar("S", bound=Strategy)
 def assign(
     name: str | Strategy,
     group: Group,
-    previous: Mapping[str, Iterable[Queue]] | None = None,
+    previous: Owned | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Allocation:
     """What the strategy gives to each member of the group.
@@ -73,19 +72,18 @@ def register(name: str, strategy: S) -> S:
     ``assign`` that is. ``previous`` is None or as given to `assign`. Raises `StrategyError` for a name that is
     taken or for what cannot be called.
     """
-    runs = callable(strategy)
-    if isinstance(strategy, type):
-        runs = any(callable(getattr(strategy, method, None)) for method in ("assign",)) or "__call__" in dir(strategy)
-    if not runs:
+    # Not `callable`: that is true of every class, whatever its objects can do.
+    if not {"assign", "__call__"}.intersection(dir(strategy)):
         raise StrategyError(
             f"strategy {name!r} is {strategy!r}, expected a function (group, previous) -> allocation,"
             " or a class that can be called so"
         )
-    return STRATEGIES.register(name, strategy)
+    STRATEGIES.register(name, strategy)
+    return strategy
 
 
 def _ready(
-    label: str, strategy: Strategy, group: Group, previous: Any, settings: Mapping[str, Any]
+    label: str, strategy: Strategy, group: Group, previous: Owned | None, settings: Mapping[str, Any]
 ) -> Callable[[], Any]:
     """The strategy with everything it is called with; `StrategyError` for settings that it does not have."""
     if isinstance(strategy, type):
@@ -115,7 +113,7 @@ def _check_settings(label: str, run: Strategy, given: tuple[Any, ...], settings:
 
 
 def _classic(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
-    def stateless(group: Group, previous: Allocation | None) -> Allocation:
+    def stateless(group: Group, previous: Owned | None) -> Allocation:
         numbers = Numbers.of(group)
         return numbers.allocation(assignor(numbers.for_client()))
 
@@ -123,7 +121,7 @@ def _classic(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
 
 
 def _sticky(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
-    def with_claims(group: Group, previous: Allocation | None, *, generation: int = 1) -> Allocation:
+    def with_claims(group: Group, previous: Owned | None, *, generation: int = 1) -> Allocation:
         if not isinstance(generation, int) or isinstance(generation, bool):
             raise StrategyError(f"setting generation is {generation!r}, expected a whole number")
         numbers = Numbers.of(group)
@@ -132,14 +130,12 @@ def _sticky(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
     return with_claims
 
 
-def _server_range(
-    group: Group, previous: Allocation | None, *, topic_ids: Mapping[str, Any] | None = None
-) -> Allocation:
+def _server_range(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
     numbers = Numbers.of(group)
     return numbers.allocation(server_range(numbers.for_server(None, topic_ids)))
 
 
-def _uniform(group: Group, previous: Allocation | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
+def _uniform(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
     numbers = Numbers.of(group)
     return numbers.allocation(uniform(numbers.for_server(previous, topic_ids), same_subscriptions(group)))
 

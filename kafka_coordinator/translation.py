@@ -88,6 +88,8 @@ class Numbers:
         Topics and partitions that no longer exist are left out, as the coordinator leaves them out; of a queue's
         several owners the first counts. ``topic_ids``: see `topic_id`.
         """
+        if topic_ids is not None and not isinstance(topic_ids, Mapping):
+            raise StrategyError(f"setting topic_ids is {topic_ids!r}, expected topics with their ids")
         for topic in topic_ids or ():
             if topic not in self.topics:
                 raise StrategyError(f"topic_ids: the group has no topic {topic!r}")

@@ -40,6 +40,11 @@ def string_hash(text: str) -> int:
     return value
 
 
+def topic_partition_hash(topic: str, partition: int) -> int:
+    """``hashCode`` of Kafka's TopicPartition as an unsigned 32-bit number."""
+    return 31 * (31 + partition) + string_hash(topic) & _MASK
+
+
 def spread(hash_code: int) -> int:
     """HashMap's spreading of an unsigned 32-bit hash code before it picks a bin."""
     return hash_code ^ hash_code >> 16

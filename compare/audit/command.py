@@ -1,8 +1,8 @@
 """The verb `audit`."""
 
 import sys
-from contextlib import contextmanager
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import click
 

@@ -10,11 +10,13 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
     if not groups:
         return "No group found."
     total = f"{len(groups)} groups" if len(groups) > 1 else "1 group"
+    shared = [group for group in groups if group.figure("members") != 0]
+    deserted = len(groups) - len(shared)
     findings = [
-        _finding(groups, total, lambda group: group.figure("idle_members"), "keep", "keeps", "member", "idle"),
-        _finding(groups, total, lambda group: group.figure("unowned_queues"), "leave", "leaves", "queue", "unowned"),
+        _finding(shared, total, lambda group: group.figure("idle_members"), "keep", "keeps", "member", "idle"),
+        _finding(shared, total, lambda group: group.figure("unowned_queues"), "leave", "leaves", "queue", "unowned"),
         _finding(
-            groups, total, lambda group: group.figure("double_owned_queues"), "have", "has", "queue", "owned twice"
+            shared, total, lambda group: group.figure("double_owned_queues"), "have", "has", "queue", "owned twice"
         ),
     ]
     found = [each for each in findings if each]
@@ -22,8 +24,10 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
     sentences = []
     if found:
         sentences.append("; ".join(found) + ".")
-    elif untold < len(groups):
+    elif untold < len(shared):
         sentences.append(f"No idle member, no queue without owner or with two in {total}.")
+    if deserted:
+        sentences.append(f"{deserted} of {total} {'have' if deserted > 1 else 'has'} no member.")
     if untold:
         of = "them" if found else total
         sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")

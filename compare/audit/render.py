@@ -5,7 +5,7 @@ from typing import Any
 
 from compare.audit.headline import headline
 from compare.audit.judge import AuditedGroup
-from compare.output import number, print_json, print_line, print_table
+from compare.output import number, print_json, print_line, print_table, ratio
 from compare.reading.observed import Skipped
 
 _COLUMNS = (
@@ -79,13 +79,15 @@ def _row(group: AuditedGroup) -> list[str]:
     observed = group.observed
     figures = group.figures
     state = observed.state if observed.mode == "shared" else observed.mode
-    names = ("members", "idle_members", "queues", "min", "max", "max_over_mean", "jain", "pile_up")
+    counts = ("members", "idle_members", "queues", "min", "max")
+    ratios = ("max_over_mean", "jain", "pile_up")
     return [
         observed.system,
         observed.name,
         observed.strategy or "-",
         state or "-",
-        *(number(figures[name]) for name in names),
+        *(number(figures[name]) for name in counts),
+        *(ratio(figures[name]) for name in ratios),
         number(figures["unowned_queues"]),
         number(figures["double_owned_queues"]),
         number(figures["lag"]),

@@ -90,8 +90,8 @@ def play_file(
         line, differences = _parsed(number, text)
         if line is not None:
             player = next((each for each in players if each.recognises(line)), None)
-            if player is not None and player.play is None or player is None and path.suffix == ".json":
-                kind = player.kind if player else "recorded traces"
+            kind = player.kind if player else "recorded traces"
+            if (player is None and path.suffix == ".json") or (player is not None and player.play is None):
                 skipped[kind] = skipped.get(kind, 0) + 1
                 consumed(position)
                 continue

@@ -51,8 +51,8 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
         _print_markdown(results, verbose)
     else:
         _print_lines(results, verbose)
-    for error in unreadable:
-        click.echo(visible(f"equipoise: {error}"), err=True)
+    for why in unreadable:
+        click.echo(visible(f"equipoise: {why}"), err=True)
     if unreadable:
         return 2
     if not any(each.passed or each.failed for each in results):

@@ -29,6 +29,9 @@ ASSIGNORS: Mapping[str, Assignor] = {
 }
 """Kinds of vectors, as their lines call them, to the assignors of the model."""
 
+MOST_PARTITIONS = 1_000_000
+"""Of one topic; a line with more is damaged rather than recorded."""
+
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 
 
@@ -46,8 +49,8 @@ def metadata(line: Line) -> GroupMetadata:
     """The assignor's input as the line records it, members in ``member_order``. Raises `MalformedCase`."""
     topics = _field(line, "topics", dict)
     for topic, count in topics.items():
-        if not _is_number(count) or count < 0:
-            raise MalformedCase(f"topics.{topic}", "a number of partitions", count)
+        if not _is_number(count) or not 0 <= count <= MOST_PARTITIONS:
+            raise MalformedCase(f"topics.{topic}", f"a number of partitions, at most {MOST_PARTITIONS}", count)
     members: dict[str, Subscription] = {}
     for index, given in enumerate(_field(line, "members", list)):
         member = _member(given, f"members[{index}]")

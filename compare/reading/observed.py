@@ -46,7 +46,8 @@ class ObservedGroup:
     ``lag``: committed to end offset per queue, None where there is no commit. ``strategy``: one of the design's
     names, or what the tool printed if it is none of ours. ``notes``: one sentence each, for people.
     Where ``members`` is None: ``seen`` are those that the text shows nevertheless, ``member_count`` is how many there
-    are and ``idle_count`` how many of them own nothing, if told without their names.
+    are and ``idle_count`` how many of them own nothing, if told without their names. ``unowned``: queues that nobody
+    owns, where the text tells so; it may although it does not tell of each member what it owns.
     """
 
     system: System
@@ -63,3 +64,4 @@ class ObservedGroup:
     seen: tuple[ObservedMember, ...] = ()
     member_count: int | None = None
     idle_count: int | None = None
+    unowned: tuple[Queue, ...] | None = None

@@ -78,9 +78,7 @@ class _Topic:
                 self.give(rank, partitions)
 
 
-def _topics_with_racks(
-    group: GroupMetadata, order: Sequence[int], of_topic: dict[str, list[int]]
-) -> list[_Topic]:
+def _topics_with_racks(group: GroupMetadata, order: Sequence[int], of_topic: dict[str, list[int]]) -> list[_Topic]:
     first = group.first_numbers()
     topics = []
     for topic, count in group.topics.items():

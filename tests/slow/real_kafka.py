@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VERSION = "4.1.0"
-USER, PASSWORD, STORE_PASSWORD = "alice", "alice's \"secret\" \\ 1", "changeit"
+USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 
 _START_S, _STOP_S, _TOOL_S, _MAVEN_S = 90, 30, 120, 600
 _CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
@@ -60,7 +60,7 @@ auto.create.topics.enable=false
 """
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """Why no real Kafka can be had on this machine."""
 
 
@@ -94,7 +94,7 @@ class RealKafka:
 
 @contextmanager
 def running(folder: Path) -> Iterator[RealKafka]:
-    """A node that keeps everything in ``folder``; `Unavailable` where Java 17, Maven or the jars are missing."""
+    """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing."""
     java, jars = _java(), _jars()
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -125,11 +125,7 @@ def running(folder: Path) -> Iterator[RealKafka]:
         )
     try:
         _wait_until_up(kafka, process, log)
-        kafka.tool(
-            "org.apache.kafka.tools.ConfigCommand",
-            *("--bootstrap-server", kafka.plaintext, "--alter", "--entity-type", "users", "--entity-name", USER),
-            *("--add-config", f"SCRAM-SHA-256=[iterations=4096,password={PASSWORD}]"),
-        )
+        _add_scram_user(kafka)
         yield kafka
     finally:
         _stop(process)
@@ -153,6 +149,17 @@ def _wait_until_up(kafka: RealKafka, process: subprocess.Popen[bytes], log: Path
     raise AssertionError(f"Kafka did not start:\n{log.read_text('utf-8', 'replace')[-4000:]}")
 
 
+def _add_scram_user(kafka: RealKafka) -> None:
+    from confluent_kafka import admin
+
+    client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
+    scram = admin.ScramCredentialInfo(admin.ScramMechanism.SCRAM_SHA_256, 4096)
+    for done in client.alter_user_scram_credentials(
+        [admin.UserScramCredentialUpsertion(USER, scram, PASSWORD.encode())]
+    ).values():
+        done.result(_TOOL_S)
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
@@ -167,11 +174,11 @@ def _java() -> str:
     java = shutil.which("java", path=f"{home}/bin") if home else None
     java = java or shutil.which("java")
     if java is None:
-        raise Unavailable("no java on PATH: a real Kafka needs Java 17 or newer")
+        raise UnavailableError("no java on PATH: a real Kafka needs Java 17 or newer")
     version = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_TOOL_S, check=False).stderr
     major = re.search(r'version "(\d+)', version)
     if major is None or int(major[1]) < 17:
-        raise Unavailable(f"a real Kafka needs Java 17 or newer, found {version.splitlines()[:1]}")
+        raise UnavailableError(f"a real Kafka needs Java 17 or newer, found {version.splitlines()[:1]}")
     return java
 
 
@@ -182,7 +189,7 @@ def _jars() -> Path:
         return jars
     maven = shutil.which("mvn")
     if maven is None:
-        raise Unavailable(f"no mvn on PATH, and no jars of Kafka {VERSION} in the cache")
+        raise UnavailableError(f"no mvn on PATH, and no jars of Kafka {VERSION} in the cache")
     # Each run has a folder of its own: of two at a time, the one that is done first gives its jars.
     work = cache / f"resolving-{os.getpid()}"
     work.mkdir(parents=True, exist_ok=True)
@@ -197,7 +204,7 @@ def _jars() -> Path:
             check=False,
         )
         if ran.returncode != 0:
-            raise Unavailable(f"Maven cannot resolve Kafka {VERSION}: {ran.stdout.strip()[-500:]}")
+            raise UnavailableError(f"Maven cannot resolve Kafka {VERSION}: {ran.stdout.strip()[-500:]}")
         if not jars.is_dir():
             (work / "jars").rename(jars)
     finally:
@@ -209,7 +216,7 @@ def _make_stores(java: str, folder: Path) -> None:
     """Self-signed certificates: ``NAME.p12`` with key and certificate, ``NAME.pem`` with the certificate alone."""
     keytool = shutil.which("keytool", path=str(Path(java).resolve().parent)) or shutil.which("keytool")
     if keytool is None:
-        raise Unavailable("no keytool beside java: the test needs it for TLS")
+        raise UnavailableError("no keytool beside java: the test needs it for TLS")
     for name in ("broker", "client"):
         store = ["-keystore", f"{name}.p12", "-storetype", "PKCS12", "-storepass", STORE_PASSWORD, "-alias", name]
         pair = ["-genkeypair", "-keyalg", "RSA", "-validity", "2", "-dname", f"CN={name}", "-ext", "san=ip:127.0.0.1"]

@@ -7,9 +7,6 @@ from typing import NamedTuple, TypeAlias
 from compare.reading.blocks import SourceText
 from protocols import Queue
 
-RETRY = "%RETRY%"
-"""What the name of a group's retry topic begins with; the group's name follows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:

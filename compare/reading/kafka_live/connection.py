@@ -1,0 +1,167 @@
+"""A connection to a cluster: who answers, how long to wait, and in plain words why nobody does."""
+
+import logging
+import re
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from compare.reading.kafka_live.settings import MISSING_EXTRA, Settings
+from protocols import UserError
+
+MOST_IN_FLIGHT = 200
+"""Requests that wait for an answer at the same time: many, as each goes to and fro, but no storm."""
+
+_LISTEN_S = 0.1
+_HOPE_S = 2.0
+"""How long a cluster may refuse every connection before that is final: its nodes may just be restarting."""
+
+_ORIGIN = re.compile(r"^(?:\w+://)?\S+/(?:bootstrap|-?\d+): ")
+_WHEN = re.compile(r" \(after \d+ms[^()]*\)$")
+_REFUSED_LOGIN, _REFUSED_TLS, _ALL_DOWN = "_AUTHENTICATION", "_SSL", "_ALL_BROKERS_DOWN"
+
+
+class Admin(Protocol):
+    """The part of confluent-kafka's AdminClient that is used. Times are seconds."""
+
+    def poll(self, timeout: float) -> Any: ...
+    def list_topics(self, *, timeout: float) -> Any: ...
+    def list_consumer_groups(self, *, request_timeout: float) -> Future[Any]: ...
+    def describe_consumer_groups(
+        self, group_ids: list[str], *, request_timeout: float
+    ) -> Mapping[str, Future[Any]]: ...
+    def list_consumer_group_offsets(
+        self, list_consumer_group_offsets_request: list[Any], *, request_timeout: float
+    ) -> Mapping[str, Future[Any]]: ...
+    def list_offsets(
+        self, topic_partition_offsets: dict[Any, Any], *, request_timeout: float
+    ) -> Mapping[Any, Future[Any]]: ...
+
+
+@dataclass(slots=True)
+class Connection:
+    """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer."""
+
+    servers: str
+    timeout_s: float
+    settings: Settings = field(default_factory=Settings)
+    admin: Admin = field(init=False, repr=False)
+    _complaint: tuple[str, str] | None = None
+    _down_since: float | None = None
+
+    def first(self, future: Future[Any]) -> Any:
+        """The answer to the first request; `UserError` if the cluster refuses it or says nothing in time."""
+        deadline = time.monotonic() + self.timeout_s
+        while not future.done():
+            if time.monotonic() >= deadline:
+                raise self._nobody_answers()
+            self._listen(future)
+            self._give_up_early()
+        error = future.exception()
+        if error is not None:
+            raise self.refusal(error)
+        return future.result()
+
+    def refusal(self, error: Any) -> UserError:
+        """What to tell a user of an error that ends everything."""
+        if name(error) == "_TIMED_OUT":
+            return self._nobody_answers()
+        return UserError(f"the Kafka cluster at {self.servers} refuses: {self.text(error)}")
+
+    def each(self, requests: Iterable[Future[Any]]) -> Iterator[Any]:
+        """The answers in the requests' order, a failed one as its exception.
+
+        A request is sent when it is drawn from ``requests``, and `MOST_IN_FLIGHT` are drawn ahead.
+        """
+        waiting: deque[Future[Any]] = deque()
+        for request in requests:
+            waiting.append(request)
+            if len(waiting) >= MOST_IN_FLIGHT:
+                yield self._result(waiting.popleft())
+        while waiting:
+            yield self._result(waiting.popleft())
+
+    def _result(self, future: Future[Any]) -> Any:
+        while not future.done():
+            self._listen(future)
+        return future.exception() or future.result()
+
+    def text(self, error: Any) -> str:
+        """One clause about an error of the library, without secrets."""
+        told = _told(error)
+        return self._clean(told.str() if hasattr(told, "str") else str(told))
+
+    def complain(self, error: Any) -> None:
+        """Take note of an event of the library: a connection that failed, a login refused."""
+        if error.name() == _ALL_DOWN:
+            self._down_since = self._down_since or time.monotonic()
+        else:
+            self._complaint = (error.name(), self._clean(error.str()))
+
+    def _listen(self, future: Future[Any]) -> None:
+        wait([future], _LISTEN_S)
+        self.admin.poll(0)
+
+    def _give_up_early(self) -> None:
+        if self._down_since is None:
+            return
+        kind = self._complaint[0] if self._complaint else ""
+        hope_s = 0.0 if kind == _REFUSED_LOGIN else _HOPE_S
+        if time.monotonic() >= self._down_since + hope_s:
+            raise self._nobody_answers()
+
+    def _nobody_answers(self) -> UserError:
+        kind, why = self._complaint or ("", "")
+        if kind == _REFUSED_LOGIN:
+            return UserError(f"the Kafka cluster at {self.servers} refuses the login: {why}")
+        if kind == _REFUSED_TLS:
+            return UserError(f"no TLS connection to the Kafka cluster at {self.servers}: {why}")
+        remedy = "expected host:port of a broker's listener"
+        if why:
+            return UserError(f"no Kafka broker answers at {self.servers}: {why}; {remedy}")
+        wants = "and --command-config where that listener wants TLS or a login"
+        if self._down_since is not None:
+            return UserError(f"no Kafka broker answers at {self.servers}: it hangs up; {remedy}, {wants}")
+        silent = f"silent for {self.timeout_s:g} s"
+        return UserError(f"no Kafka broker answers at {self.servers}: {silent}; {remedy}, {wants}")
+
+    def _clean(self, text: str) -> str:
+        text = _WHEN.sub("", _ORIGIN.sub("", " ".join(text.split())))
+        # Names of librdkafka's settings would send people to the wrong manual.
+        text = text.replace("ssl.ca.location", "ssl.truststore.location")
+        for secret in sorted(self.settings.secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+
+def connect(servers: str, settings: Settings, timeout_s: float) -> Connection:
+    """A connection that has not asked anything yet; `UserError` if the settings cannot be."""
+    try:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+    except ImportError:
+        raise UserError(MISSING_EXTRA) from None
+    connection = Connection(servers, timeout_s, settings)
+    # librdkafka would write to standard error; what matters comes as events.
+    silence = logging.Logger("librdkafka")
+    silence.addHandler(logging.NullHandler())
+    values: dict[str, Any] = {**settings.values, "bootstrap.servers": servers, "log_level": 0}
+    try:
+        connection.admin = AdminClient({**values, "error_cb": connection.complain}, logger=silence)
+    except KafkaException as error:
+        raise UserError(f"{settings.place or servers}: {connection.text(error)}") from None
+    return connection
+
+
+def name(error: Any) -> str:
+    """The library's name of an error, such as ``_TIMED_OUT``; "" for errors that are not the library's."""
+    told = _told(error)
+    return str(told.name()) if hasattr(told, "name") else ""
+
+
+def _told(error: Any) -> Any:
+    """The KafkaError, which some answers hold bare and some in an exception."""
+    return error.args[0] if isinstance(error, Exception) and error.args else error

@@ -1,0 +1,32 @@
+"""Read what RocketMQ's ``mqadmin`` prints, versions 4.1 to 5.3.
+
+`KINDS` recognise its views and errors and turn each into facts; `join` makes groups of the facts; `explain` says of
+a text that no kind knows why it tells nothing.
+"""
+
+from compare.reading.rocketmq.broker_stats import BROKER_STATS
+from compare.reading.rocketmq.connection import CONNECTION
+from compare.reading.rocketmq.errors import ERROR
+from compare.reading.rocketmq.join import join
+from compare.reading.rocketmq.listing import LISTING
+from compare.reading.rocketmq.others import NOISE, OTHERS, explain
+from compare.reading.rocketmq.progress import PROGRESS
+from compare.reading.rocketmq.route import ROUTE, ROUTE_TABLE
+from compare.reading.rocketmq.running import RUNNING
+from compare.reading.rocketmq.status import STATUS
+
+KINDS = (
+    PROGRESS,
+    CONNECTION,
+    STATUS,
+    RUNNING,
+    LISTING,
+    ROUTE,
+    ROUTE_TABLE,
+    BROKER_STATS,
+    ERROR,
+    *OTHERS,
+    NOISE,
+)
+
+__all__ = ["KINDS", "explain", "join"]

@@ -1,0 +1,94 @@
+"""``consumerConnection``: a group's connections and subscription, with the header of 4.9 and later or without."""
+
+import re
+from collections.abc import Iterator
+
+from compare.reading.blocks import Block, BlockKind, skipped
+from compare.reading.observed import Skipped
+from compare.reading.rocketmq.facts import Connection, Connections
+from compare.reading.rocketmq.lines import Lines, RowError, values
+from compare.reading.rocketmq.retry import group_of, own_retry_topic
+
+_NUMBERED = re.compile(r"\d{3,} {2}(?=\S)")
+"""How the lines of versions before 4.9 begin."""
+
+_ADDRESS = re.compile(r"\S*:\d{1,5}")
+_BELOW = "Below is subscription:"
+_SETTINGS = {"ConsumeType": "type", "MessageModel": "model", "ConsumeFromWhere": "from"}
+
+
+def _starts(line: str) -> bool:
+    if line.startswith("#ClientId"):
+        return "#ClientAddr" in line
+    return line.startswith("001  ") and len(line) < 4096 and _connection(line) is not None
+
+
+def _parse(block: Block) -> Iterator[Connections | Skipped]:
+    connections: list[Connection] = []
+    topics: list[str] | None = None
+    settings: dict[str, str] = {}
+    lines = Lines(block)
+    complete = True
+    # Without a header the first line is a row.
+    first = _connection(block.lines[0])
+    if first is not None and not block.lines[0].startswith("#"):
+        connections.append(first)
+    for offset, line in lines:
+        if values(line, settings, _SETTINGS):
+            continue
+        if line.startswith(_BELOW):
+            topics = []
+            # Versions before 4.9 print no line feed here.
+            line = line.removeprefix(_BELOW)
+            if not line.strip():
+                continue
+        if topics is not None and settings:
+            lines.refuse(offset, line, "nothing behind the settings")
+        elif topics is not None:
+            try:
+                topics += _topic(line)
+            except RowError as error:
+                lines.refuse(offset, line, str(error))
+        else:
+            connection = _connection(line)
+            if connection is None:
+                complete = False
+                lines.refuse(offset, line, "a row of #ClientId, #ClientAddr, #Language, #Version")
+            else:
+                connections.append(connection)
+    yield from lines.skipped()
+    if not connections:
+        yield skipped(block, 0, "expected a line per connection below the header")
+        return
+    yield Connections(
+        source=block.source,
+        group=group_of(own_retry_topic(topics or ())),
+        connections=tuple(connections),
+        topics=None if topics is None or not settings else tuple(topics),
+        broadcasting=None if "model" not in settings else settings["model"] == "BROADCASTING",
+        complete=complete,
+    )
+
+
+def _connection(line: str) -> Connection | None:
+    """Client ids may hold blanks, the three columns behind them do not."""
+    numbered = _NUMBERED.match(line)
+    cells = (line[numbered.end() :] if numbered else line).rsplit(None, 3)
+    if len(cells) < 4 or not _ADDRESS.fullmatch(cells[1]):
+        return None
+    return Connection(cells[0], cells[1])
+
+
+def _topic(line: str) -> list[str]:
+    if line.startswith("#Topic"):
+        return []
+    numbered = _NUMBERED.match(line)
+    if numbered:
+        line = line[numbered.end() :].removeprefix("Topic: ")
+    cells = line.split(None, 1)
+    if len(cells) < 2:
+        raise RowError("a topic and its expression")
+    return [cells[0]]
+
+
+CONNECTION = BlockKind("rocketmq", "consumerConnection", _starts, _parse)

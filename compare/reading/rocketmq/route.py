@@ -1,0 +1,130 @@
+"""Queues of topics: ``topicRoute`` as JSON and, with ``-l``, as a table, and the preview of ``allocateMQ``."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from compare.reading.blocks import Block, BlockKind, skipped
+from compare.reading.observed import Skipped
+from compare.reading.rocketmq.facts import Route
+from compare.reading.rocketmq.json_text import read_json
+from compare.reading.rocketmq.lines import Lines, RowError, number, quoted, starting
+from compare.reading.rocketmq.names import topic_name
+from protocols import Queue, sort_queues
+
+_READABLE = 4
+"""The bit of a broker's permissions that lets consumers read."""
+
+_MOST_QUEUES = 1 << 16
+_DASHES = "-----"
+
+
+def _starts_json(line: str) -> bool:
+    return line.startswith("{") and (line.rstrip() == "{" or line.startswith('{"'))
+
+
+def _parse_json(block: Block) -> Iterator[Route | Skipped]:
+    try:
+        value, after = read_json(block.lines)
+    except ValueError as error:
+        yield skipped(block, 0, f"expected the JSON of topicRoute or allocateMQ: {error}")
+        return
+    try:
+        if not isinstance(value, dict):
+            raise RowError("an object")
+        if isinstance(value.get("queueDatas"), list):
+            yield from _route(block, value)
+        elif isinstance(value.get("result"), dict):
+            yield from _preview(block, value["result"])
+        elif "subString" in value:
+            return  # A part of what queryCq prints; its first line says so.
+        else:
+            raise RowError("brokerDatas and queueDatas, or result")
+    except RowError as error:
+        yield skipped(block, 0, f"JSON of no known view: expected that of topicRoute or allocateMQ, with {error}")
+    rest = next((offset for offset in range(after, len(block.lines)) if block.lines[offset].strip()), None)
+    if rest is not None:
+        yield skipped(block, rest, f"expected nothing behind the JSON, found {quoted(block.lines[rest])}")
+
+
+def _route(block: Block, route: dict[str, Any]) -> Iterator[Route | Skipped]:
+    if route.get("topicQueueMappingByBroker"):
+        yield skipped(block, 0, "a static topic: its route does not tell its logical queues, expected consumerProgress")
+        return
+    readable: list[tuple[str, int]] = []
+    for data in route["queueDatas"]:
+        broker, count, permissions = (
+            (data.get("brokerName"), data.get("readQueueNums"), data.get("perm"))
+            if isinstance(data, dict)
+            else (None, None, None)
+        )
+        if not isinstance(broker, str) or not isinstance(count, int) or not isinstance(permissions, int):
+            raise RowError("brokerName, readQueueNums and perm in queueDatas")
+        readable.append((broker, count if permissions & _READABLE else 0))
+    yield from _of_counts(block, readable)
+
+
+def _of_counts(block: Block, readable: Iterable[tuple[str, int]]) -> Iterator[Route | Skipped]:
+    topic = topic_name(block.source)
+    if topic is None:
+        yield skipped(block, 0, "topicRoute does not name its topic: expected TOPIC=FILE or a file called by the topic")
+        return
+    counts = dict(readable)
+    if not all(0 <= count <= _MOST_QUEUES for count in counts.values()):
+        raise RowError(f"at most {_MOST_QUEUES} queues on a broker")
+    queues = (Queue(topic, broker, n) for broker, count in counts.items() for n in range(count))
+    yield Route(block.source, topic, sort_queues(queues), preview=False)
+
+
+def _preview(block: Block, result: dict[str, Any]) -> Iterator[Route]:
+    """Who owns a queue in the preview is nobody's business: it is dealt out to whatever addresses were given, in an
+    order that consumers do not use (spec section 9.3)."""
+    topics: dict[str, set[Queue]] = {}
+    for listed in result.values():
+        for each in listed if isinstance(listed, list) else [None]:
+            topic, broker, n = (
+                (each.get("topic"), each.get("brokerName"), each.get("queueId"))
+                if isinstance(each, dict)
+                else (None, None, None)
+            )
+            if not isinstance(topic, str) or not isinstance(broker, str) or not isinstance(n, int):
+                raise RowError("topic, brokerName and queueId in result")
+            topics.setdefault(topic, set()).add(Queue(topic, broker, n))
+    for topic, queues in topics.items():
+        yield Route(block.source, topic, sort_queues(queues), preview=True)
+
+
+def _parse_table(block: Block) -> Iterator[Route | Skipped]:
+    readable: list[tuple[str, int]] = []
+    lines = Lines(block)
+    ended = False
+    for offset, line in lines:
+        if line.startswith((_DASHES, "Total:")):
+            ended = True
+            continue
+        try:
+            readable.append(_row(line))
+        except RowError as error:
+            lines.refuse(offset, line, str(error))
+    yield from lines.skipped()
+    if not readable or (lines.refused and not ended):
+        yield skipped(block, 0, "expected a row per broker and a total below the header")
+        return
+    try:
+        yield from _of_counts(block, readable)
+    except RowError as error:
+        yield skipped(block, 0, f"expected {error}")
+
+
+def _row(line: str) -> tuple[str, int]:
+    # The addresses, {0=host:port, 1=host:port}, hold blanks; before them stand cluster and broker.
+    names, brace, rest = line.partition("{")
+    cells = rest.rpartition("}")[2].split()
+    words = names.split()
+    if not brace or len(words) < 2 or len(cells) != 3:
+        raise RowError("#ClusterName, #BrokerName, #BrokerAddrs, #ReadQueue, #WriteQueue, #Perm")
+    count = number(cells[0], "#ReadQueue")
+    return words[-1], count if number(cells[2], "#Perm") & _READABLE else 0
+
+
+ROUTE = BlockKind("rocketmq", "topicRoute or allocateMQ", _starts_json, _parse_json)
+ROUTE_TABLE = BlockKind("rocketmq", "topicRoute -l", starting("#ClusterName", holding="#ReadQueue"), _parse_table)

@@ -1,0 +1,139 @@
+"""``consumerStatus -i CLIENT``: what one client says of itself; also the files that ``consumerStatus`` writes."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from compare.reading.blocks import Block, BlockKind, skipped
+from compare.reading.observed import Skipped
+from compare.reading.rocketmq.columns import Columns, columns_of
+from compare.reading.rocketmq.facts import Running
+from compare.reading.rocketmq.lines import Lines, RowError, number, starting, values
+from compare.reading.rocketmq.strategies import strategy_of
+from protocols import Queue
+
+_KEYS = {
+    key: key
+    for key in (
+        "consumerGroup",
+        "clientIP",
+        "instanceName",
+        "unitName",
+        "enableStreamRequestType",
+        "allocateMessageQueueStrategy",
+        "messageModel",
+        "PROP_CONSUME_TYPE",
+        "defaultLitePullConsumerImpl",
+    )
+}
+_SECTION = re.compile(r"#(Consumer [A-Za-z&]+(?: Detail)?|User Consume Info)#")
+_TOPIC = re.compile(r"\d+ Topic: ")
+_DROPPED = re.compile(r"dropp?ed[=:](true|false)")
+_OWNED, _POPPED = "Consumer MQ Detail", "Consumer Pop Detail"
+_BEHIND_OWNED = (_POPPED, "Consumer RT&TPS")
+_ENDINGS = (".txt", ".log", ".out")
+
+
+@dataclass(slots=True)
+class _Found:
+    section: str = "Consumer Properties"
+    columns: Columns | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    topics: list[str] = field(default_factory=list)
+    owned: list[Queue] = field(default_factory=list)
+    popped: list[str] = field(default_factory=list)
+    ended: bool = False
+    complete: bool = True
+
+
+def _parse(block: Block) -> Iterator[Running | Skipped]:
+    found = _Found()
+    lines = Lines(block)
+    for offset, line in lines:
+        section = _SECTION.fullmatch(line.rstrip()) if line.startswith("#") else None
+        if section is not None:
+            found.section, found.columns = section[1], None
+            found.ended = found.ended or section[1] in _BEHIND_OWNED
+        else:
+            try:
+                _line(found, line)
+            except RowError as error:
+                found.complete = found.complete and found.section != _OWNED
+                lines.refuse(offset, line, str(error))
+    yield from lines.skipped()
+    client_id = _client_id(found.settings) or _file_name(block)
+    if client_id is None:
+        yield skipped(block, 0, "names no client: expected clientIP and instanceName, or a file called like the client")
+        return
+    yield Running(
+        source=block.source,
+        group=found.settings.get("consumerGroup") or None,
+        client_id=client_id,
+        owned=tuple(found.owned) if found.complete and found.ended and _tells_owned(found.settings) else None,
+        popped=tuple(dict.fromkeys(found.popped)),
+        topics=tuple(dict.fromkeys(found.topics)),
+        strategy=strategy_of(found.settings.get("allocateMessageQueueStrategy", "")),
+        broadcasting=None if "messageModel" not in found.settings else found.settings["messageModel"] == "BROADCASTING",
+    )
+
+
+def _line(found: _Found, line: str) -> None:
+    if found.section == "Consumer Properties":
+        values(line, found.settings, _KEYS)
+    elif found.section == "Consumer Subscription":
+        numbered = _TOPIC.match(line)
+        end = line.rfind(" ClassFilter: ")
+        if numbered is None or end < numbered.end():
+            raise RowError("a topic, ClassFilter and SubExpression")
+        found.topics.append(line[numbered.end() : end].strip())
+    elif found.section in (_OWNED, _POPPED):
+        if line.startswith("#Topic"):
+            found.columns = columns_of(line, names=2)
+        else:
+            _queue(found, line)
+
+
+def _queue(found: _Found, line: str) -> None:
+    at = line.find("ProcessQueueInfo [")
+    dropped = _DROPPED.search(line, max(at, 0))
+    if found.columns is None or at < 0 or dropped is None:
+        raise RowError("a queue and its ProcessQueueInfo [..., droped=...]")
+    (topic, broker), cells = found.columns.split(line[:at].removesuffix("Pop"))
+    if not cells:
+        raise RowError("a number under #QID")
+    queue = Queue(topic, broker, number(cells[0], "#QID"))
+    if dropped[1] == "true":
+        return
+    if found.section == _OWNED:
+        found.owned.append(queue)
+    else:
+        found.popped.append(queue.topic)
+
+
+def _tells_owned(settings: dict[str, str]) -> bool:
+    """The first pull consumer reports no queues, whatever it owns."""
+    return settings.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY" or "defaultLitePullConsumerImpl" in settings
+
+
+def _client_id(settings: dict[str, str]) -> str | None:
+    """Put together as the client does (spec section 3.1)."""
+    if not settings.get("clientIP") or "instanceName" not in settings:
+        return None
+    parts = [settings["clientIP"], settings["instanceName"]]
+    if settings.get("unitName"):
+        parts.append(settings["unitName"])
+    if settings.get("enableStreamRequestType") == "true":
+        parts.append("STREAM")
+    return "@".join(parts)
+
+
+def _file_name(block: Block) -> str | None:
+    """Versions that do not print the parts of the client id write files that are called like the client."""
+    name = PurePath(block.source.name).name
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    return name if "@" in name else None
+
+
+RUNNING = BlockKind("rocketmq", "consumerStatus -i", starting("#Consumer Properties#"), _parse)

@@ -1,0 +1,88 @@
+"""Who owns what after the members' claims, which may contradict each other (spec 5.5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from kafka_coordinator.assignors.inputs import GroupMetadata, Partition, Subscription
+
+NO_GENERATION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Per member, by position: ``listed``, the partitions it claims, and ``owned``, those it is held to own.
+
+    ``doubly_claimed``: partitions that two members claimed in one generation. ``former``: partition to the
+    position of the member who owned it in an earlier generation than the highest seen (spec 5.7, step 1).
+    Partitions are numbers; claims on topics that nobody subscribes to, and on partitions that are gone, are
+    left out.
+    """
+
+    listed: list[list[int]]
+    owned: list[list[int]]
+    doubly_claimed: set[int]
+    former: dict[int, int]
+
+    @classmethod
+    def of(cls, group: GroupMetadata, spans: Mapping[str, range], max_generation: int) -> "Claims":
+        """Read the claims. ``max_generation`` is the highest generation seen, this group's included."""
+        members = group.members
+        listed = [_numbers(member.claims, spans) for member in members]
+        owned, doubly_claimed = _settled(members, listed)
+        return cls(listed, owned, doubly_claimed, _former_owners(members, listed, max_generation))
+
+
+def highest_generation(group: GroupMetadata, before: int = NO_GENERATION) -> int:
+    """The highest generation of any claims, ``before`` included: what an assignor object remembers (spec 5.8)."""
+    return max([before, *map(_generation, group.members)])
+
+
+def _generation(member: Subscription) -> int:
+    return NO_GENERATION if member.claim_generation is None else member.claim_generation
+
+
+def _numbers(claims: tuple[Partition, ...], spans: Mapping[str, range]) -> list[int]:
+    try:
+        return [spans[topic][number] for topic, number in claims]
+    except (KeyError, IndexError):
+        return [
+            spans[topic][number] for topic, number in claims if topic in spans and number in range(len(spans[topic]))
+        ]
+
+
+def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tuple[list[list[int]], set[int]]:
+    """Owned partitions per member, and the doubly claimed ones."""
+    if len(set(chain.from_iterable(listed))) == sum(map(len, listed)):
+        return listed, set()
+    # Dictionaries without values are ordered sets: a partition taken back and claimed again goes to the end.
+    owned: list[dict[int, None]] = [{} for _ in members]
+    claimant: dict[int, int] = {}
+    doubly_claimed: set[int] = set()
+    for position, member in enumerate(members):
+        generation = _generation(member)
+        for partition in listed[position]:
+            other = claimant.get(partition)
+            if other is not None:
+                # The other one counts with its subscription's generation, also where its claims carry another.
+                theirs = members[other].generation_field
+                if generation < (NO_GENERATION if theirs is None else theirs):
+                    continue
+                owned[other].pop(partition, None)
+            claimant[partition] = position
+            if other is not None and generation == (NO_GENERATION if theirs is None else theirs):
+                doubly_claimed.add(partition)
+            else:
+                owned[position][partition] = None
+    return [list(each) for each in owned], doubly_claimed
+
+
+def _former_owners(members: tuple[Subscription, ...], listed: list[list[int]], max_generation: int) -> dict[int, int]:
+    """Partition to its claimant with the highest generation below ``max_generation``, the first one on ties."""
+    late = [position for position, member in enumerate(members) if _generation(member) < max_generation]
+    late.sort(key=lambda position: -_generation(members[position]))
+    found: dict[int, int] = {}
+    for position in late:
+        for partition in listed[position]:
+            found.setdefault(partition, position)
+    return found

@@ -1,0 +1,130 @@
+"""The sticky assignors where subscriptions differ: the client's "general" path (spec 5.7).
+
+From step 3 on members are numbers in the order of their ids. A topic's subscribers decide who may own its
+partitions, so the work goes topic by topic.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
+
+from kafka_coordinator.assignors.balancing import Balancing
+from kafka_coordinator.assignors.claims import Claims
+from kafka_coordinator.assignors.dealing import deal
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
+from kafka_coordinator.assignors.loads import Loads
+from kafka_coordinator.assignors.placement import Placement
+from kafka_coordinator.assignors.subscription_kinds import Subscriptions
+from kafka_coordinator.assignors.topics import Run, Topic, dealing_order
+
+_NOBODY = -1
+
+
+def general(
+    group: GroupMetadata,
+    subscriptions: Subscriptions,
+    by_id: Sequence[int],
+    claims: Claims,
+    placement: Placement | None,
+    cooperative: bool,
+) -> Assignment:
+    """Keep what members own, give what nobody owns to the least loaded subscribers, then move until it is even.
+
+    ``by_id``: positions of the members by id. Raises `AssignorError` with NullPointerException where the released
+    assignor asks for the load of a former owner that takes no part in the balancing.
+    """
+    rank_of = [0] * len(by_id)
+    for rank, position in enumerate(by_id):
+        rank_of[position] = rank
+    topics = dealing_order(subscriptions, rank_of)
+    kept, revoking = _keep(group, subscriptions, claims, placement)
+    owned = [kept[position] for position in by_id]
+    owner = _owners(owned, topics)
+    loads = Loads(list(map(len, owned)))
+    free = [run for topic in topics if (run := _unowned(topic, owner))[1]]
+    initializing = not any(owned)
+    if placement is None:
+        deal(free, loads, owned, owner)
+    else:
+        racks = [placement.rack_of[position] for position in by_id], placement.racks
+        deal(deal(free, loads, owned, owner, racks), loads, owned, owner)
+
+    shared = [topic for topic in topics if len(topic.subscribers) > 1]
+    most = [0] * len(by_id)
+    for listed, positions in subscriptions.kinds.items():
+        possible = sum(len(subscriptions.spans.get(topic, ())) for topic in listed)
+        for position in positions:
+            most[rank_of[position]] = possible
+    taking_part = _taking_part(shared, owner, loads, most)
+    if loads.spread_of(taking_part) > 1:
+        before = loads.imbalance(taking_part)
+        sets = [dict.fromkeys(own) for own in owned]
+        former = {partition: rank_of[position] for partition, position in claims.former.items()}
+        balancing = Balancing(shared, sets, owner, loads, most, former, taking_part)
+        if not revoking:
+            balancing.balance([run for run in free if len(run[0].subscribers) > 1])
+        moved = balancing.balance([(topic, topic.span) for topic in shared])
+        if initializing or not moved or loads.imbalance(taking_part) < before:
+            owned = list(map(list, sets))
+
+    answer = Assignment([owned[rank] for rank in rank_of])
+    if cooperative:
+        _withhold(answer, claims.listed)
+    return answer
+
+
+def _keep(
+    group: GroupMetadata, subscriptions: Subscriptions, claims: Claims, placement: Placement | None
+) -> tuple[list[list[int]], bool]:
+    """Step 2: what each member, by position, keeps of its own, and whether anybody gives something up."""
+    kept = list(map(list, claims.owned))
+    for topics, positions in subscriptions.kinds.items():
+        listed = set(topics)
+        for position in positions:
+            # Most members claim nothing but what they subscribe to: seen by the names, without a look at numbers.
+            if listed.issuperset(map(itemgetter(0), group.members[position].claims)):
+                continue
+            allowed = set(chain.from_iterable(subscriptions.spans.get(topic, ()) for topic in topics))
+            kept[position] = [partition for partition in kept[position] if partition in allowed]
+    if placement is not None:
+        for position, own in enumerate(kept):
+            kept[position] = [partition for partition in own if not placement.mismatch(position, partition)]
+    return kept, sum(map(len, kept)) < sum(map(len, claims.owned))
+
+
+def _owners(owned: list[list[int]], topics: list[Topic]) -> list[int]:
+    """Partition to its owner."""
+    owner = [_NOBODY] * max((topic.span.stop for topic in topics), default=0)
+    for member, own in enumerate(owned):
+        for partition in own:
+            owner[partition] = member
+    return owner
+
+
+def _unowned(topic: Topic, owner: list[int]) -> Run:
+    nobody = owner[topic.span.start : topic.span.stop].count(_NOBODY)
+    if nobody == len(topic.span):
+        return topic, topic.span
+    return topic, [partition for partition in topic.span if owner[partition] == _NOBODY] if nobody else ()
+
+
+def _taking_part(shared: list[Topic], owner: list[int], loads: Loads, most: list[int]) -> list[int]:
+    """Step 5: all members but those who own whatever they can, and nothing that another one could own."""
+    full = {member for member, possible in enumerate(most) if loads.of(member) >= possible}
+    if full:
+        for topic in shared:
+            full.difference_update(owner[topic.span.start : topic.span.stop])
+    return [member for member in range(len(most)) if member not in full]
+
+
+def _withhold(answer: Assignment, claimed: list[list[int]]) -> None:
+    """Hold back what a member gains while another one, who loses it, still has it."""
+    before, after = list(map(set, claimed)), list(map(set, answer.owned))
+    lost = set().union(*(old - new for old, new in zip(before, after, strict=True)))
+    if not lost:
+        return
+    for member, own in enumerate(answer.owned):
+        gained = (after[member] - before[member]) & lost
+        if gained:
+            answer.withheld.update((partition, member) for partition in own if partition in gained)
+            answer.owned[member] = [partition for partition in own if partition not in gained]
