@@ -33,7 +33,7 @@ Strategy: TypeAlias = Callable[..., Any]
 STRATEGIES: Registry[Strategy] = Registry("Kafka")
 """Kafka's strategies and those that users `register`."""
 
-S = TypeVar("S", bound=Strategy)
+S = TypeVar("S")
 
 
 def assign(

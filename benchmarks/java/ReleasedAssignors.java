@@ -5,12 +5,14 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
@@ -23,14 +25,26 @@ import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
+import org.apache.kafka.coordinator.group.api.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.MemberSubscription;
+import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
+import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
+import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 
 /**
  * Asks the released assignors. Cases come on standard input, fields parted by tabs, "-" for none:
  *
- *   case    ASSIGNOR  ROUNDS                  (range, roundrobin, sticky, cooperative-sticky; 0 rounds: answer, no timing)
+ *   case    ASSIGNOR  ROUNDS                  (0 rounds: answer, no timing)
  *   topic   NAME  PARTITIONS  RACKS           (RACKS: per partition "a,b", partitions parted by ";")
  *   member  ID  INSTANCE  RACK  TOPICS  CLAIMS  GENERATION_FIELD  CLAIM_GENERATION   (TOPICS "a,b"; CLAIMS "a:0,a:1")
  *   end
+ *
+ * ASSIGNOR is range, roundrobin, sticky, cooperative-sticky (the client's), or server-range, uniform (the coordinator's,
+ * timed only; CLAIMS are the target assignment before).
  *
  * Answer of a timed case: "time MILLISECONDS LEAST MOST TOTAL" (best of the rounds, sizes of the answer).
  * Answer of the others: "error NAME", or one line "ID TAB a:0,a:1" per member in the order of the members map; then "end".
@@ -88,17 +102,28 @@ public final class ReleasedAssignors {
     }
 
     private void time(Cluster cluster, PrintStream out) {
+        boolean server = assignor.equals("server-range") || assignor.equals("uniform");
         double best = Double.MAX_VALUE;
-        Map<String, Assignment> found = null;
+        List<Integer> sizes = new ArrayList<>();
         for (int round = 0; round < rounds; round++) {
-            Map<String, Subscription> subscriptions = subscriptions();
+            Map<String, Subscription> subscriptions = server ? null : subscriptions();
+            ServerGroup group = server ? serverGroup() : null;
+            sizes.clear();
             long start = System.nanoTime();
-            found = assign(cluster, subscriptions);
-            best = Math.min(best, (System.nanoTime() - start) / 1e6);
+            if (server) {
+                GroupAssignment found = assignOnServer(group);
+                best = Math.min(best, (System.nanoTime() - start) / 1e6);
+                for (MemberAssignment each : found.members().values())
+                    sizes.add(each.partitions().values().stream().mapToInt(Set::size).sum());
+            } else {
+                Map<String, Assignment> found = assign(cluster, subscriptions);
+                best = Math.min(best, (System.nanoTime() - start) / 1e6);
+                for (Assignment each : found.values())
+                    sizes.add(each.partitions().size());
+            }
         }
         int least = Integer.MAX_VALUE, most = 0, total = 0;
-        for (Assignment each : found.values()) {
-            int size = each.partitions().size();
+        for (int size : sizes) {
             least = Math.min(least, size);
             most = Math.max(most, size);
             total += size;
@@ -115,6 +140,68 @@ public final class ReleasedAssignors {
             default: fresh = new CooperativeStickyAssignor();
         }
         return fresh.assign(cluster, new GroupSubscription(subscriptions)).groupAssignment();
+    }
+
+    private GroupAssignment assignOnServer(ServerGroup group) {
+        ConsumerGroupPartitionAssignor fresh = assignor.equals("uniform")
+            ? new UniformAssignor()
+            : new org.apache.kafka.coordinator.group.assignor.RangeAssignor();
+        return fresh.assign(group, group);
+    }
+
+    /** What the coordinator hands to its assignor; a topic's id is its place in the case. */
+    private record ServerGroup(
+        Map<Uuid, Integer> counts,
+        Map<String, MemberSubscription> wanted,
+        Map<String, MemberAssignment> targets,
+        Map<Uuid, Set<Integer>> assigned,
+        SubscriptionType subscriptionType
+    ) implements GroupSpec, SubscribedTopicDescriber {
+        public int numPartitions(Uuid topic) { return counts.getOrDefault(topic, -1); }
+        public Set<String> racksForPartition(Uuid topic, int partition) { return Set.of(); }
+        public Collection<String> memberIds() { return wanted.keySet(); }
+        public boolean isPartitionAssigned(Uuid topic, int partition) {
+            return assigned.getOrDefault(topic, Set.of()).contains(partition);
+        }
+        public boolean isPartitionAssignable(Uuid topic, int partition) { return true; }
+        public MemberSubscription memberSubscription(String id) { return wanted.get(id); }
+        public MemberAssignment memberAssignment(String id) { return targets.get(id); }
+    }
+
+    private record Wanted(Optional<String> rackId, Optional<String> instanceId, Set<Uuid> subscribedTopicIds)
+        implements MemberSubscription { }
+
+    private record Target(Map<Uuid, Set<Integer>> partitions) implements MemberAssignment { }
+
+    private ServerGroup serverGroup() {
+        Map<String, Uuid> ids = new HashMap<>();
+        Map<Uuid, Integer> counts = new HashMap<>();
+        for (String[] topic : topics.values()) {
+            Uuid id = new Uuid(7, ids.size() + 1);
+            ids.put(topic[1], id);
+            counts.put(id, Integer.valueOf(topic[2]));
+        }
+        Map<String, MemberSubscription> wanted = new HashMap<>();
+        Map<String, MemberAssignment> targets = new HashMap<>();
+        Map<Uuid, Set<Integer>> assigned = new HashMap<>();
+        Map<String, Set<Uuid>> seen = new HashMap<>();
+        for (String[] member : members) {
+            Set<Uuid> wants = seen.computeIfAbsent(member[4], it -> {
+                Set<Uuid> found = new HashSet<>();
+                names(it).forEach(topic -> found.add(ids.get(topic)));
+                return found;
+            });
+            wanted.put(member[1], new Wanted(Optional.empty(), Optional.empty(), wants));
+            Map<Uuid, Set<Integer>> target = new HashMap<>();
+            for (TopicPartition each : claims(member)) {
+                Uuid id = ids.get(each.topic());
+                target.computeIfAbsent(id, it -> new HashSet<>()).add(each.partition());
+                assigned.computeIfAbsent(id, it -> new HashSet<>()).add(each.partition());
+            }
+            targets.put(member[1], new Target(target));
+        }
+        SubscriptionType type = seen.size() == 1 ? SubscriptionType.HOMOGENEOUS : SubscriptionType.HETEROGENEOUS;
+        return new ServerGroup(counts, wanted, targets, assigned, type);
     }
 
     private Cluster cluster() {
@@ -142,11 +229,7 @@ public final class ReleasedAssignors {
     private Map<String, Subscription> subscriptions() {
         Map<String, Subscription> found = new HashMap<>();
         for (String[] member : members) {
-            List<TopicPartition> claims = new ArrayList<>();
-            for (String each : names(member[5])) {
-                int colon = each.lastIndexOf(':');
-                claims.add(new TopicPartition(each.substring(0, colon), Integer.parseInt(each.substring(colon + 1))));
-            }
+            List<TopicPartition> claims = claims(member);
             Integer field = number(member[6]), claimed = number(member[7]);
             boolean eager = assignor.equals("sticky");
             Subscription subscription = new Subscription(
@@ -158,6 +241,15 @@ public final class ReleasedAssignors {
             if (!member[2].equals("-"))
                 subscription.setGroupInstanceId(Optional.of(member[2]));
             found.put(member[1], subscription);
+        }
+        return found;
+    }
+
+    private static List<TopicPartition> claims(String[] member) {
+        List<TopicPartition> found = new ArrayList<>();
+        for (String each : names(member[5])) {
+            int colon = each.lastIndexOf(':');
+            found.add(new TopicPartition(each.substring(0, colon), Integer.parseInt(each.substring(colon + 1))));
         }
         return found;
     }

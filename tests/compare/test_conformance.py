@@ -85,6 +85,10 @@ def _plants(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             plant = changed()
             plant[name] = value
             yield f"quirk {value}", plant
+    if "same_with_long_lived_instance" in line:
+        plant = changed()
+        plant["same_with_long_lived_instance"] = not line["same_with_long_lived_instance"]
+        yield "another answer of a long-lived instance", plant
     if "subscription_type" in line:
         plant = changed()
         plant["subscription_type"] = "hetero" if line["subscription_type"] == "homogeneous" else "homogeneous"
@@ -141,7 +145,8 @@ def _plants_in_answer(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_planted_errors_fail(kind: str, tmp_path: Path) -> None:
-    names, plants = [], []
+    names: list[str] = []
+    plants: list[dict[str, Any]] = []
     with_withheld = [line for line in _lines(kind) if line.get("withheld") or "expected_error" in line][:30]
     for line in [*list(_lines(kind))[::EVERY], *with_withheld]:
         if len(line["members"]) <= 20:

@@ -43,6 +43,7 @@ GROUPS = {
     ),
     "next-idle": Running(["single"], [{"group.protocol": "consumer"}] * 2),
 }
+LEFT = Running(["orders", "old"], [{}] * 2)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,9 @@ def _client(kafka: RealKafka) -> Any:
 def _make_topics(kafka: RealKafka) -> None:
     from confluent_kafka.admin import NewTopic
 
-    for made in _client(kafka).create_topics([NewTopic(topic, count, 1) for topic, count in TOPICS.items()]).values():
+    # A client that nobody holds is taken down with its requests.
+    client = _client(kafka)
+    for made in client.create_topics([NewTopic(topic, count, 1) for topic, count in TOPICS.items()]).values():
         made.result(SETTLE_S)
     producer = library.Producer({"bootstrap.servers": kafka.plaintext})
     for topic, count in TOPICS.items():
@@ -100,7 +103,7 @@ def _run_groups(kafka: RealKafka) -> Iterator[Any]:
     _commit(simple, ("old", 0, 1), ("orders", 5, 2))
     simple.close()
     consumers: dict[str, list[Any]] = {}
-    for group, of_group in {**GROUPS, "left": Running(["orders", "old"], [{}] * 2)}.items():
+    for group, of_group in {**GROUPS, "left": LEFT}.items():
         for settings in of_group.members:
             consumer = _consumer(kafka, group, settings)
             if group != "left":
@@ -112,11 +115,11 @@ def _run_groups(kafka: RealKafka) -> Iterator[Any]:
     for consumer in consumers.pop("left"):
         consumer.close()
     for group, of_group in consumers.items():
-        owned = of_group[0].assignment()
-        _commit(of_group[0], *((each.topic, each.partition, 1 + each.partition) for each in owned))
-        # Nobody in the group reads this topic (any more).
+        owner = next(each for each in of_group if each.assignment())
+        _commit(owner, *((each.topic, each.partition, 1 + each.partition) for each in owner.assignment()))
+        # Nobody in the group reads this topic.
         if group in ("range", "next-uniform"):
-            _commit(of_group[0], ("old", 0, 2))
+            _commit(owner, ("old", 0, 2))
 
 
 def _settle(kafka: RealKafka, consumers: Mapping[str, Sequence[Any]]) -> None:
@@ -129,8 +132,7 @@ def _settle(kafka: RealKafka, consumers: Mapping[str, Sequence[Any]]) -> None:
             consumer.poll(0.01)
         described = client.describe_consumer_groups(list(waiting), request_timeout=SETTLE_S)
         for group, future in described.items():
-            topics = {topic for topic in (GROUPS[group].topics if group in GROUPS else ("orders", "old"))}
-            count = sum(TOPICS[topic] for topic in topics)
+            count = sum(TOPICS[topic] for topic in GROUPS.get(group, LEFT).topics)
             about = future.result()
             held = sum(len(each.assignment.topic_partitions) for each in about.members)
             believed = sum(len(each.assignment()) for each in consumers[group])
@@ -338,10 +340,11 @@ def test_a_refused_connection_is_one_line_without_secrets(
 
 
 def test_many_groups_are_read_side_by_side(kafka: RealKafka) -> None:
+    client = _client(kafka)
     names = [f"many-{number:04}" for number in range(300)]
     offsets = [library.TopicPartition("orders", 0, 1)]
     futures = [
-        _client(kafka).alter_consumer_group_offsets([library.ConsumerGroupTopicPartitions(name, offsets)])[name]
+        client.alter_consumer_group_offsets([library.ConsumerGroupTopicPartitions(name, offsets)])[name]
         for name in names
     ]
     for future in futures:
@@ -353,5 +356,5 @@ def test_many_groups_are_read_side_by_side(kafka: RealKafka) -> None:
         assert all(live[name].lag == {Queue("orders", "", 0): 2} for name in names)
         assert told[-1] == f"kafka://{kafka.plaintext}: group {len(live)} of {len(live)}"
     finally:
-        for deleted in _client(kafka).delete_consumer_groups(names).values():
+        for deleted in client.delete_consumer_groups(names).values():
             deleted.result(SETTLE_S)

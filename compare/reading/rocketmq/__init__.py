@@ -9,7 +9,7 @@ from compare.reading.rocketmq.connection import CONNECTION
 from compare.reading.rocketmq.errors import ERROR
 from compare.reading.rocketmq.join import join
 from compare.reading.rocketmq.listing import LISTING
-from compare.reading.rocketmq.others import NOISE, OTHERS, explain
+from compare.reading.rocketmq.others import NOISE, OTHER, explain
 from compare.reading.rocketmq.progress import PROGRESS
 from compare.reading.rocketmq.route import ROUTE, ROUTE_TABLE
 from compare.reading.rocketmq.running import RUNNING
@@ -25,7 +25,7 @@ KINDS = (
     ROUTE_TABLE,
     BROKER_STATS,
     ERROR,
-    *OTHERS,
+    OTHER,
     NOISE,
 )
 

@@ -37,7 +37,7 @@ def _parse(block: Block) -> Iterator[BrokerLag | Skipped]:
     if not groups and not ended and not lines.refused:
         yield skipped(block, 0, "expected rows below the header")
     for group, lag in groups.items():
-        yield BrokerLag(block.source, group, lag, columns.width(0), columns.width(2))
+        yield BrokerLag(block.source, group, lag, columns.widths[0], columns.widths[2])
 
 
 def _row(columns: Columns, diff_at: int, line: str) -> tuple[str, Queue, int]:

@@ -9,6 +9,7 @@ without blanks.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from compare.reading.rocketmq.lines import RowError
 
@@ -17,23 +18,15 @@ _GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one header: ``names`` without #; the first ones hold names and begin at ``starts``.
-
-    ``rest`` is where the first column behind them begins.
-    """
+    """The columns of one header: ``names`` without #; the first ones hold names, which are padded to ``widths``
+    characters. A name that is cut is as long as its column is wide."""
 
     names: tuple[str, ...]
-    starts: tuple[int, ...]
-    rest: int
-
-    def width(self, position: int) -> int:
-        """The width of a column of names in characters: names cut to it are as long."""
-        ends = (*self.starts[1:], self.rest)
-        return ends[position] - len(_GAP) - self.starts[position]
+    widths: tuple[int, ...]
 
     def index(self, name: str) -> int | None:
         """Position among the columns behind the names; None if the header has none of that name."""
-        found = self.names[len(self.starts) :]
+        found = self.names[len(self.widths) :]
         return found.index(name) if name in found else None
 
     def split(self, line: str) -> tuple[list[str], list[str]]:
@@ -43,17 +36,15 @@ class Columns:
             return cut
         # The padding got lost on the way, or a name holds characters that Java counts as two.
         words = line.split()
-        if len(words) < len(self.starts):
-            raise RowError(f"{len(self.names)} columns")
-        return words[: len(self.starts)], words[len(self.starts) :]
+        if len(words) < len(self.widths):
+            raise RowError(f"a row of {len(self.names)} columns")
+        return words[: len(self.widths)], words[len(self.widths) :]
 
     def _by_position(self, line: str) -> tuple[list[str], list[str]] | None:
         found = []
         at = 0
-        for position in range(len(self.starts)):
-            end = at + self.width(position)
-            if end < at or end > len(line):
-                return None
+        for width in self.widths:
+            end = at + width
             if line[end : end + 2] != _GAP:
                 # A value that runs over its column ends at the next two blanks.
                 end = line.find(_GAP, end)
@@ -71,10 +62,8 @@ class Columns:
 def columns_of(header: str, names: int) -> Columns:
     """The columns of a header whose first ``names`` ones hold names, each heading beginning with #."""
     headings = header.split("#")[1:]
-    starts = []
-    at = 0
+    starts = [0]
     for heading in headings:
-        starts.append(at)
-        at += len(heading) + 1
-    rest = starts[names] if names < len(starts) else len(header)
-    return Columns(tuple(heading.strip() for heading in headings), tuple(starts[:names]), rest)
+        starts.append(starts[-1] + len(heading) + 1)
+    widths = tuple(max(after - start - len(_GAP), 0) for start, after in pairwise(starts))
+    return Columns(tuple(heading.strip() for heading in headings), widths[:names])

@@ -1,6 +1,6 @@
 """What all views share: rows, numbers, and lines that are none of the view's."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.reading.blocks import Block, skipped
@@ -76,6 +76,12 @@ def number(text: str, column: str) -> int:
     if digits.isdigit() and digits.isascii() and len(digits) <= _MOST_DIGITS:
         return int(text)
     raise RowError(f"a number under {column}")
+
+
+def all_numbers(cells: Sequence[str]) -> bool:
+    """Whether all are whole numbers that are not negative: what `number` says of nearly all rows, at once."""
+    together = "".join(cells)
+    return together.isdigit() and together.isascii() and len(together) <= _MOST_DIGITS
 
 
 def starting(*heads: str, holding: str = "") -> Callable[[str], bool]:

@@ -39,7 +39,7 @@ def _row(block: Block, columns: Columns, line: str) -> GroupLine:
     return GroupLine(
         source=block.source,
         group=group,
-        group_cut=len(group) >= columns.width(0),
+        group_cut=len(group) >= columns.widths[0],
         count=max(count, 0),
         # Blank for members that pull.
         broadcasting=True if "BROADCASTING" in words else False if "CLUSTERING" in words else None,

@@ -1,0 +1,97 @@
+// The page's data, and small helpers to make elements. Text only ever becomes a text node or an attribute's value.
+
+const payload = JSON.parse(document.getElementById("data").textContent);
+const groups = payload.groups;
+const figureAt = Object.fromEntries(payload.figures.map(([name], at) => [name, at]));
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const el = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+
+const svg = (name, attributes = {}, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+const figure = (group, name) => group.figures[figureAt[name]] ?? null;
+
+function number(value, digits = 2) {
+  if (value === null || value === undefined) return "-";
+  return Number.isInteger(value) ? String(value) : value.toFixed(digits);
+}
+
+const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+// "0:0-3,7;1/2:5" to [{topic: 0, broker: 0, from: 0, to: 3}, ...]; "0*12" to {topic: 0, count: 12}; null stays null.
+function parse(text) {
+  if (text === null || text === undefined) return null;
+  const runs = [];
+  for (const part of text.split(";").filter(Boolean)) {
+    const bare = part.match(/^(\d+)\*(\d+)$/);
+    if (bare) {
+      runs.push({ topic: Number(bare[1]), count: Number(bare[2]) });
+      continue;
+    }
+    const [where, ranges] = part.split(":");
+    const [topic, broker] = where.split("/");
+    for (const range of ranges.split(",")) {
+      const [from, to] = range.split("-").map(Number);
+      runs.push({ topic: Number(topic), broker: Number(broker ?? 0), from, to: to ?? from, count: (to ?? from) - from + 1 });
+    }
+  }
+  return runs;
+}
+
+const load = (runs) => runs.reduce((sum, run) => sum + run.count, 0);
+
+// Every queue for itself: {topic, broker, number, key}; number and key are null where only a count is known.
+function queuesOf(runs) {
+  const queues = [];
+  for (const run of runs) {
+    for (let at = 0; at < run.count; at += 1) {
+      const number = run.from === undefined ? null : run.from + at;
+      queues.push({ ...run, number, key: number === null ? null : `${run.topic}/${run.broker}:${number}` });
+    }
+  }
+  return queues;
+}
+
+// "orders 0-3, 7; pay broker-b 5"
+function words(group, runs) {
+  const parts = [];
+  let before = null;
+  for (const run of runs) {
+    const broker = run.from === undefined ? "" : group.brokers[run.broker];
+    const where = group.topics[run.topic] + (broker ? ` ${broker}` : "");
+    const which = run.from === undefined ? counted(run.count, "queue") : run.from === run.to ? `${run.from}` : `${run.from}–${run.to}`;
+    if (where === before) parts[parts.length - 1] += `, ${which}`;
+    else parts.push(`${where} ${which}`);
+    before = where;
+  }
+  return parts.join("; ");
+}
+
+// Names short enough to stand beside a bar, and still different: the random tail of an id shrinks to what is needed.
+function shortNames(ids) {
+  const cut = (id, tail) => {
+    const found = id.match(/^(.+)-([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$/);
+    return found ? found[1] + (tail ? `-${found[2].slice(0, tail)}` : "") : id;
+  };
+  for (const tail of [0, 4, 8]) {
+    const names = ids.map((id) => cut(id, tail));
+    if (new Set(names).size === ids.length) return names;
+  }
+  return ids;
+}
+
+// The end of a name tells members apart more often than its middle.
+function fitted(name, most) {
+  const letters = Array.from(name);
+  if (letters.length <= most) return name;
+  const tail = Math.floor((most - 1) * 0.45);
+  return `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+}

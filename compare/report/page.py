@@ -1,0 +1,150 @@
+"""The page: a ranked table that reads and prints without a script, and the details as data for one."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from compare.output import number, visible
+from compare.report.details import TOPIC_FIGURES, WHAT_IF, details
+from compare.report.shape import HEIGHT, WIDTH, shape
+from compare.report.wording import FIGURES
+
+SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
+MOST_SKIPPED = 200
+"""Skipped sources listed on the page; the rest is counted."""
+
+Group = Mapping[str, Any]
+
+COLUMNS: tuple[tuple[str, str], ...] = (
+    ("members", "members"),
+    ("idle_members", "idle"),
+    ("queues", "queues"),
+    ("max_over_mean", "max/mean"),
+    ("jain", "Jain"),
+    ("unowned_queues", "no owner"),
+    ("double_owned_queues", "twice"),
+    ("lag", "lag"),
+)
+"""Figures in the list: name and heading."""
+
+BAD_ABOVE_ZERO = frozenset({"idle_members", "unowned_queues", "double_owned_queues"})
+
+
+def write_report(document: Mapping[str, Any]) -> str:
+    """The audit's JSON document as one HTML page that asks the network for nothing.
+
+    Missing or null parts of the document are left out of the page. The same document gives the same text, which
+    holds no lone surrogates: it can be written as UTF-8.
+    """
+    groups: Sequence[Group] = document.get("groups") or []
+    skipped = document.get("skipped") or []
+    style = _asset("style.css")
+    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, SCRIPTS)) + "})();\n"
+    # Names reach the page through {{ }} only: `finalize` makes hidden characters visible, autoescape disarms markup.
+    environment = Environment(
+        autoescape=True, finalize=_finalize, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("page.html")).render(
+        headline=document.get("headline") or "",
+        weight=document.get("weight"),
+        rows=[_row(group) for group in groups],
+        columns=COLUMNS,
+        scored=any(group.get("score") is not None for group in groups),
+        tiles=_tiles(groups),
+        skipped=skipped[:MOST_SKIPPED],
+        skipped_count=len(skipped),
+        explained=FIGURES.values(),
+        shape_width=WIDTH,
+        shape_height=HEIGHT,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=Markup(_hash(style)),
+        script_hash=Markup(_hash(script)),
+        data=Markup(_data(groups)),
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("compare.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _finalize(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _data(groups: Sequence[Group]) -> str:
+    payload = {
+        "figures": [[name, *words] for name, words in FIGURES.items()],
+        "topic_figures": TOPIC_FIGURES,
+        "what_if": WHAT_IF,
+        "groups": [details(group) for group in groups],
+    }
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Inside a script element only these could end the data or open a comment.
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _row(group: Group) -> dict[str, Any]:
+    cells = [
+        {
+            "label": label,
+            "text": number(group.get(name)),
+            "bad": name in BAD_ABOVE_ZERO and bool(group.get(name)),
+            "unknown": group.get(name) is None,
+        }
+        for name, label in COLUMNS
+    ]
+    mode = group.get("mode") or "shared"
+    badges = [group.get("system"), None if mode == "shared" else mode, group.get("strategy"), group.get("state")]
+    return {
+        "name": str(group.get("group", "")),
+        "badges": [str(each) for each in badges if each],
+        "cause": group.get("cause"),
+        "remedy": group.get("remedy"),
+        "score": _score(group.get("score")),
+        "after": _score(group.get("score_after")),
+        "grade": _grade(group.get("score")),
+        "shape": shape(group.get("owners") or {}),
+        "cells": cells,
+        "flags": " ".join(name for name, _, is_in in FILTERS if is_in(group)),
+    }
+
+
+def _score(score: float | None) -> str | None:
+    return None if score is None else number(score, 0)
+
+
+def _grade(score: float | None) -> str:
+    if score is None:
+        return ""
+    return "good" if score >= 90 else "fair" if score >= 60 else "poor"
+
+
+def _improvable(group: Group) -> bool:
+    best, today = (group.get("optimum") or {}).get("jain"), group.get("jain")
+    return best is not None and today is not None and best > today + 1e-9
+
+
+FILTERS: tuple[tuple[str, str, Callable[[Group], bool]], ...] = (
+    ("idle", "with idle members", lambda group: bool(group.get("idle_members"))),
+    ("unowned", "with queues without owner", lambda group: bool(group.get("unowned_queues"))),
+    ("twice", "with queues owned twice", lambda group: bool(group.get("double_owned_queues"))),
+    ("improvable", "could be fairer", _improvable),
+    ("untold", "not fully told by the sources", lambda group: group.get("jain") is None and group.get("members") != 0),
+)
+"""Short name, words, and which groups belong to it."""
+
+
+def _tiles(groups: Sequence[Group]) -> list[tuple[str, int, str]]:
+    counts = [(name, sum(map(is_in, groups)), words) for name, words, is_in in FILTERS]
+    return [("", len(groups), "groups" if len(groups) != 1 else "group"), *(each for each in counts if each[1])]
