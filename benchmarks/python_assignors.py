@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import aiokafka.coordinator.assignors.range as aio_range
@@ -11,7 +12,6 @@ import kafka.coordinator.assignors.range as kp_range
 import kafka.coordinator.assignors.roundrobin as kp_roundrobin
 import kafka.coordinator.assignors.sticky.sticky_assignor as kp_sticky
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
-from kafka.protocol.consumer.group import JoinGroupResponse
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 from kafka.structs import TopicPartition
 
@@ -26,6 +26,9 @@ class Cluster:
     def __init__(self, shape: Shape) -> None:
         self._partitions = {topic: set(range(shape.partitions)) for topic in shape.topic_names}
 
+    def topics(self) -> set[str]:
+        return set(self._partitions)
+
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         return self._partitions.get(topic)
 
@@ -36,17 +39,15 @@ def kafka_python(strategy: str, shape: Shape, rounds: int) -> Measured:
         "range": kp_range.RangePartitionAssignor,
         "roundrobin": kp_roundrobin.RoundRobinPartitionAssignor,
     }.get(strategy, kp_sticky.StickyPartitionAssignor)()
-    members = []
+    cluster, members = Cluster(shape), []
     for id, topics, owned in shape.subscriptions():
         user_data = kp_sticky.StickyAssignorUserData(list(owned.items()), GENERATION).encode() if owned else b""
         members.append(
-            JoinGroupResponse.JoinGroupResponseMember(
-                member_id=id,
-                group_instance_id=None,
-                metadata=ConsumerProtocolSubscription(0, topics, user_data),
+            SimpleNamespace(
+                member_id=id, group_instance_id=None, metadata=ConsumerProtocolSubscription(0, topics, user_data)
             )
         )
-    answer, best = timed(lambda: assignor.assign(Cluster(shape), members), rounds)
+    answer, best = timed(lambda: assignor.assign(cluster, members), rounds)
     return Measured(best, sizes([len(each.partitions()) for each in answer.values()]))
 
 
@@ -56,12 +57,13 @@ def aiokafka(strategy: str, shape: Shape, rounds: int) -> Measured:
         "range": aio_range.RangePartitionAssignor,
         "roundrobin": aio_roundrobin.RoundRobinPartitionAssignor,
     }.get(strategy, aio_sticky.StickyPartitionAssignor)
+    cluster: Any = Cluster(shape)
     members = {}
     for id, topics, owned in shape.subscriptions():
         claims = [TopicPartition(topic, number) for topic, numbers in owned.items() for number in numbers]
         user_data = assignor._metadata(topics, claims, GENERATION).user_data if claims else b""
         members[id] = ConsumerProtocolMemberMetadata(0, topics, user_data)
-    answer, best = timed(lambda: assignor.assign(Cluster(shape), members), rounds)
+    answer, best = timed(lambda: assignor.assign(cluster, members), rounds)
     return Measured(best, sizes([len(each.partitions()) for each in answer.values()]))
 
 

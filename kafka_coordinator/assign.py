@@ -30,7 +30,7 @@ from protocols.strategies import Registry
 Strategy: TypeAlias = Callable[..., Any]
 """``(group, previous, **settings)`` to an `Allocation` or member id to queues; or a class, see `register`."""
 
-STRATEGIES: Registry[Strategy] = Registry("Kafka")
+STRATEGIES: Registry[Any] = Registry("Kafka")
 """Kafka's strategies and those that users `register`."""
 
 S = TypeVar("S")

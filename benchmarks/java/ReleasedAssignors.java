@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -198,7 +199,7 @@ public final class ReleasedAssignors {
                 target.computeIfAbsent(id, it -> new HashSet<>()).add(each.partition());
                 assigned.computeIfAbsent(id, it -> new HashSet<>()).add(each.partition());
             }
-            targets.put(member[1], new Target(target));
+            targets.put(member[1], new Target(Collections.unmodifiableMap(target)));
         }
         SubscriptionType type = seen.size() == 1 ? SubscriptionType.HOMOGENEOUS : SubscriptionType.HETEROGENEOUS;
         return new ServerGroup(counts, wanted, targets, assigned, type);
@@ -261,7 +262,8 @@ public final class ReleasedAssignors {
         Map<String, List<Integer>> grouped = new HashMap<>();
         for (TopicPartition each : claims)
             grouped.computeIfAbsent(each.topic(), it -> new ArrayList<>()).add(each.partition());
-        ByteBuffer bytes = ByteBuffer.allocate(1 << 20);
+        int longest = grouped.keySet().stream().mapToInt(String::length).max().orElse(0);
+        ByteBuffer bytes = ByteBuffer.allocate(8 + grouped.size() * (6 + 3 * longest) + 4 * claims.size());
         bytes.putInt(grouped.size());
         grouped.forEach((topic, numbers) -> {
             byte[] name = topic.getBytes(StandardCharsets.UTF_8);

@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
+from compare.audit.baseline import read_baseline
+from compare.audit.conditions import Condition
 from compare.audit.gather import gather
 from compare.audit.judge import judge
 from compare.audit.render import print_audit, skipped_line
@@ -27,13 +30,35 @@ MOST_LINES = 40
     show_default=True,
     help="What computes the figures; every engine gives the same bytes.",
 )
-def audit(sources: tuple[str, ...], format: str, weight: str | None, with_retry: bool, engine: str) -> int:
+@click.option(
+    "--fail-if",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit with 1 if a group meets it, such as 'max_over_mean > 1.5'. May be given several times.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="OLD.json",
+    help="Say what changed since this audit, written earlier with --format json.",
+)
+def audit(
+    sources: tuple[str, ...],
+    format: str,
+    weight: str | None,
+    with_retry: bool,
+    engine: str,
+    fail_if: tuple[str, ...],
+    baseline: Path | None,
+) -> int:
     """Say how fair the groups are that SOURCE... tells of, worst first.
 
     SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
     standard input. NAME=FILE names the group of a text that does not name it itself. Views may be mixed in any way;
     they are recognised by their content.
     """
+    conditions = [Condition.parse(text) for text in fail_if]
+    before = None if baseline is None else read_baseline(baseline)
     if engine == "spark":
         from compare import spark
 
@@ -50,8 +75,11 @@ def audit(sources: tuple[str, ...], format: str, weight: str | None, with_retry:
             click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
     if not gathered.was_read:
         return 2
-    print_audit(groups, gathered.skipped, format)
-    return 0
+    print_audit(groups, gathered.skipped, format, before)
+    met = [line for condition in conditions for line in condition.met_by(groups)]
+    for line in met:
+        click.echo(f"failed: {visible(line)}", err=True)
+    return 1 if met else 0
 
 
 @contextmanager

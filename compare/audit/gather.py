@@ -1,7 +1,7 @@
 """From sources to observed groups: each block to the reader that knows its kind, then each system's join."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compare.reading import kafka, rocketmq
@@ -37,7 +37,16 @@ def gather(arguments: Iterable[str], progress: Callable[[str], None] = lambda na
             else:
                 facts[system].append(fact)
     groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
-    return Gathered(tuple(groups), tuple(skipped), any(facts.values()))
+    return Gathered(tuple(groups), tuple(_summed_up(skipped)), any(facts.values()))
+
+
+def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
+    """Lines of one source that were skipped for the same reason are told once, at the first of them."""
+    alike: dict[tuple[str, str], list[Skipped]] = {}
+    for each in skipped:
+        alike.setdefault((each.source, each.why), []).append(each)
+    for first, *others in alike.values():
+        yield replace(first, why=f"{first.why} (and {len(others)} more such lines)") if others else first
 
 
 def _facts(source: SourceText) -> Iterable[tuple[System, Any]]:

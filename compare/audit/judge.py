@@ -46,8 +46,8 @@ def judge(
 ) -> list[AuditedGroup]:
     """The groups with their figures, worst first.
 
-    ``weight``: None (each queue weighs 1), ``lag`` or ``rate``; a group of which a weight is not told has no figures
-    of load. ``engine``: ``local``, ``spark`` or ``auto``.
+    ``weight``: None (each queue weighs 1), ``lag`` or ``rate``; a group or topic with an owned queue whose weight
+    is not told has no figures of load. ``engine``: ``local``, ``spark`` or ``auto``.
     """
     loads = [_loads(group, weight, with_retry) for group in groups]
     told = [each for each in loads if each is not None]
@@ -84,8 +84,6 @@ def _loads(group: ObservedGroup, weight: str | None, with_retry: bool) -> GroupL
         for queue in member.owned or ():
             owners.setdefault(queue, []).append(position)
     weights = _weights(group, owners, weight)
-    if weights is None:
-        return None
     return GroupLoads(
         members=len(group.members),
         rows=[
@@ -96,13 +94,12 @@ def _loads(group: ObservedGroup, weight: str | None, with_retry: bool) -> GroupL
     )
 
 
-def _weights(group: ObservedGroup, queues: Iterable[Queue], weight: str | None) -> Mapping[Queue, int] | None:
-    """The weight of every queue, None where one is not told."""
+def _weights(group: ObservedGroup, queues: Iterable[Queue], weight: str | None) -> Mapping[Queue, int | float | None]:
+    """The weight of every queue, None where it is not told."""
     if weight is None:
         return dict.fromkeys(queues, 1)
     told: Mapping[Queue, int | float | None] = group.lag if weight == "lag" else group.rates
-    found = {queue: told.get(queue) for queue in queues}
-    return None if None in found.values() else {queue: int(value or 0) for queue, value in found.items()}
+    return {queue: told.get(queue) for queue in queues}
 
 
 def _told(group: ObservedGroup, figures: GroupFigures, with_retry: bool) -> AuditedGroup:

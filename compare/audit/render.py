@@ -1,8 +1,9 @@
 """The audit's JSON document and tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compare.audit.baseline import changes, sentence
 from compare.audit.headline import headline
 from compare.audit.judge import AuditedGroup
 from compare.output import number, print_json, print_line, print_table, ratio
@@ -27,14 +28,25 @@ _COLUMNS = (
 )
 
 
-def print_audit(groups: Sequence[AuditedGroup], skipped: Sequence[Skipped], format: str) -> None:
-    """Print the groups, which come worst first, on standard output."""
+def print_audit(
+    groups: Sequence[AuditedGroup],
+    skipped: Sequence[Skipped],
+    format: str,
+    before: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Print the groups, which come worst first, on standard output; ``before`` are an earlier audit's groups."""
+    audited = document(groups, skipped)
+    changed = None if before is None else changes(before, audited["groups"])
     if format == "json":
-        print_json(document(groups, skipped))
+        print_json(audited if changed is None else {**audited, "changes": changed})
         return
     print_line(headline(groups), format)
     if groups:
         print_table(_COLUMNS, (_row(group) for group in groups), format)
+    if changed is not None:
+        print_line(f"Since the baseline {len(changed)} of {len(groups)} groups changed.", format)
+        for change in changed:
+            print_line(sentence(change), format)
 
 
 def skipped_line(skipped: Skipped) -> str:

@@ -1,11 +1,14 @@
 """How many members a group needs: the next number that lowers what the most loaded one has, and numbers that divide."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, cycle, islice
+from itertools import count as numbers
 from math import gcd
 
+from compare.best.optima import fairest_loads
 from compare.best.record import Optimum
-from protocols import Group, GroupError
+from protocols import Group, GroupError, Member
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +23,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class NextUseful:
-    """With ``added`` members more, ``members`` in all, nobody needs more than ``max`` queues; with fewer somebody does.
+    """With ``added`` members more, ``members`` in all, the maximum falls to ``max`` queues; with fewer it stays.
 
-    It is enough that the new ones subscribe to ``topics``, sorted; further subscriptions do no harm.
+    It is enough that the new ones subscribe to ``topics``, sorted. Other topics that have subscribers do no harm.
     """
 
     added: int
@@ -52,7 +55,10 @@ def next_useful(best: Optimum) -> NextUseful | None:
         if any(member in block.members for member in loaded)
         for topic in block.topics
     }
-    return NextUseful(added, len(loads) + added, most - 1, tuple(sorted(topics)))
+    group = best.allocation.group
+    new = (Member(id, tuple(sorted(topics))) for id in islice(_free_ids(group), added))
+    grown = replace(group, members=(*group.members, *new))
+    return NextUseful(added, len(grown.members), max(fairest_loads(grown)), tuple(sorted(topics)))
 
 
 def with_members(group: Group, count: int) -> Group:
@@ -63,15 +69,15 @@ def with_members(group: Group, count: int) -> Group:
     """
     if count < 0 or (count and not group.members):
         raise GroupError(f"group {group.name!r} has {len(group.members)} members and cannot be given {count}")
-    members = list(group.members[:count])
-    ids = {member.id for member in members}
-    number = 0
-    while len(members) < count:
-        number += 1
-        if f"new-{number}" not in ids:
-            like = group.members[(len(members) - len(group.members)) % len(group.members)]
-            members.append(replace(like, id=f"new-{number}", instance_id=None, client_id=None, process=None))
-    return replace(group, members=tuple(members))
+    new = (
+        replace(like, id=id, instance_id=None, client_id=None, process=None)
+        for id, like in zip(_free_ids(group), cycle(group.members), strict=False)
+    )
+    return replace(group, members=tuple(islice(chain(group.members, new), count)))
+
+
+def _free_ids(group: Group) -> Iterator[str]:
+    return (f"new-{number}" for number in numbers(1) if f"new-{number}" not in group)
 
 
 def steps(group: Group, loads: Callable[[Group], Sequence[int]], counts: Iterable[int]) -> tuple[Step, ...]:

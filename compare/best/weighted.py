@@ -1,9 +1,10 @@
 """Weighted loads: a good allocation, heaviest queues first (Graham 1969), then improved by single moves and swaps.
 
-Least maximum with weights is NP-hard even for two members, so this is no optimum; `bound` says how far from one it can
-be. The blocks of the fairest loads with weights that could be split tell which members a topic should go to. In each
-block two starts compete: a fresh one, and one where members keep of today's queues what fits under their equal share.
-The fresh one is taken only where it lowers the block's maximum noticeably (`WORTH_MOVING`).
+The least maximum with weights is NP-hard even for two members, so this is no optimum; `bound` says how far from one it
+can be. Several starts compete. Three are fresh: to whichever subscriber has least; the same within the blocks of the
+fairest loads with weights that could be split; topics with the fewest subscribers first. In the last, members keep of
+today's queues what fits under their share of such loads; it is taken unless a fresh one lowers the maximum noticeably
+(`WORTH_MOVING`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,8 +33,12 @@ def good_allocation(
     ``problem`` and ``levels`` are those of weights that can be split unit by unit; ``owners``: queue to the positions
     of those who own it today and subscribe to its topic.
     """
-    members = {each: problem.classes[each] for each in range(len(problem.classes))}
-    share = {member: level.level + 1 for level in levels for each in level.classes for member in members[each]}
+    share = {
+        member: level.level + 1
+        for level in levels
+        for each in sorted(level.classes)
+        for member in problem.classes[each]
+    }
     everybody = _takers(problem, ((bundle, bundle.classes) for bundle in problem.bundles))
     by_block = _takers(problem, (each for block in blocks_of(problem.bundles, levels) for each in block))
     queues = sorted((queue for topic in everybody for queue in topics[topic]), key=lambda queue: -weight[queue])

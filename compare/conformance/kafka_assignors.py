@@ -47,7 +47,7 @@ def player(assignors: Mapping[str, Assignor] = ASSIGNORS) -> Player:
 
 def recognises(line: Line) -> bool:
     """Whether the line is meant to be an assignor vector."""
-    return "trace_id" not in line and ("assignor" in line or {"members", "topics"} <= line.keys())
+    return "trace_id" not in line and ("assignor" in line or {"members", "member_order"} <= line.keys())
 
 
 def metadata(line: Line) -> GroupMetadata:

@@ -20,5 +20,7 @@ PLAYERS: tuple[Player, ...] = (
     STRATEGY_GROUPS,
     Player("Kafka coordinator traces", _is_coordinator_trace),
     Player("RocketMQ traces", _is_rocketmq_trace),
+    Player("recordings of Kafka clusters", lambda line: {"events", "per_partition", "group"} <= line.keys()),
+    Player("recordings of RocketMQ clusters", lambda line: {"actions", "ownership", "final"} <= line.keys()),
 )
 """A line is played by the first player that recognises it."""

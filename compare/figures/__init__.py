@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from compare.figures.counting import Figure, GroupFigures, GroupLoads, counted_figures
+from compare.figures.groups import Figure, GroupFigures, GroupLoads, counted_figures
 from compare.figures.definitions import NAMES as FIGURES
+from compare.figures.of_allocation import Fairness, fairness
 
-__all__ = ["FIGURES", "Figure", "GroupFigures", "GroupLoads", "counted_figures", "figures_of"]
+__all__ = ["FIGURES", "Fairness", "Figure", "GroupFigures", "GroupLoads", "counted_figures", "fairness", "figures_of"]
 
 
 def figures_of(groups: Sequence[GroupLoads], engine: str = "local") -> list[GroupFigures]:

@@ -1,126 +1,201 @@
-"""Counting in Python: from the ownership of a few groups to the integer sums of `definitions`."""
+"""From numbered rows to the integer sums of `definitions`: the counting of the numpy engine and of Spark's tasks."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
-from compare.figures.definitions import COUNTS, Sums, last_step
+from compare.figures.definitions import Flags, Integers, Sums
+from compare.figures.rows import NumberedRows, Numbers
+from protocols.errors import UserError
 
-Figure: TypeAlias = int | float | None
-Row: TypeAlias = tuple[str, object, tuple[int, ...], int]
-"""Topic, the queue within the topic, the positions of its owners among the members, its weight (an integer)."""
+_MOST = 1 << 62
+"""Exact int64 arithmetic stays below this; beyond it Python's integers take over."""
+
+
+def count(rows: NumberedRows) -> tuple[Sums, Sums]:
+    """The sums of every group, and of every topic of a group, in the order of their numbers.
+
+    Raises `UserError` for a load below 0 or of 2^62 and more.
+    """
+    groups, topics = len(rows.members), len(rows.topic_group)
+    owned = _per_member_and_topic(rows)
+    group = rows.topic_group[owned.topic]
+    first = _starts(rows.members)
+    at = first[group] + owned.member
+    everyone = int(rows.members.sum())
+    loads = _add_up(at, owned.load, everyone)
+    owners = np.bincount(at, minlength=everyone) > 0
+    member_group = np.repeat(np.arange(groups), rows.members)
+    unknown = np.zeros(topics, dtype=bool)
+    if rows.unknown is not None:
+        unknown[rows.topic[rows.unknown]] = True
+
+    total = _sum_within(member_group, loads, groups)
+    # Every product of `last_step` is at most 2 n total^2.
+    bound = 2.0 * rows.members * total.astype(np.float64) ** 2
+    wide = bool((bound >= _MOST).any())
+
+    of_topics = _sums(
+        segment=owned.topic,
+        load=owned.load,
+        members=rows.members[rows.topic_group],
+        owners=np.bincount(owned.topic, minlength=topics),
+        counts=(rows.queues, rows.unowned, rows.double_owned),
+        inner=None,
+        unknown=unknown,
+        unit=rows.unit,
+        wide=wide,
+    )
+    of_groups = _sums(
+        segment=member_group,
+        load=loads,
+        members=rows.members,
+        owners=np.bincount(member_group[owners], minlength=groups),
+        counts=(
+            _sum_within(rows.topic_group, rows.queues, groups),
+            _sum_within(rows.topic_group, rows.unowned, groups),
+            _sum_within(rows.topic_group, rows.double_owned, groups),
+        ),
+        inner=(
+            _sum_within(rows.topic_group, of_topics.squares, groups),
+            _sum_within(rows.topic_group, of_topics.total * of_topics.total, groups),
+        ),
+        unknown=np.bincount(rows.topic_group[unknown], minlength=groups) > 0,
+        unit=rows.unit,
+        wide=wide,
+    )
+    return of_groups, of_topics
 
 
 @dataclass(frozen=True, slots=True)
-class GroupLoads:
-    """One group: its number of members and one row per queue."""
+class _Owned:
+    """One entry per member and topic of which it owns a queue."""
 
-    members: int
-    rows: Sequence[Row]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
-    """Figure name to value for the whole group, and the same per topic."""
-
-    overall: dict[str, Figure]
-    topics: dict[str, dict[str, Figure]]
+    topic: Numbers
+    member: Numbers
+    load: Numbers
 
 
-@dataclass(slots=True)
-class _Counted:
-    members: int
-    queues: int
-    unowned: int
-    double_owned: int
-    loads: Counter[int]
-    topic_squares: int = 0
-    topic_totals_squared: int = 0
-
-
-def counted_figures(groups: Sequence[GroupLoads]) -> list[GroupFigures]:
-    """The figures of every group, in the order given."""
-    counted: list[_Counted] = []
-    topics_of: list[list[str]] = []
-    for group in groups:
-        whole, topics = _count(group)
-        counted += [whole, *topics.values()]
-        topics_of.append(list(topics))
-    figures = last_step(_sums(counted))
-    columns = {name: values.tolist() for name, values in figures.items()}
-    records = [{name: _value(name, columns[name][at]) for name in columns} for at in range(len(counted))]
-    found, at = [], 0
-    for topics_here in topics_of:
-        of_topics = records[at + 1 : at + 1 + len(topics_here)]
-        found.append(GroupFigures(records[at], dict(zip(topics_here, of_topics, strict=True))))
-        at += 1 + len(topics_here)
-    return found
-
-
-def _value(name: str, value: float | int) -> Figure:
-    if name in COUNTS:
-        return int(value)
-    if value != value:
-        return None
-    return int(value) if name in ("min", "max", "spread") and float(value).is_integer() else value
-
-
-def _count(group: GroupLoads) -> tuple[_Counted, dict[str, _Counted]]:
-    whole = _Counted(group.members, 0, 0, 0, Counter())
-    topics: dict[str, _Counted] = {}
-    for topic, _, owners, weight in group.rows:
-        of_topic = topics.get(topic)
-        if of_topic is None:
-            of_topic = topics[topic] = _Counted(group.members, 0, 0, 0, Counter())
-        for each in (whole, of_topic):
-            each.queues += 1
-            each.unowned += not owners
-            each.double_owned += len(owners) > 1
-            for owner in owners:
-                each.loads[owner] += weight
-    for of_topic in topics.values():
-        squares = sum(load * load for load in of_topic.loads.values())
-        total_squared = sum(of_topic.loads.values()) ** 2
-        of_topic.topic_squares, of_topic.topic_totals_squared = squares, total_squared
-        whole.topic_squares += squares
-        whole.topic_totals_squared += total_squared
-    return whole, dict(sorted(topics.items()))
-
-
-def _sums(counted: Sequence[_Counted]) -> Sums:
-    rows: list[tuple[int, ...]] = []
-    histogram: list[tuple[int, int, int]] = []
-    for at, each in enumerate(counted):
-        loads = sorted(load for load in each.loads.values() if load)
-        zeros = each.members - len(loads)
-        ranked = sum(rank * load for rank, load in enumerate(loads, zeros + 1))
-        low = (0 if zeros else loads[0]) if each.members else 0
-        rows.append(
-            (
-                each.members,
-                # Who owns only queues without weight (no lag) is not idle.
-                each.members - len(each.loads),
-                each.queues,
-                each.unowned,
-                each.double_owned,
-                sum(loads),
-                sum(load * load for load in loads),
-                ranked,
-                low,
-                loads[-1] if loads else 0,
-                each.topic_squares,
-                each.topic_totals_squared,
-            )
+def _per_member_and_topic(rows: NumberedRows) -> _Owned:
+    sizes = rows.members[rows.topic_group]
+    first = _starts(sizes)
+    cell = first[rows.topic] + rows.member
+    cells = int(sizes.sum())
+    if cells <= 4 * len(cell) + 4096:
+        held = np.bincount(cell, minlength=cells)
+        found = np.flatnonzero(held)
+        load = held[found] if rows.load is None else _add_up(cell, rows.load, cells)[found]
+        # The topic of a cell: cells lie topic by topic.
+        topic = np.repeat(np.arange(len(sizes)), sizes)[found]
+    else:
+        found, position = np.unique(cell, return_inverse=True)
+        load = (
+            np.bincount(position, minlength=len(found))
+            if rows.load is None
+            else _add_up(position, rows.load, len(found))
         )
-        histogram += [(at, load, holders) for load, holders in sorted(Counter(loads).items())]
-    columns = _columns(rows, 12)
-    row, load, holders = _columns(histogram, 3)
-    return Sums(*columns, row.astype(np.int64), load, holders)
+        topic = np.searchsorted(first + sizes, found, side="right")
+    return _Owned(topic, found - first[topic], load)
 
 
-def _columns(rows: Iterable[tuple[int, ...]], width: int) -> list[np.ndarray]:
-    listed = list(rows)
-    return [np.array([row[at] for row in listed], dtype=object) for at in range(width)]
+def _sums(
+    *,
+    segment: Numbers,
+    load: Numbers,
+    members: Numbers,
+    owners: Numbers,
+    counts: tuple[Integers, Integers, Integers],
+    inner: tuple[Integers, Integers] | None,
+    unknown: Flags,
+    unit: int,
+    wide: bool,
+) -> Sums:
+    """The sums of segments from one entry per member that may carry load; whoever has no entry carries 0."""
+    segments = len(members)
+    segment, load = _sorted(segment, load)
+    entries = np.bincount(segment, minlength=segments)
+    zeros = members - entries
+    rank = np.arange(len(load)) - _starts(entries)[segment] + zeros[segment] + 1
+    exact: Integers = load.astype(object) if wide else load
+    total = _sum_within(segment, exact, segments)
+    squares = _sum_within(segment, exact * exact, segments)
+    some = entries > 0
+    last = np.cumsum(entries) - 1
+    high = np.zeros(segments, dtype=np.int64)
+    high[some] = load[last[some]]
+    low = np.zeros(segments, dtype=np.int64)
+    full = some & (zeros == 0)
+    low[full] = load[last[full] - entries[full] + 1]
+
+    new = np.ones(len(load), dtype=bool)
+    new[1:] = (load[1:] != load[:-1]) | (segment[1:] != segment[:-1])
+    runs = np.flatnonzero(new)
+    holders = np.diff(runs, append=len(load))
+    carrying = load[runs] > 0
+    runs, holders = runs[carrying], holders[carrying]
+
+    def whole(values: Integers) -> Integers:
+        return values.astype(object) if wide else values
+
+    return Sums(
+        members=whole(members),
+        idle=members - owners,
+        queues=counts[0],
+        unowned=counts[1],
+        double_owned=counts[2],
+        total=total,
+        squares=squares,
+        ranked=_sum_within(segment, exact * rank, segments),
+        low=whole(low),
+        high=whole(high),
+        topic_squares=squares if inner is None else inner[0],
+        topic_totals_squared=total * total if inner is None else inner[1],
+        row=segment[runs],
+        load=whole(load[runs]),
+        holders=holders,
+        unknown=unknown,
+        unit=unit,
+    )
+
+
+def _sorted(segment: Numbers, load: Numbers) -> tuple[Numbers, Numbers]:
+    """By segment, then load."""
+    if not len(load):
+        return segment, load
+    shift = int(load.max()).bit_length()
+    if int(segment.max()).bit_length() + shift < 63:
+        both = np.sort(segment << shift | load)
+        return both >> shift, both & ((1 << shift) - 1)
+    order = np.lexsort((load, segment))
+    return segment[order], load[order]
+
+
+def _starts(sizes: Numbers) -> Numbers:
+    return np.cumsum(sizes) - sizes
+
+
+def _add_up(at: Numbers, load: Numbers, size: int) -> Numbers:
+    """The sum of the loads at each place, exact."""
+    if len(load) and int(load.min()) < 0:
+        raise UserError(f"a weight is {int(load.min())}, expected 0 or more")
+    rough = np.bincount(at, weights=load, minlength=size)
+    if rough.max(initial=0.0) < 1 << 53:
+        return rough.astype(np.int64)
+    if rough.max() >= _MOST:
+        raise UserError("the weights of one member's queues add up to 2^62 or more, expected less")
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, at, load)
+    return sums
+
+
+def _sum_within(segment: Numbers, values: Integers, segments: int) -> Integers:
+    """Exact sums per segment, of values in any order."""
+    if values.dtype == object:
+        exact = np.zeros(segments, dtype=object)
+        np.add.at(exact, segment, values)
+        return exact
+    if float(values.sum(dtype=np.float64)) < 1 << 53:
+        return np.bincount(segment, weights=values, minlength=segments).astype(np.int64)
+    sums = np.zeros(segments, dtype=np.int64)
+    np.add.at(sums, segment, values)
+    return sums

@@ -1,11 +1,15 @@
 """What the fairness figures are, and their last step: one numpy function for every engine.
 
 Engines count in integers: power sums, a rank-weighted sum, extremes, and the histogram of the members' loads. From
-these every figure follows by one division, root or logarithm. Numerators and denominators are exact integers that
-become float64 once, so any engine, partitioning and number of cores gives the same bytes.
+these every figure follows by one division, root or logarithm. Numerators and denominators are exact integers of any
+size and each quotient is the float64 nearest to it, so any engine, partitioning and number of cores gives the same
+bytes.
 
 Without members every figure of load is null and the counts are what they are. Without load: jain 1, cv, gini and theil
-0, max_over_mean null.
+0, max_over_mean null, pile_up 0. Where the weight of an owned queue is unknown, every figure of load but idle_share
+is null. An idle member is one that owns no queue; a member of queues without weight (no lag) is not idle.
+
+Weights are integers, or decimals that are counted in millionths (rounded half to even).
 """
 
 from collections.abc import Mapping
@@ -19,6 +23,13 @@ Integers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """int64, or Python integers where int64 would overflow."""
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+RETRY = "%RETRY%"
+"""RocketMQ's retry topics begin with it; figures leave them out unless asked for."""
+
+MILLIONTHS = 1_000_000
+"""Loads per unit where weights are decimals."""
 
 COUNTS = ("members", "idle_members", "queues", "unowned_queues", "double_owned_queues")
 """Figures that are counts."""
@@ -28,6 +39,9 @@ LOADS = ("min", "max", "mean", "spread", "idle_share", "cv", "jain", "gini", "th
 
 NAMES = (*COUNTS, *LOADS)
 
+_EXACT = 1 << 53
+"""Up to here every integer is a float64."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sums:
@@ -36,7 +50,9 @@ class Sums:
     ``total`` = sum x, ``squares`` = sum x^2, ``ranked`` = sum (rank x) with ascending ranks from 1, ``low`` and
     ``high`` the extremes (0 without members). ``topic_squares`` and ``topic_totals_squared`` are the sums over the row's
     topics of sum x^2 and (sum x)^2. The histogram: ``load`` and ``holders`` (how many members carry this load),
-    ascending within a row, zeros left out; ``row`` is the row it belongs to, ascending.
+    ascending within a row, zeros left out; ``row`` is the row it belongs to. ``unknown`` says where a weight is not
+    known. ``unit`` is the load of a queue of weight 1. int64 columns must be small enough that ``2 members total^2``
+    stays below 2^62 in each row.
     """
 
     members: Integers
@@ -54,65 +70,71 @@ class Sums:
     row: npt.NDArray[np.int64]
     load: Integers
     holders: Integers
+    unknown: Flags
+    unit: int = 1
 
 
 def last_step(sums: Sums) -> Mapping[str, Integers | Floats]:
     """Figure name to its values, one per row; NaN stands for null in the figures of `LOADS`."""
-    n, total = _exact(sums.members), _exact(sums.total)
-    squares, ranked = _exact(sums.squares), _exact(sums.ranked)
-    deviation = n * squares - total * total
-    within_topics = n * _exact(sums.topic_squares) - _exact(sums.topic_totals_squared)
-    there = _floats(n) > 0
-    loaded = _floats(total) > 0
-    uneven = _floats(deviation) > 0
-    mean = _ratio(total, n, there)
+    n, total, high, low = sums.members, sums.total, sums.high, sums.low
+    squared = total * total
+    deviation = n * sums.squares - squared
+    within_topics = n * sums.topic_squares - sums.topic_totals_squared
+    there = n > 0
+    known = there & ~sums.unknown
+    loaded = known & (total > 0)
+    uneven = known & (deviation > 0)
+    empty = known & ~loaded
+    theil = np.full(len(n), np.nan)
+    theil[loaded] = np.maximum(_theil(sums, loaded)[loaded], 0.0)
     figures: dict[str, Integers | Floats] = {
-        "members": sums.members,
+        "members": n,
         "idle_members": sums.idle,
         "queues": sums.queues,
         "unowned_queues": sums.unowned,
         "double_owned_queues": sums.double_owned,
-        "min": np.where(there, _floats(sums.low), np.nan),
-        "max": np.where(there, _floats(sums.high), np.nan),
-        "mean": mean,
-        "spread": np.where(there, _floats(_exact(sums.high) - _exact(sums.low)), np.nan),
-        "idle_share": _ratio(sums.idle, n, there),
-        "cv": _where_loaded(_over(np.sqrt(_floats(deviation)), _floats(total), loaded), there, loaded, 0.0),
-        "jain": _where_loaded(_ratio(total * total, n * squares, loaded), there, loaded, 1.0),
-        "gini": _where_loaded(_ratio(2 * ranked - (n + 1) * total, n * total, loaded), there, loaded, 0.0),
-        "theil": _where_loaded(_theil(sums, n, total), there, loaded, 0.0),
-        "max_over_mean": np.where(there & loaded, _ratio(_exact(sums.high) * n, total, loaded), np.nan),
-        "pile_up": np.where(there, np.where(uneven, _ratio(deviation - within_topics, deviation, uneven), 0.0), np.nan),
+        "min": _per_unit(low, known, sums.unit),
+        "max": _per_unit(high, known, sums.unit),
+        "mean": quotient(total, n * sums.unit, known),
+        "spread": _per_unit(high - low, known, sums.unit),
+        "idle_share": quotient(sums.idle, n, there),
+        # sqrt(V) / mean with V = deviation / n^2 and mean = total / n.
+        "cv": np.where(empty, 0.0, np.sqrt(quotient(deviation, squared, loaded))),
+        "jain": np.where(empty, 1.0, quotient(squared, n * sums.squares, loaded)),
+        "gini": np.where(empty, 0.0, quotient(2 * sums.ranked - (n + 1) * total, n * total, loaded)),
+        "theil": np.where(empty, 0.0, theil),
+        "max_over_mean": quotient(high * n, total, loaded),
+        "pile_up": np.where(known & ~uneven, 0.0, quotient(deviation - within_topics, deviation, uneven)),
     }
     return {name: figures[name] for name in NAMES}
 
 
-def _exact(values: Integers) -> npt.NDArray[np.object_]:
-    return values.astype(object)
+def quotient(numerator: Integers, denominator: Integers, where: Flags) -> Floats:
+    """The float64 nearest to each exact quotient (ties to even); NaN outside of ``where``."""
+    result = np.full(len(numerator), np.nan)
+    small = where & (abs(numerator) <= _EXACT) & (denominator <= _EXACT)
+    small = small.astype(bool)
+    np.divide(numerator.astype(np.float64), denominator.astype(np.float64), out=result, where=small)
+    # Python divides integers of any size with one rounding.
+    rest = np.flatnonzero(where & ~small)
+    result[rest] = [
+        int(top) / int(bottom)
+        for top, bottom in zip(numerator[rest].tolist(), denominator[rest].tolist(), strict=True)
+    ]
+    return result
 
 
-def _floats(values: Integers) -> Floats:
-    return values.astype(np.float64)
+def _per_unit(loads: Integers, known: Flags, unit: int) -> Floats:
+    return quotient(loads, np.full(len(loads), unit, dtype=np.int64), known)
 
 
-def _over(numerator: Floats, denominator: Floats, where: npt.NDArray[np.bool_]) -> Floats:
-    return np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=where)
-
-
-def _ratio(numerator: Integers, denominator: Integers, where: npt.NDArray[np.bool_]) -> Floats:
-    return _over(_floats(numerator), _floats(denominator), where)
-
-
-def _where_loaded(
-    figure: Floats, there: npt.NDArray[np.bool_], loaded: npt.NDArray[np.bool_], without: float
-) -> Floats:
-    return np.where(there, np.where(loaded, figure, without), np.nan)
-
-
-def _theil(sums: Sums, n: npt.NDArray[np.object_], total: npt.NDArray[np.object_]) -> Floats:
-    # sum over the histogram of holders * (x/T) * ln(x n/T); bincount adds in the order of the entries.
-    of_total = _floats(total)[sums.row]
-    share = _floats(sums.load) / of_total
-    relative = _floats(_exact(sums.load) * n[sums.row]) / of_total
-    terms = _floats(sums.holders) * (share * np.log(relative))
-    return np.bincount(sums.row, weights=terms, minlength=len(n)).astype(np.float64)
+def _theil(sums: Sums, loaded: Flags) -> Floats:
+    # Sum over the histogram of holders * (x/T) * ln(x n/T).
+    of_loaded = loaded[sums.row]
+    row, load = sums.row[of_loaded], sums.load[of_loaded]
+    total, everywhere = sums.total[row], np.ones(len(row), dtype=bool)
+    share = quotient(load, total, everywhere)
+    relative = quotient(load * sums.members[row], total, everywhere)
+    terms = sums.holders[of_loaded].astype(np.float64) * (share * np.log(relative))
+    # bincount adds one after the other in the order of the entries, whatever lies around them.
+    return np.bincount(row, weights=terms, minlength=len(loaded)).astype(np.float64)

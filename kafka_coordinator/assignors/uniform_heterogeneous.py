@@ -13,7 +13,10 @@ _SIGN = 1 << 63
 
 
 def uniform_heterogeneous(group: GroupMetadata) -> Assignment:
-    """Even out the members as far as their subscriptions allow, moving little. Claims must be disjoint."""
+    """Even out the members as far as their subscriptions allow, moving little.
+
+    Claims must be disjoint; those on partitions that do not exist are left out.
+    """
     members = group.members
     first = group.first_numbers()
     owner = [-1] * sum(group.topics.values())

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from compare.reading.kafka_live.settings import MISSING_EXTRA, Settings
 from protocols import UserError
 
-MOST_IN_FLIGHT = 200
+MOST_IN_FLIGHT = 1000
 """Requests that wait for an answer at the same time: many, as each goes to and fro, but no storm."""
 
 _LISTEN_S = 0.1
@@ -21,7 +21,9 @@ _HOPE_S = 2.0
 
 _ORIGIN = re.compile(r"^(?:\w+://)?\S+/(?:bootstrap|-?\d+): ")
 _WHEN = re.compile(r" \(after \d+ms[^()]*\)$")
-_REFUSED_LOGIN, _REFUSED_TLS, _ALL_DOWN = "_AUTHENTICATION", "_SSL", "_ALL_BROKERS_DOWN"
+_FAMILY = re.compile(r"\bipv[46]#")
+_REFUSED_LOGIN, _REFUSED_TLS = "_AUTHENTICATION", "_SSL"
+_ALL_DOWN, _TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
 
 
 class Admin(Protocol):
@@ -31,14 +33,12 @@ class Admin(Protocol):
     def list_topics(self, *, timeout: float) -> Any: ...
     def list_consumer_groups(self, *, request_timeout: float) -> Future[Any]: ...
     def describe_consumer_groups(
-        self, group_ids: list[str], *, request_timeout: float
+        self, groups: list[str], /, *, request_timeout: float
     ) -> Mapping[str, Future[Any]]: ...
     def list_consumer_group_offsets(
-        self, list_consumer_group_offsets_request: list[Any], *, request_timeout: float
+        self, wanted: list[Any], /, *, request_timeout: float
     ) -> Mapping[str, Future[Any]]: ...
-    def list_offsets(
-        self, topic_partition_offsets: dict[Any, Any], *, request_timeout: float
-    ) -> Mapping[Any, Future[Any]]: ...
+    def list_offsets(self, wanted: dict[Any, Any], /, *, request_timeout: float) -> Mapping[Any, Future[Any]]: ...
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Connection:
 
     def refusal(self, error: Any) -> UserError:
         """What to tell a user of an error that ends everything."""
-        if name(error) == "_TIMED_OUT":
+        if name(error) == _TIMED_OUT:
             return self._nobody_answers()
         return UserError(f"the Kafka cluster at {self.servers} refuses: {self.text(error)}")
 
@@ -91,6 +91,9 @@ class Connection:
 
     def text(self, error: Any) -> str:
         """One clause about an error of the library, without secrets."""
+        if name(error) == _TIMED_OUT:
+            why = f" ({self._complaint[1]})" if self._complaint else ""
+            return f"no answer within {self.timeout_s:g} s{why}"
         told = _told(error)
         return self._clean(told.str() if hasattr(told, "str") else str(told))
 
@@ -129,7 +132,7 @@ class Connection:
         return UserError(f"no Kafka broker answers at {self.servers}: {silent}; {remedy}, {wants}")
 
     def _clean(self, text: str) -> str:
-        text = _WHEN.sub("", _ORIGIN.sub("", " ".join(text.split())))
+        text = _FAMILY.sub("", _WHEN.sub("", _ORIGIN.sub("", " ".join(text.split()))))
         # Names of librdkafka's settings would send people to the wrong manual.
         text = text.replace("ssl.ca.location", "ssl.truststore.location")
         for secret in sorted(self.settings.secrets, key=len, reverse=True):

@@ -1,6 +1,6 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -13,15 +13,15 @@ from protocols import Queue, UserError, sort_queues
 _STATES = {
     "STABLE": "Stable",
     "EMPTY": "Empty",
-    "DEAD": "Dead",
     "PREPARING_REBALANCING": "PreparingRebalance",
     "COMPLETING_REBALANCING": "CompletingRebalance",
 }
 _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
-_GONE = ("GROUP_ID_NOT_FOUND",)
 _QUEUES_AT_ONCE = 2000
 
 Committed = Mapping[Queue, int]
+Leaders = Mapping[str, Mapping[int, int]]
+"""Topic to partition number to the node that leads it, -1 where none does; numbers ascend."""
 
 
 def fetch(connection: Connection, source: str, progress: Callable[[str], None]) -> Iterator[Fact | Skipped]:
@@ -38,24 +38,25 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     committed: dict[str, Committed] = {}
     for done, (group, about, offsets) in enumerate(_groups(connection, names), 1):
         progress(f"{source}: group {done} of {len(names)}")
+        if _is_gone(about):
+            yield Skipped(source, None, f"group {group!r} was deleted while the cluster was read")
+            continue
         if isinstance(about, Exception):
-            yield Skipped(source, None, _why(connection, group, about))
+            yield Skipped(source, None, f"group {group!r} cannot be read: {connection.text(about)}")
             continue
         described[group] = about
         if isinstance(offsets, Exception):
             yield Skipped(source, None, f"offsets of group {group!r} cannot be read: {connection.text(offsets)}")
         else:
             committed[group] = _commits(offsets)
-    mentioned = {queue for offsets in committed.values() for queue in offsets}
-    mentioned.update(queue for about in described.values() for member in about.members for queue in _owned(member))
-    topics = _topics(connection)
-    topics = {topic: topics[topic] for topic in sorted({queue.topic for queue in mentioned}) if topic in topics}
-    yield from (TopicQueues(source, topic, numbers) for topic, numbers in topics.items())
-    there = [queue for queue in sort_queues(mentioned) if queue.number in topics.get(queue.topic, ())]
-    ends, unknown = _ends(connection, there)
+    leaders = _leaders(connection)
+    read = {queue.topic for about in described.values() for member in about.members for queue in _to_own(member)}
+    read.update(queue.topic for offsets in committed.values() for queue in offsets)
+    yield from (TopicQueues(source, topic, tuple(leaders[topic])) for topic in sorted(read & leaders.keys()))
+    ends, unknown = _ends(connection, sort_queues({queue for each in committed.values() for queue in each}), leaders)
     if unknown:
-        why = next(iter(unknown.values()))
-        yield Skipped(source, None, f"the end of {len(unknown)} partitions cannot be read, so no lag is told: {why}")
+        why = ", ".join(sorted(set(unknown.values())))
+        yield Skipped(source, None, f"no lag is told of {len(unknown)} partitions, their ends are not known: {why}")
     for group, about in described.items():
         yield from _facts(source, group, about, committed.get(group), ends)
 
@@ -67,7 +68,8 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
     if listed.errors and not listed.valid:
         raise connection.refusal(listed.errors[0])
     refused = sorted({connection.text(error) for error in listed.errors})
-    return sorted({each.group_id for each in listed.valid}), refused
+    # Kafka allows a group with an empty id for bare offsets; the library cannot ask for it.
+    return sorted({each.group_id for each in listed.valid if each.group_id}), refused
 
 
 def _groups(connection: Connection, names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
@@ -87,38 +89,57 @@ def _groups(connection: Connection, names: Sequence[str]) -> Iterator[tuple[str,
         yield group, next(answers), next(answers)
 
 
-def _why(connection: Connection, group: str, error: Exception) -> str:
-    if name(error) in _GONE:
-        return f"group {group!r} was deleted while the cluster was read"
-    return f"group {group!r} cannot be read: {connection.text(error)}"
+def _is_gone(about: Any) -> bool:
+    """Newer nodes answer with an error, older ones with a state."""
+    if isinstance(about, Exception):
+        return name(about) == "GROUP_ID_NOT_FOUND"
+    return bool(about.state.name == "DEAD")
 
 
-def _topics(connection: Connection) -> dict[str, tuple[int, ...]]:
-    """The numbers of each topic's partitions, ascending."""
+def _leaders(connection: Connection) -> Leaders:
     try:
         metadata = connection.admin.list_topics(timeout=connection.timeout_s)
     except Exception as error:
         raise UserError(f"{connection.servers} does not tell its topics: {connection.text(error)}") from None
-    return {topic: tuple(sorted(about.partitions)) for topic, about in metadata.topics.items() if about.partitions}
+    return {
+        topic: {number: about.partitions[number].leader for number in sorted(about.partitions)}
+        for topic, about in metadata.topics.items()
+        if about.partitions
+    }
 
 
-def _ends(connection: Connection, queues: list[Queue]) -> tuple[dict[Queue, int], dict[Queue, str]]:
-    """The end offset of each queue, or why it is not known."""
+def _ends(
+    connection: Connection, queues: Iterable[Queue], leaders: Leaders
+) -> tuple[dict[Queue, int], dict[Queue, str]]:
+    """The end offset of each queue that there is, or why it is not known."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
-    admin, timeout_s = connection.admin, connection.timeout_s
-    ends: dict[Queue, int] = {}
     unknown: dict[Queue, str] = {}
-    for start in range(0, len(queues), _QUEUES_AT_ONCE):
-        batch = queues[start : start + _QUEUES_AT_ONCE]
-        request = {TopicPartition(queue.topic, queue.number): OffsetSpec.latest() for queue in batch}
-        answers = connection.each(admin.list_offsets(request, request_timeout=timeout_s).values())
-        for queue, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                unknown[queue] = connection.text(answer)
-            else:
-                ends[queue] = answer.offset
+    by_leader: dict[int, list[Queue]] = {}
+    for queue in queues:
+        leader = leaders.get(queue.topic, {}).get(queue.number)
+        if leader is not None and leader < 0:
+            unknown[queue] = "no leader"
+        elif leader is not None:
+            by_leader.setdefault(leader, []).append(queue)
+    # One request per leader, so that a node that is silent takes no other's answers along.
+    batches = [
+        of_leader[start : start + _QUEUES_AT_ONCE]
+        for of_leader in by_leader.values()
+        for start in range(0, len(of_leader), _QUEUES_AT_ONCE)
+    ]
+    requests: list[Future[Any]] = []
+    for batch in batches:
+        wanted = {TopicPartition(queue.topic, queue.number): OffsetSpec.latest() for queue in batch}
+        requests += connection.admin.list_offsets(wanted, request_timeout=connection.timeout_s).values()
+    ends: dict[Queue, int] = {}
+    asked = (queue for batch in batches for queue in batch)
+    for queue, answer in zip(asked, connection.each(requests), strict=True):
+        if isinstance(answer, Exception):
+            unknown[queue] = connection.text(answer)
+        else:
+            ends[queue] = answer.offset
     return ends, unknown
 
 
@@ -162,6 +183,11 @@ def _member(about: Any) -> ObservedMember:
 
 def _owned(member: Any) -> tuple[Queue, ...]:
     return sort_queues(set(_queues(member.assignment)))
+
+
+def _to_own(member: Any) -> list[Queue]:
+    """What a member has and what it is to have."""
+    return _queues(member.assignment) + _queues(member.target_assignment)
 
 
 def _queues(assignment: Any) -> list[Queue]:

@@ -54,6 +54,8 @@ _OF_JAVA_ALONE = frozenset(
 )
 """They choose among what Java offers; librdkafka chooses for itself (TLS 1.2 or newer)."""
 _MUST_COUNT = ("config.providers", "sasl.", "security.", "ssl.")
+_BLANKS = "".join(map(chr, range(0x21)))
+"""What Kafka's clients cut off at both ends of a value."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _REQUEST_MS = (10, 300_000)
 """The range that librdkafka takes; longer and shorter ones are cut to it."""
@@ -80,7 +82,7 @@ def read_settings(path: Path) -> Settings:
             f" expected settings of Kafka's Java clients for PLAIN, SCRAM or certificates"
         )
     values = _of_client(given, place)
-    protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
+    protocol = given.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _PROTOCOLS:
         raise UserError(f"{place} line {lines['security.protocol']}: expected {_one_of(_PROTOCOLS)}")
     values["security.protocol"] = protocol
@@ -116,7 +118,7 @@ def _properties(path: Path) -> tuple[dict[str, str], dict[str, int]]:
         with path.open("rb") as file:
             for element in javaproperties.parse(file):
                 if isinstance(element, javaproperties.KeyValue):
-                    given[element.key], lines[element.key] = element.value, line
+                    given[element.key], lines[element.key] = element.value.strip(_BLANKS), line
                 line += len(_LINE_END.findall(element.source))
     except OSError as error:
         why = error.strerror or "no such file"
@@ -128,7 +130,7 @@ def _properties(path: Path) -> tuple[dict[str, str], dict[str, int]]:
 
 def _of_client(given: Mapping[str, str], place: str) -> dict[str, str]:
     values = {each: given[each] for each in ("client.id", "client.dns.lookup") if given.get(each)}
-    if timeout := given.get("request.timeout.ms", "").strip():
+    if timeout := given.get("request.timeout.ms"):
         if not timeout.isdecimal():
             raise UserError(f"{place}: expected a number of milliseconds as request.timeout.ms")
         least, most = _REQUEST_MS
@@ -138,7 +140,7 @@ def _of_client(given: Mapping[str, str], place: str) -> dict[str, str]:
 
 def _host_check(given: Mapping[str, str], place: str) -> str:
     name = "ssl.endpoint.identification.algorithm"
-    algorithm = given.get(name, "https").strip().lower()
+    algorithm = given.get(name, "https").lower()
     if algorithm not in ("", "https"):
         raise UserError(f"{place}: expected as {name} https, or nothing to switch the check of the host name off")
     return algorithm or "none"

@@ -91,5 +91,5 @@ def _pem(text: str, name: str, place: str) -> str:
         raise UserError(f"{place}: {name}: expected PEM, from -----BEGIN to -----END")
     lines: list[str] = []
     for label, body in blocks:
-        lines += [f"-----BEGIN {label}-----", *textwrap.wrap("".join(body.split()), 64), f"-----END {label}-----", ""]
-    return "\n".join(lines)
+        lines += [f"-----BEGIN {label}-----", *textwrap.wrap("".join(body.split()), 64), f"-----END {label}-----"]
+    return "\n".join(lines) + "\n"

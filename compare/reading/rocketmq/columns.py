@@ -65,5 +65,5 @@ def columns_of(header: str, names: int) -> Columns:
     starts = [0]
     for heading in headings:
         starts.append(starts[-1] + len(heading) + 1)
-    widths = tuple(max(after - start - len(_GAP), 0) for start, after in pairwise(starts))
-    return Columns(tuple(heading.strip() for heading in headings), widths[:names])
+    widths = [max(after - start - len(_GAP), 0) for start, after in pairwise(starts)]
+    return Columns(tuple(heading.strip() for heading in headings), tuple(widths[:names] + [0] * (names - len(widths))))

@@ -15,13 +15,16 @@ class FullNames:
     def __init__(self, names: Iterable[str]) -> None:
         self._sorted = sorted(set(names))
 
-    def complete(self, cut: str) -> str | None:
-        """The one longer name that begins like ``cut``; None if there is none, several, or ``cut`` itself is full."""
+    def longer(self, cut: str) -> str | None:
+        """The one longer name that begins like ``cut``; None if there is none or several."""
         at = bisect_right(self._sorted, cut)
-        if at and self._sorted[at - 1] == cut:
-            return None
         found = [name for name in self._sorted[at : at + 2] if name.startswith(cut)]
         return found[0] if len(found) == 1 else None
+
+    def complete(self, cut: str) -> str | None:
+        """`longer`, but None if ``cut`` itself is a full name."""
+        at = bisect_right(self._sorted, cut)
+        return None if at and self._sorted[at - 1] == cut else self.longer(cut)
 
     def of_width(self, name: str, width: int) -> str:
         """``name``, completed if it is as long as the column and so may be cut."""

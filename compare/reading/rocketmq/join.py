@@ -1,6 +1,6 @@
 """Join what all views tell into groups."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from compare.reading.observed import Mode, ObservedGroup, ObservedMember
@@ -10,7 +10,6 @@ from compare.reading.rocketmq.facts import (
     BrokerLag,
     Connections,
     Fact,
-    GroupFact,
     GroupLine,
     Progress,
     Running,
@@ -84,7 +83,7 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
         queues=sort_queues(queues) or None,
         lag={**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag},
         sources=tuple(dict.fromkeys(fact.source.name for fact in lot.facts)),
-        notes=tuple(_notes(lot.facts, clients, ownership, topics, table)),
+        notes=tuple(_notes(lot, clients, ownership, topics, table)),
         seen=() if listed else members,
         member_count=None if listed else clients.count,
         unowned=ownership.unowned if _tells_unowned(table, topics, queues) else None,
@@ -163,9 +162,9 @@ def _members(
     )
 
 
-def _notes(
-    facts: Sequence[GroupFact], clients: Clients, ownership: Ownership, topics: _Topics, table: Table
-) -> Iterable[str]:
+def _notes(lot: Lot, clients: Clients, ownership: Ownership, topics: _Topics, table: Table) -> Iterable[str]:
+    if lot.group == lot.facts[0].source.name:
+        yield "the text does not name the group, expected NAME=FILE"
     yield from clients.notes
     yield from topics.differences
     yield from ownership.notes
@@ -183,7 +182,7 @@ def _notes(
             yield f"consumerProgress has no rows of {', '.join(silent)}: who owns those queues is told by nobody yet"
     for topic in topics.previewed:
         yield f"the queues of {topic} are taken from allocateMQ; who owns them in that preview is not who does"
-    complaints = [line for fact in facts if isinstance(fact, Answered) for line in fact.complaints]
+    complaints = [line for fact in lot.facts if isinstance(fact, Answered) for line in fact.complaints]
     yield from complaints[:_MOST_COMPLAINTS]
     if len(complaints) > _MOST_COMPLAINTS:
         yield f"consumerStatus has {len(complaints) - _MOST_COMPLAINTS} more complaints of this kind"

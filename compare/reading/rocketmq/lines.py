@@ -81,7 +81,7 @@ def number(text: str, column: str) -> int:
 def all_numbers(cells: Sequence[str]) -> bool:
     """Whether all are whole numbers that are not negative: what `number` says of nearly all rows, at once."""
     together = "".join(cells)
-    return together.isdigit() and together.isascii() and len(together) <= _MOST_DIGITS
+    return together.isdigit() and together.isascii() and max(map(len, cells)) <= _MOST_DIGITS
 
 
 def starting(*heads: str, holding: str = "") -> Callable[[str], bool]:

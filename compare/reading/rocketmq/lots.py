@@ -1,27 +1,19 @@
 """Sort facts into lots, one per group: find the group that a fact is about, and the routes of its topics.
 
-A group's name is, in this order: what the text says (completed where the view cuts it), ``NAME=FILE``, the only group
-that the same file names, the only one that its folder's files name (where the file is called like a view), what file
-or folder are called. Facts about one name belong together wherever they come from, unless they contradict each other:
-two folders that show different members under one name hold the output of two clusters.
+A group's name is, in this order: what the text says (completed where the view cuts it) or its clients give away,
+``NAME=FILE``, the only group that the same file names, the only one that its folder's files name (where the file is
+called like a view), what file or folder are called. Facts about one name belong together wherever they come from,
+unless they contradict each other: two folders that show different members under one name hold the output of two
+clusters.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from compare.reading.rocketmq.cut import FullNames
-from compare.reading.rocketmq.facts import (
-    Answered,
-    BrokerLag,
-    Connections,
-    Fact,
-    GroupFact,
-    GroupLine,
-    Progress,
-    Route,
-    Running,
-)
+from compare.reading.rocketmq.facts import BrokerLag, Fact, GroupFact, GroupLine, Progress, Route
 from compare.reading.rocketmq.names import folder_of, is_called_like_view, stand_in
+from compare.reading.rocketmq.unnamed import ids_of, name_by_clients
 
 
 @dataclass(slots=True)
@@ -50,7 +42,7 @@ def lots(facts: Iterable[Fact]) -> tuple[list[Lot], list[Route]]:
     for name, by_place in by_name.items():
         of_name: list[Lot] = []
         for place, told in by_place.items():
-            _merge(of_name, Lot(name, told, [place], set(_ids(told))))
+            _merge(of_name, Lot(name, told, [place], {id for fact in told for id in ids_of(fact)}))
         found += of_name
     return found, routes
 
@@ -65,18 +57,8 @@ def _merge(of_name: list[Lot], lot: Lot) -> None:
     of_name.append(lot)
 
 
-def _ids(facts: Iterable[GroupFact]) -> Iterator[str]:
-    for fact in facts:
-        if isinstance(fact, Connections):
-            yield from (connection.client_id for connection in fact.connections)
-        elif isinstance(fact, Answered):
-            yield from (client_id for _, client_id in fact.clients)
-        elif isinstance(fact, Running):
-            yield fact.client_id
-
-
 def _names(facts: list[GroupFact]) -> list[str]:
-    named = _named(facts)
+    named = name_by_clients(facts, _named(facts))
     in_source: dict[str, set[str]] = {}
     in_folder: dict[str, set[str]] = {}
     for fact, name in zip(facts, named, strict=True):
@@ -103,17 +85,14 @@ def _only(names: set[str] | None) -> str | None:
 def _named(facts: list[GroupFact]) -> list[str | None]:
     """What the texts call the groups, cut names completed."""
     full = FullNames(fact.group for fact in facts if fact.group is not None and not _is_cut(fact))
-    # The longest first: a name cut to a wide column completes the same name cut to a narrow one.
-    cut = sorted(
-        {fact.group for fact in facts if fact.group is not None and _is_cut(fact)}, key=lambda name: -len(name)
-    )
+    cut = {fact.group for fact in facts if fact.group is not None and _is_cut(fact)}
+    cuts = FullNames(cut)
     completed: dict[str, str] = {}
-    for name in cut:
+    # The longest first: a name cut to a wide column completes the same name cut to a narrow one.
+    for name in sorted(cut, key=lambda name: (-len(name), name)):
         found = full.complete(name)
-        if found is None:
-            longer = {other for shorter, other in completed.items() if shorter.startswith(name)}
-            found = _only(longer)
-        completed[name] = found or name
+        wider = cuts.longer(name) if found is None else None
+        completed[name] = completed[wider] if wider is not None else found or name
     return [
         _completed(fact, completed[fact.group]) if fact.group is not None and _is_cut(fact) else fact.group
         for fact in facts

@@ -11,6 +11,7 @@ _SYSTEM_TOPICS = ("RMQ_SYS_", "SCHEDULE_TOPIC_", "TBW102", "SELF_TEST_TOPIC", "O
 
 
 _VIEWS = {
+    "#Topic": "statsAll",
     "#Broker Name": "topicStatus",
     "#Cluster Name": "clusterList or topicList",
     "start reset consumer offset": "resetOffsetByTime",
@@ -30,6 +31,8 @@ _HEADS = tuple(_VIEWS)
 
 
 def _starts(line: str) -> bool:
+    if line.startswith("#Topic"):
+        return "#Accumulation" in line
     # queryCq has lines of dashes without a name.
     return line.startswith(_HEADS) and (not line.startswith("=") or ":" in line)
 

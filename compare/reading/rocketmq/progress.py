@@ -30,13 +30,13 @@ def _parse(block: Block) -> Iterator[Progress | Skipped]:
     lag: dict[Queue, int] = {}
     shown: dict[Queue, str | None] = {}
     lines = Lines(block)
-    ended, complete = False, True
+    ended, complete, diffs = False, True, 0
     for offset, line in lines:
         if line.startswith(_TOTALS):
             ended = True
             total = _DIFF_TOTAL.fullmatch(line)
             # Rows are missing where the total is another one.
-            complete = complete and (total is None or int(total[1]) == sum(lag.values()))
+            complete = complete and (total is None or int(total[1]) == diffs)
             continue
         try:
             queue, diff, address = reader.row(line)
@@ -47,6 +47,7 @@ def _parse(block: Block) -> Iterator[Progress | Skipped]:
         # Two topics that are cut to one name look alike: their rows cannot be told apart.
         complete = complete and queue not in lag
         lag[queue] = diff
+        diffs += diff
         shown[queue] = address
     yield from lines.skipped()
     if not lag and not ended:

@@ -32,7 +32,7 @@ def client(line: str) -> tuple[int, str] | None:
     rest = rest.strip()
     if not _INDEX.fullmatch(index) or not rest:
         return None
-    for word in rest.split()[2:]:
+    for word in list(filter(None, rest.split(" ")))[2:]:
         file = _FILE.match(word)
         if file:
             at = rest.index(f" {word}") + 1 + file.end()

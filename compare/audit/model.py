@@ -1,0 +1,166 @@
+"""From an observed group to the shared group model, so that strategies and the optimum can be asked about it.
+
+RocketMQ's tools tell subscriptions. Kafka's do not; what is assumed there:
+
+1. A topic of which nobody owns a queue is not read any more (its committed offsets outlive the subscription).
+2. All members subscribe to all other topics, if that is plausible: the strategy that the tool names gives exactly
+   today's ownership then; or, for strategies that look at the past (sticky ones, uniform) and unknown ones, the
+   members' totals differ by at most one, as such a strategy would have made them.
+3. Otherwise members subscribe to what they own, and to nothing else. That is the least that must be true: what
+   follows from it (the optimum, what other strategies would do) is never better than what is really possible.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from compare.reading.observed import ObservedGroup, ObservedMember
+from compare.reading.rocketmq.retry import is_retry
+from kafka_coordinator import assign
+from protocols import Allocation, Group, Member, Queue, UserError, sort_queues
+from rocketmq_selfbalance import allocate
+
+Basis = Literal["told", "recomputed", "assumed", "owned"]
+
+KAFKA = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
+ROCKETMQ = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
+"""RocketMQ's strategies that need no settings which no tool tells."""
+
+STATELESS: Mapping[str, Callable[[Group], Allocation]] = {
+    **{name: partial(assign, name) for name in ("range", "roundrobin", "server-range")},
+    **{name: partial(allocate, name) for name in ROCKETMQ},
+}
+"""Strategies whose answer follows from members, subscriptions and queues alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """A group with today's ownership, retry topics left out.
+
+    ``basis`` says where the subscriptions come from: ``told`` by the tool; ``recomputed``, all alike and confirmed by
+    the strategy; ``assumed`` to be all alike; or what each member has ``owned``.
+    """
+
+    group: Group
+    today: Allocation
+    strategy: str | None
+    basis: Basis
+
+    @property
+    def alike(self) -> bool:
+        """Whether all members subscribe to the same topics."""
+        return len({frozenset(member.subscription) for member in self.group.members}) <= 1
+
+
+def model_of(observed: ObservedGroup) -> Modelled | None:
+    """The group as a model; None where queues are not shared, or not every member and what it owns is told.
+
+    None as well for a group without members. Two RocketMQ processes under one client id are two members: the
+    second one's id gets ``#2`` behind it, and both keep the client id.
+    """
+    members = observed.members
+    if observed.mode != "shared" or not members or any(member.owned is None for member in members):
+        return None
+    owned = _owned_by_id(members)
+    queues = {*(queue for each in owned.values() for queue in each), *_counted(observed.queues or ())}
+    if observed.system == "rocketmq":
+        return _of_rocketmq(observed, members, owned, queues)
+    return _of_kafka(observed, members, owned, queues)
+
+
+def _owned_by_id(members: Sequence[ObservedMember]) -> dict[str, list[Queue]]:
+    """Ids made unique, in the order of the members, to what they own."""
+    found: dict[str, list[Queue]] = {}
+    for member in members:
+        id, number = member.id, 1
+        while id in found:
+            number += 1
+            id = f"{member.id}#{number}"
+        found[id] = _counted(member.owned or ())
+    return found
+
+
+def _counted(queues: Sequence[Queue]) -> list[Queue]:
+    return [queue for queue in queues if not is_retry(queue.topic)]
+
+
+def _topics(queues: set[Queue]) -> dict[str, tuple[Queue, ...]]:
+    topics: dict[str, list[Queue]] = {}
+    for queue in sort_queues(queues):
+        topics.setdefault(queue.topic, []).append(queue)
+    return {topic: tuple(of_topic) for topic, of_topic in topics.items()}
+
+
+def _of_rocketmq(
+    observed: ObservedGroup, members: Sequence[ObservedMember], owned: Mapping[str, list[Queue]], queues: set[Queue]
+) -> Modelled:
+    topics = _topics(queues)
+    told = all(member.subscription is not None for member in members)
+    group = Group(
+        tuple(
+            Member(
+                id,
+                tuple(topics if each.subscription is None else filter(topics.__contains__, each.subscription)),
+                client_id=each.id if id != each.id else None,
+            )
+            for id, each in zip(owned, members, strict=True)
+        ),
+        topics,
+        name=observed.name,
+    )
+    return Modelled(group, Allocation(group, owned), observed.strategy, "told" if told else "assumed")
+
+
+def _of_kafka(
+    observed: ObservedGroup, members: Sequence[ObservedMember], owned: Mapping[str, list[Queue]], queues: set[Queue]
+) -> Modelled:
+    if all(member.subscription is not None for member in members):
+        topics = _topics(queues)
+        told = {id: each.subscription or () for id, each in zip(owned, members, strict=True)}
+        return _kafka_model(observed, members, owned, topics, told, "told")
+    read = {queue.topic for each in owned.values() for queue in each}
+    topics = _topics({queue for queue in queues if queue.topic in read})
+    alike = _kafka_model(observed, members, owned, topics, dict.fromkeys(owned, tuple(topics)), "assumed")
+    if explained_by(alike, observed.strategy):
+        return Modelled(alike.group, alike.today, alike.strategy, "recomputed")
+    loads = [len(each) for each in owned.values()]
+    looks_at_the_past = observed.strategy not in STATELESS
+    if looks_at_the_past and max(loads) - min(loads) <= 1 and not alike.today.unowned:
+        return alike
+    own = {id: tuple(dict.fromkeys(queue.topic for queue in sort_queues(each))) for id, each in owned.items()}
+    return _kafka_model(observed, members, owned, topics, own, "owned")
+
+
+def _kafka_model(
+    observed: ObservedGroup,
+    members: Sequence[ObservedMember],
+    owned: Mapping[str, list[Queue]],
+    topics: Mapping[str, tuple[Queue, ...]],
+    subscriptions: Mapping[str, tuple[str, ...]],
+    basis: Basis,
+) -> Modelled:
+    group = Group(
+        tuple(
+            Member(id, subscriptions[id], instance_id=each.instance_id) for id, each in zip(owned, members, strict=True)
+        ),
+        topics,
+        name=observed.name,
+    )
+    return Modelled(group, Allocation(group, owned), observed.strategy, basis)
+
+
+def explained_by(modelled: Modelled, strategy: str | None) -> bool:
+    """Whether the strategy (one of `STATELESS`; for any other name False) gives exactly today's ownership."""
+    recomputed = recompute(modelled.group, strategy)
+    return recomputed is not None and recomputed == modelled.today
+
+
+def recompute(group: Group, strategy: str | None) -> Allocation | None:
+    """What one of the `STATELESS` strategies gives; None for others, and where the real one fails."""
+    if strategy not in STATELESS:
+        return None
+    try:
+        return STATELESS[strategy](group)
+    except UserError:
+        return None
