@@ -13,6 +13,7 @@ from compare.audit.gather import gather
 from compare.audit.judge import judge
 from compare.audit.render import print_audit, skipped_line
 from compare.output import FORMATS, visible
+from compare.reading.kafka_live import TIMEOUT_S
 
 MOST_LINES = 40
 """Lines about skipped text shown on standard error; JSON lists all of them."""
@@ -42,6 +43,20 @@ MOST_LINES = 40
     metavar="OLD.json",
     help="Say what changed since this audit, written earlier with --format json.",
 )
+@click.option(
+    "--command-config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="For kafka://: the properties file that Kafka's own tools take, with TLS and login.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="For kafka://: longest wait for an answer.",
+)
 def audit(
     sources: tuple[str, ...],
     format: str,
@@ -50,12 +65,15 @@ def audit(
     engine: str,
     fail_if: tuple[str, ...],
     baseline: Path | None,
+    command_config: Path | None,
+    timeout: float,
 ) -> int:
     """Say how fair the groups are that SOURCE... tells of, worst first.
 
     SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
-    standard input. NAME=FILE names the group of a text that does not name it itself. Views may be mixed in any way;
-    they are recognised by their content.
+    standard input, or kafka://host:port[,host:port...] for a running cluster (pip install 'equipoise[kafka]').
+    NAME=FILE names the group of a text that does not name it itself. Views may be mixed in any way; they are
+    recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
     before = None if baseline is None else read_baseline(baseline)
@@ -65,7 +83,7 @@ def audit(
         # The JVM starts while the sources are read.
         spark.warm_up()
     with _progress() as tell:
-        gathered = gather(sources, tell)
+        gathered = gather(sources, tell, command_config, timeout)
     groups = judge(gathered.groups, weight=weight, with_retry=with_retry, engine=engine)
     if format != "json" or not gathered.was_read:
         for each in gathered.skipped[:MOST_LINES]:

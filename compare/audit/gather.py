@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from compare.reading import kafka, rocketmq
+from compare.reading import kafka, kafka_live, rocketmq
 from compare.reading.blocks import BlockKind, SourceText, split
 from compare.reading.observed import ObservedGroup, Skipped, System
 from compare.reading.sources import load
+from protocols import UserError
 
 _KINDS: tuple[BlockKind, ...] = (*kafka.KINDS, *rocketmq.KINDS)
 
@@ -22,11 +24,21 @@ class Gathered:
     """Whether anything could be read, if only the names of topics."""
 
 
-def gather(arguments: Iterable[str], progress: Callable[[str], None] = lambda name: None) -> Gathered:
-    """Read the sources (files, folders, ``-``, ``NAME=FILE``); ``progress`` is told each source's name."""
+def gather(
+    arguments: Iterable[str],
+    progress: Callable[[str], None] = lambda name: None,
+    command_config: Path | None = None,
+    timeout_s: float = kafka_live.TIMEOUT_S,
+) -> Gathered:
+    """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``); ``progress`` is told each source's name.
+
+    ``command_config`` and ``timeout_s`` are those of `kafka_live.observe`.
+    """
+    arguments = list(arguments)
+    live = [each for each in arguments if each.startswith(kafka_live.SCHEME)]
     facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
     skipped: list[Skipped] = []
-    for source in load(arguments):
+    for source in load(each for each in arguments if each not in live):
         if isinstance(source, Skipped):
             skipped.append(source)
             continue
@@ -37,7 +49,18 @@ def gather(arguments: Iterable[str], progress: Callable[[str], None] = lambda na
             else:
                 facts[system].append(fact)
     groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
-    return Gathered(tuple(groups), tuple(_summed_up(skipped)), any(facts.values()))
+    was_read = any(facts.values())
+    for address in live:
+        # Each cluster is joined for itself: two clusters may have a group of the same name.
+        try:
+            found = kafka_live.observe(address, command_config=command_config, timeout_s=timeout_s, progress=progress)
+        except UserError as error:
+            found = [Skipped(kafka_live.shown(address), None, str(error))]
+        else:
+            was_read = True
+        groups += (each for each in found if not isinstance(each, Skipped))
+        skipped += (each for each in found if isinstance(each, Skipped))
+    return Gathered(tuple(groups), tuple(_summed_up(skipped)), was_read)
 
 
 def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:

@@ -6,6 +6,7 @@ RocketMQ's tools tell subscriptions. Kafka's do not; what is assumed there:
 2. All members subscribe to all other topics, if that is plausible: the strategy that the tool names gives exactly
    today's ownership then; or, for strategies that look at the past (sticky ones, uniform) and unknown ones, the
    members' totals differ by at most one, as such a strategy would have made them.
+   While a group rebalances nobody can expect that; all members are taken to subscribe to all topics.
 3. Otherwise members subscribe to what they own, and to nothing else. That is the least that must be true: what
    follows from it (the optimum, what other strategies would do) is never better than what is really possible.
 """
@@ -26,6 +27,9 @@ Basis = Literal["told", "recomputed", "assumed", "owned"]
 KAFKA = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
 ROCKETMQ = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 """RocketMQ's strategies that need no settings which no tool tells."""
+
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Reconciling", "Assigning")
+"""Kafka's states of a group whose ownership is about to change."""
 
 STATELESS: Mapping[str, Callable[[Group], Allocation]] = {
     **{name: partial(assign, name) for name in ("range", "roundrobin", "server-range")},
@@ -124,6 +128,8 @@ def _of_kafka(
     alike = _kafka_model(observed, members, owned, topics, dict.fromkeys(owned, tuple(topics)), "assumed")
     if explained_by(alike, observed.strategy):
         return Modelled(alike.group, alike.today, alike.strategy, "recomputed")
+    if observed.state in REBALANCING:
+        return alike
     loads = [len(each) for each in owned.values()]
     looks_at_the_past = observed.strategy not in STATELESS
     if looks_at_the_past and max(loads) - min(loads) <= 1 and not alike.today.unowned:

@@ -10,7 +10,7 @@ from compare.reading.observed import Skipped
 LARGEST = 512 * 1024 * 1024
 """Files above this many bytes are no tool's output."""
 
-LIVE = ("kafka://", "rocketmq://")
+LIVE = ("rocketmq://",)
 
 
 def load(arguments: Iterable[str]) -> Iterator[SourceText | Skipped]:

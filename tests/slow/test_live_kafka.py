@@ -1,5 +1,8 @@
 """A running Kafka tells `observe` what its own tools print, over plain connections, TLS and logins."""
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -198,6 +201,45 @@ def test_the_groups_are_what_the_test_made_them(kafka: RealKafka) -> None:
     assert any("nobody owns topic old" in note for note in live["range"].notes)
 
 
+def _audit(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "compare", "audit", "--format", "json", *arguments]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=SETTLE_S, check=False)
+
+
+def _groups(document: str) -> list[dict[str, Any]]:
+    groups = json.loads(document)["groups"]
+    for group in groups:
+        del group["sources"]
+    return sorted(groups, key=lambda group: str(group["group"]))
+
+
+def test_the_command_audits_the_cluster_as_it_audits_the_tools_text(kafka: RealKafka, tmp_path: Path) -> None:
+    shown = {
+        "topics.txt": kafka.topics("--describe"),
+        "offsets.txt": kafka.consumer_groups("--describe", "--all-groups"),
+    }
+    for view in ("members", "state"):
+        shown[f"{view}.txt"] = kafka.consumer_groups("--describe", "--all-groups", f"--{view}", "--verbose")
+    for name, content in shown.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    live, told = _audit(f"kafka://{kafka.plaintext}"), _audit(str(tmp_path))
+    assert (live.returncode, live.stderr) == (told.returncode, told.stderr) == (0, "")
+    assert _groups(live.stdout) == _groups(told.stdout)
+    assert json.loads(live.stdout)["skipped"] == []
+
+
+def test_the_command_takes_a_file_for_tls_and_login(kafka: RealKafka, tmp_path: Path) -> None:
+    address = f"kafka://{kafka.sasl_ssl}"
+    lines = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", *_trust(kafka)]
+    right = _properties(tmp_path, *lines, _login("plain.PlainLoginModule"))
+    assert len(_groups(_audit(address, "--command-config", str(right)).stdout)) == len(GROUPS) + 2
+    wrong = _properties(tmp_path, *lines, _login("plain.PlainLoginModule", "wrong-secret"))
+    refused = _audit(address, "--command-config", str(wrong), "--timeout", "20")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert "refuses the login" in refused.stderr
+    assert "wrong-secret" not in refused.stderr
+
+
 def _properties(folder: Path, *lines: str) -> Path:
     file = folder / "client.properties"
     file.write_text("\n".join(lines), encoding="latin-1")
@@ -303,7 +345,7 @@ REFUSED: dict[str, tuple[str, Lines, str]] = {
     "no certificate where one is wanted": (
         "ssl",
         lambda kafka: ["security.protocol=SSL", *_trust(kafka)],
-        "no Kafka broker answers",
+        "no TLS connection to the Kafka cluster",
     ),
     "a wrong password of the key store": (
         "ssl",
@@ -313,7 +355,7 @@ REFUSED: dict[str, tuple[str, Lines, str]] = {
             "ssl.keystore.password=wrong-secret",
             *_trust(kafka),
         ],
-        "client.properties: ",
+        "client.properties: Failed to parse ssl.keystore.location",
     ),
     "no TLS where it is wanted": ("sasl_ssl", lambda kafka: [], "--command-config where that listener wants TLS"),
     "TLS where there is none": (

@@ -21,6 +21,7 @@ _HOPE_S = 2.0
 
 _ORIGIN = re.compile(r"^(?:\w+://)?\S+/(?:bootstrap|-?\d+): ")
 _WHEN = re.compile(r" \(after \d+ms[^()]*\)$")
+_ATTEMPT = "Failed to create admin client: "
 _FAMILY = re.compile(r"\bipv[46]#")
 _REFUSED_LOGIN, _REFUSED_TLS = "_AUTHENTICATION", "_SSL"
 _ALL_DOWN, _TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
@@ -120,7 +121,7 @@ class Connection:
         kind, why = self._complaint or ("", "")
         if kind == _REFUSED_LOGIN:
             return UserError(f"the Kafka cluster at {self.servers} refuses the login: {why}")
-        if kind == _REFUSED_TLS:
+        if kind == _REFUSED_TLS or "SSL" in why:
             return UserError(f"no TLS connection to the Kafka cluster at {self.servers}: {why}")
         remedy = "expected host:port of a broker's listener"
         if why:
@@ -155,7 +156,7 @@ def connect(servers: str, settings: Settings, timeout_s: float) -> Connection:
     try:
         connection.admin = AdminClient({**values, "error_cb": connection.complain}, logger=silence)
     except KafkaException as error:
-        raise UserError(f"{settings.place or servers}: {connection.text(error)}") from None
+        raise UserError(f"{settings.place or servers}: {connection.text(error).removeprefix(_ATTEMPT)}") from None
     return connection
 
 

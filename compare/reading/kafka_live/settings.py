@@ -1,8 +1,9 @@
 """``--command-config FILE``: the properties file that Kafka's own tools take, as settings of librdkafka.
 
-Settings of security count or are refused, never passed over: a connection that is less safe than its file says must
-not come about. Of the others the client's name and the request's time limit count; the rest (a file made for
-consumers has many) means nothing to an audit and is passed over with one line, as Kafka's tools do it.
+Settings of security count or are refused: no connection may trust more, or say less of who asks, than its file wants.
+Only the choice of TLS versions and ciphers is left to librdkafka. Of the other settings the client's name and the
+request's time limit count. The rest (a file made for consumers has many) means nothing to an audit; it is passed over
+with one line that names it, as Kafka's tools do it.
 """
 
 import re

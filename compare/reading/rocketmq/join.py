@@ -45,6 +45,7 @@ class _Topics:
     routed: tuple[Queue, ...]
     popped: frozenset[str]
     differences: tuple[str, ...]
+    subscriptions_differ: bool
     previewed: tuple[str, ...]
 
 
@@ -79,6 +80,8 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
         mode=mode,
         state="OFFLINE" if offline else "ONLINE" if clients.connected or clients.count else None,
         strategy=strategies[0] if len(strategies) == 1 else None,
+        strategies=tuple(strategies),
+        subscriptions_differ=topics.subscriptions_differ,
         members=members if listed else () if offline else None,
         queues=sort_queues(queues) or None,
         lag={**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag},
@@ -99,7 +102,8 @@ def _topics(lot: Lot, asked: Collection[Running], routes: Routes) -> _Topics:
     same = [fact.same_subscription for fact in lot.facts if isinstance(fact, Answered)]
     strategies = dict.fromkeys(running.strategy for running in asked if running.strategy)
     differences = []
-    if False in same or len({frozenset(each) for each in subscriptions}) > 1:
+    subscriptions_differ = False in same or len({frozenset(each) for each in subscriptions}) > 1
+    if subscriptions_differ:
         differences.append(
             "members of one group subscribe to different topics: queues of each topic are dealt out to members"
             " that do not read it; give all members the same subscription"
@@ -114,6 +118,7 @@ def _topics(lot: Lot, asked: Collection[Running], routes: Routes) -> _Topics:
         routed=tuple(queue for route in near for queue in route.queues),
         popped=frozenset(topic for running in asked for topic in running.popped),
         differences=tuple(differences),
+        subscriptions_differ=subscriptions_differ,
         previewed=tuple(route.topic for route in near if route.preview),
     )
 

@@ -89,6 +89,8 @@ def _preview(block: Block, result: dict[str, Any]) -> Iterator[Route]:
             if not isinstance(topic, str) or not isinstance(broker, str) or not isinstance(n, int):
                 raise RowError("topic, brokerName and queueId in result")
             topics.setdefault(topic, set()).add(Queue(topic, broker, n))
+    if not topics:
+        raise RowError("at least one queue in result")
     for topic, queues in topics.items():
         yield Route(block.source, topic, sort_queues(queues), preview=True)
 

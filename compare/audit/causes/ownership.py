@@ -1,0 +1,198 @@
+"""Queues without an owner or with two, and why."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import sqrt
+
+from compare.audit.finding import Case, Finding, named, several
+from compare.audit.model import REBALANCING, ROCKETMQ, Modelled, recompute
+from compare.audit.score import UNOWNED
+from protocols import Allocation, Group
+from rocketmq_selfbalance import allocate
+
+
+def broken_ownership(case: Case) -> Iterator[Finding]:
+    """The most specific cause that fits: they all show as queues without owner and with two."""
+    observed = case.observed
+    if observed.mode != "shared" or observed.members == () or observed.state in REBALANCING:
+        return
+    if case.is_kafka:
+        yield from _kafka(case)
+        return
+    specific = [*_duplicate_client_id(case), *_different_subscriptions(case)]
+    if not specific and len(observed.strategies) < 2 and observed.strategy not in (None, *ROCKETMQ):
+        yield from _left_by_strategy(case)
+    elif not specific:
+        yield from _mixed_strategies(case)
+    yield from specific
+
+
+def _duplicate_client_id(case: Case) -> Iterator[Finding]:
+    ids = [member.id for member in case.observed.members or case.observed.seen]
+    twice = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
+    if not twice:
+        return
+    after = None
+    if case.modelled is not None:
+        members = tuple(replace(member, client_id=None) for member in case.modelled.group.members)
+        after = _allocated(case, replace(case.modelled.group, members=members))
+    yield Finding(
+        "duplicate-client-id",
+        f"Several processes run under one client id ({named(twice)}): each takes the same share of the queues, and the"
+        " shares of the others are nobody's.",
+        "Give every process its own id: DefaultMQPushConsumer.setInstanceName(...) or -Drocketmq.client.name, and"
+        " setClientIP where containers share an address.",
+        _cost(case, after),
+        {"client_ids": twice},
+        after,
+    )
+
+
+def _different_subscriptions(case: Case) -> Iterator[Finding]:
+    told = {
+        member.id: frozenset(member.subscription)
+        for member in case.observed.members or case.observed.seen
+        if member.subscription is not None
+    }
+    differ = case.modelled is not None and case.modelled.basis == "told" and not case.modelled.alike
+    if not case.observed.subscriptions_differ and not differ:
+        return
+    after = None
+    if case.modelled is not None:
+        group = case.modelled.group
+        everything = tuple(group.topics)
+        members = tuple(replace(member, subscription=everything) for member in group.members)
+        after = _allocated(case, replace(group, members=members))
+    yield Finding(
+        "different-subscriptions",
+        "Members of one group subscribe to different topics: RocketMQ deals every topic out to all members of the"
+        " group, so the shares of those who do not read it have no owner.",
+        "Give all members the same topics and tags, or make one group per set of topics.",
+        _cost(case, after),
+        {"subscriptions": {id: sorted(topics) for id, topics in sorted(told.items())}},
+        after,
+    )
+
+
+def _mixed_strategies(case: Case) -> Iterator[Finding]:
+    observed, modelled = case.observed, case.modelled
+    strategies = list(observed.strategies) if len(observed.strategies) > 1 else []
+    broken = bool(case.unowned) or (modelled is not None and bool(modelled.today.double_owned))
+    unexplained = (
+        modelled is not None
+        and observed.strategy in ROCKETMQ
+        and recompute(modelled.group, observed.strategy) not in (None, modelled.today)
+    )
+    if not strategies and not broken and not unexplained:
+        return
+    fitting = {} if modelled is None else _fitting(modelled)
+    if strategies:
+        cause = f"Members of one group run different strategies ({', '.join(strategies)}), whose shares do not fit."
+    elif fitting and all(fitting.values()):
+        pairs = [f"{id} {' or '.join(names)}" for id, names in fitting.items()]
+        cause = f"Members of one group run different strategies, going by what each owns: {named(pairs)}."
+    else:
+        cause = (
+            "The members do not agree on one allocation: no strategy leaves queues so, therefore some run another"
+            " strategy or see another list of members or queues."
+        )
+    group = None if modelled is None else modelled.group
+    after = None if group is None else _allocated(case, group)
+    yield Finding(
+        "mixed-strategies",
+        cause,
+        "Call setAllocateMessageQueueStrategy with the same strategy in every member (compare mqadmin consumerStatus"
+        f' -n NAMESRV -g {observed.name} -i ID of each); mqadmin\'s "Rebalance OK" does not check this.',
+        _cost(case, after),
+        {"strategies": strategies, "fitting": fitting, "unowned_queues": len(case.unowned)},
+        after,
+    )
+
+
+def _fitting(modelled: Modelled) -> dict[str, list[str]]:
+    """Member to the strategies that give it exactly what it owns."""
+    answers = {name: recompute(modelled.group, name) for name in ROCKETMQ}
+    return {
+        id: [name for name, answer in answers.items() if answer is not None and answer[id] == owned]
+        for id, owned in modelled.today.items()
+    }
+
+
+def _left_by_strategy(case: Case) -> Iterator[Finding]:
+    """CONFIG, rooms, or a strategy of the user's own that does not cover all queues, or some twice."""
+    double = () if case.modelled is None else case.modelled.today.double_owned
+    if not case.unowned and not double:
+        return
+    observed = case.observed
+    after = None
+    if case.modelled is not None:
+        after = _allocated(case, case.modelled.group)
+    if observed.strategy == "CONFIG":
+        kind = "configured-gaps"
+        cause = "The members' lists of AllocateMessageQueueByConfig do not fit together:"
+        remedy = "Correct the lists so that each queue is in exactly one, or let AVG deal them."
+    else:
+        kind = "unowned-queues" if case.unowned else "two-owners"
+        cause = f"The strategy {observed.strategy} does not cover the queues:"
+        remedy = "Check its settings (rooms, lists) at every member, or use AVG."
+    lacking = [f"{several(len(case.unowned), 'queue has', 'queues have')} no owner"] if case.unowned else []
+    shared = [f"{several(len(double), 'queue has', 'queues have')} two"] if double else []
+    yield Finding(
+        kind,
+        f"{cause} {' and '.join(lacking + shared)}.",
+        remedy,
+        _cost(case, after),
+        {"unowned": [list(queue) for queue in case.unowned], "double_owned": [list(queue) for queue in double]},
+        after,
+    )
+
+
+def _allocated(case: Case, group: Group) -> Allocation:
+    """What the group's own strategy gives once all members agree; AVG where it is not known."""
+    strategy = case.observed.strategy if case.observed.strategy in ROCKETMQ else "AVG"
+    return allocate(strategy, group)
+
+
+def _cost(case: Case, after: Allocation | None) -> float:
+    if after is not None:
+        return case.points_back(after)
+    queues = len(case.observed.queues or ())
+    # Without a model only the share without owner is known, and often not even that.
+    return UNOWNED * sqrt(min(1.0, len(case.unowned) / queues)) if case.unowned and queues else UNOWNED / 2
+
+
+def _kafka(case: Case) -> Iterator[Finding]:
+    name = case.observed.name
+    double = () if case.modelled is None else case.modelled.today.double_owned
+    if double:
+        yield Finding(
+            "two-owners",
+            f"{several(len(double), 'partition has', 'partitions have')} two owners: the views are of different"
+            " moments, or members use assign() beside the group's.",
+            "Take all views at one moment; let no consumer with this group.id call assign().",
+            0.0 if case.lost is None else case.lost.double_owned,
+            {"double_owned": [list(queue) for queue in double]},
+        )
+    read = set() if case.modelled is None else set(case.modelled.group.topics)
+    dropped = sorted({queue.topic for queue in case.unowned if queue.topic not in read})
+    if dropped:
+        yield Finding(
+            "left-over-topics",
+            f"No member reads {named(dropped)}: the group only has committed offsets there.",
+            "If that is intended, delete them: kafka-consumer-groups.sh --bootstrap-server HOST --delete-offsets"
+            f" --group {name} --topic {dropped[0]}; else subscribe a member.",
+            0.0,
+            {"topics": dropped},
+        )
+    unowned = [queue for queue in case.unowned if queue.topic in read]
+    if unowned:
+        topics = sorted({queue.topic for queue in unowned})
+        yield Finding(
+            "unowned-queues",
+            f"{several(len(unowned), 'partition')} of {named(topics)} {'has' if len(unowned) == 1 else 'have'} no owner:"
+            " added since the last rebalance, or consumers pick theirs by assign().",
+            "New partitions are noticed within metadata.max.age.ms (5 minutes); if they stay, restart one member, and"
+            " use subscribe() instead of assign().",
+            0.0 if case.lost is None else case.lost.unowned,
+            {"unowned": [list(queue) for queue in unowned]},
+        )

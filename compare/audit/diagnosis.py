@@ -1,0 +1,44 @@
+"""Why a group is as it is and what would help, the most expensive first."""
+
+from typing import TYPE_CHECKING
+
+from compare.audit.causes.absence import nobody, rebalancing, static_member_silent, untold
+from compare.audit.causes.balance import (
+    as_fair_as_can_be,
+    lopsided_topics,
+    more_members_than_queues,
+    unequal_subscriptions,
+    uneven,
+)
+from compare.audit.causes.ownership import broken_ownership
+from compare.audit.finding import Finding, Search, case_of
+from compare.audit.model import Modelled
+
+if TYPE_CHECKING:
+    from compare.audit.judge import AuditedGroup
+
+SEARCHES: tuple[Search, ...] = (
+    nobody,
+    rebalancing,
+    broken_ownership,
+    uneven,
+    more_members_than_queues,
+    static_member_silent,
+    unequal_subscriptions,
+    lopsided_topics,
+    untold,
+)
+"""Where two findings cost the same, the earlier search's comes first."""
+
+
+def diagnose(group: "AuditedGroup", modelled: Modelled | None = None) -> tuple[Finding, ...]:
+    """All findings, ranked by cost; () where nothing can be said.
+
+    ``modelled``: `model_of` the group, if it is there already. Groups that share no queues (broadcasting, POP) have
+    no findings. The last finding of a group without any other says that it is as fair as it can be.
+    """
+    if group.mode != "shared":
+        return ()
+    case = case_of(group, modelled)
+    found = [finding for search in SEARCHES for finding in search(case)] or list(as_fair_as_can_be(case))
+    return tuple(sorted(found, key=lambda finding: -finding.cost))

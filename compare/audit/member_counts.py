@@ -1,0 +1,80 @@
+"""How many members a group needs: what every number of them gives, and the next number that helps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compare.audit.model import Modelled
+from compare.audit.what_if import best_loads, changed, loads_of, under
+
+PER_TOPIC = ("range", "server-range", "AVG", "AVG_BY_CIRCLE")
+"""Strategies that deal every topic from the first member on: the first ones get every topic's remainder."""
+
+ACROSS_TOPICS = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "optimum")
+"""Strategies that, with equal subscriptions, leave nobody more than one queue ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCount:
+    """What a number of members gives, in queues per member.
+
+    ``useful``: the heaviest load is lower than with any smaller number. ``even``: all carry the same.
+    """
+
+    members: int
+    max: int
+    min: int
+    idle_members: int
+    useful: bool
+    even: bool
+
+
+def next_useful_members(modelled: Modelled, strategy: str, limit: int | None = None) -> tuple[MemberCount, ...]:
+    """The table of 1 to ``limit`` members under a strategy of `KAFKA` or `ROCKETMQ`, or under ``optimum``.
+
+    Equal subscriptions take counting only. Others, and CONSISTENT_HASH, are tried out, with today's members leaving
+    or made-up ones joining. Left out, ``limit`` is the number beyond which nothing gets better (all queues, and at
+    least today's members), where things are tried out at most twice today's members.
+    """
+    group = modelled.group
+    if limit is None:
+        limit = max(len(group.queues), len(group.members), 1)
+        if not modelled.alike or strategy not in (*PER_TOPIC, *ACROSS_TOPICS):
+            limit = min(limit, 2 * len(group.members))
+    table = []
+    lowest: int | None = None
+    for members in range(1, limit + 1):
+        loads = _extremes(modelled, strategy, members)
+        if loads is None:
+            continue
+        high, low, idle = loads
+        useful = lowest is None or high < lowest
+        lowest = high if lowest is None else min(lowest, high)
+        table.append(MemberCount(members, high, low, idle, useful, high == low))
+    return tuple(table)
+
+
+def next_useful(table: Sequence[MemberCount], members: int) -> MemberCount | None:
+    """The first row with more than this number of members whose heaviest load is lower; None if there is none."""
+    return next((row for row in table if row.members > members and row.useful), None)
+
+
+def _extremes(modelled: Modelled, strategy: str, members: int) -> tuple[int, int, int] | None:
+    if modelled.alike and modelled.group.members:
+        read = set(modelled.group.members[0].subscription)
+        counts = [len(queues) for topic, queues in modelled.group.topics.items() if topic in read]
+        if strategy in PER_TOPIC:
+            high = sum(-(-count // members) for count in counts)
+            idle = members - min(members, max(counts, default=0))
+            return high, sum(count // members for count in counts), idle
+        if strategy in ACROSS_TOPICS:
+            total = sum(counts)
+            return -(-total // members), total // members, max(0, members - total)
+    after = changed(modelled, members=members)
+    if strategy == "optimum":
+        loads = list(best_loads(after.group))
+    else:
+        allocation = under(after, strategy)
+        if allocation is None:
+            return None
+        loads = loads_of(allocation)
+    return max(loads), min(loads), loads.count(0)

@@ -1,0 +1,60 @@
+"""A group's score: 100 where nothing can be better, less what each defect weighs.
+
+| defect | takes away up to | share of it |
+|---|---|---|
+| distance to the optimum | 35 | 1 - (heaviest load of the fairest allocation) / (heaviest load) |
+| idle members | 25 | idle members that the optimum employs, of all members that it employs |
+| queues without owner | 25 | square root of their share of all queues |
+| queues with two owners | 15 | square root of their share of all queues |
+
+Roots, because a single queue that nobody reads is a defect already. Members that no allocation could employ do not
+count: they cost money, but the queues are shared as well as they can be. Loads are numbers of queues.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from compare.audit.what_if import best_loads, loads_of
+from protocols import Allocation
+
+DISTANCE, IDLE, UNOWNED, DOUBLE_OWNED = 35.0, 25.0, 25.0, 15.0
+"""The weights, in points of 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What each defect takes away, in points of 100."""
+
+    distance: float
+    idle: float
+    unowned: float
+    double_owned: float
+
+    @property
+    def score(self) -> float:
+        """0 to 100."""
+        return 100.0 - (self.distance + self.idle + self.unowned + self.double_owned)
+
+
+def points_lost(allocation: Allocation, best: Sequence[int] | None = None) -> Points:
+    """What the defects of an allocation cost; ``best``: the fairest loads of its group, descending, if known."""
+    loads = loads_of(allocation)
+    if best is None:
+        best = best_loads(allocation.group)
+    highest, members = max(loads, default=0), len(loads)
+    employed = members - list(best).count(0)
+    idle = max(0, loads.count(0) - (members - employed))
+    subscribed = {topic for member in allocation.group.members for topic in member.subscription}
+    queues = sum(len(of_topic) for topic, of_topic in allocation.group.topics.items() if topic in subscribed)
+    return Points(
+        distance=DISTANCE * max(0.0, 1 - best[0] / highest) if highest else 0.0,
+        idle=IDLE * idle / employed if employed else 0.0,
+        unowned=UNOWNED * sqrt(min(1.0, len(allocation.unowned) / queues)) if queues else 0.0,
+        double_owned=DOUBLE_OWNED * sqrt(min(1.0, len(allocation.double_owned) / queues)) if queues else 0.0,
+    )
+
+
+def score(allocation: Allocation, best: Sequence[int] | None = None) -> float:
+    """0 to 100; arguments as in `points_lost`."""
+    return points_lost(allocation, best).score

@@ -1,0 +1,197 @@
+"""What the group would look like under every other strategy, with other members, with more queues."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compare.audit.model import KAFKA, ROCKETMQ, Modelled
+from compare.best import fairest_loads, optimum
+from kafka_coordinator import assign
+from protocols import Allocation, Group, Member, Queue, UserError
+from rocketmq_selfbalance import allocate
+
+MOST_QUEUES_TO_KEEP = 2_000_000
+"""Members times topics up to which the optimum's fewest moves are searched; beyond, they are None."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A strategy's figures for a group: queues per member, and queues that change their owner from today's.
+
+    ``system`` is ``kafka``, ``rocketmq``, or ``optimum`` for the best that the subscriptions allow. A queue that has
+    no owner today, or only one who is gone, does not count as a move. The figures of load are None in a group without
+    members. RocketMQ's members leave queues unowned where their subscriptions differ, which makes low loads no merit.
+    """
+
+    system: str
+    strategy: str
+    max: int | None
+    min: int | None
+    idle_members: int | None
+    jain: float | None
+    moves: int | None
+    unowned_queues: int
+    double_owned_queues: int
+
+
+def changed(
+    modelled: Modelled,
+    *,
+    members: int | None = None,
+    without: Sequence[str] = (),
+    queues: Mapping[str, int] | None = None,
+) -> Modelled:
+    """The group after members left (``without``: their ids), topics got more queues, and with this number of members.
+
+    ``queues``: topic to its new number of queues; RocketMQ's are dealt over the topic's brokers, fewest first. Where
+    ``members`` is more than there are, ``new-1``, ``new-2``, ... join and read all topics that others read; where it
+    is less, the last ones by id leave. `UserError` for unknown members or topics, a topic that would shrink, or no
+    member at all.
+    """
+    group = modelled.group
+    for id in without:
+        if id not in group:
+            raise UserError(f"--without {id}: group {group.name} has no such member")
+    group = group.without(*without)
+    if queues:
+        group = replace(group, topics={**group.topics, **_grown(group, queues)})
+    if members is not None:
+        if members < 1:
+            raise UserError(f"--members {members}: expected 1 or more")
+        group = _resized(group, members)
+    today = Allocation(group, {id: owned for id, owned in modelled.today.items() if id in group})
+    return replace(modelled, group=group, today=today)
+
+
+def what_if(
+    modelled: Modelled,
+    *,
+    members: int | None = None,
+    without: Sequence[str] = (),
+    queues: Mapping[str, int] | None = None,
+) -> tuple[WhatIf, ...]:
+    """The group, changed as `changed` says, under every strategy of both systems that needs no further settings.
+
+    Strategies that look at the past are given today's ownership. What cooperative-sticky withholds for a round is
+    counted where it goes. A strategy that fails for this group, as the real one does, is left out.
+    """
+    after = changed(modelled, members=members, without=without, queues=queues)
+    found = []
+    for system, names in (("kafka", KAFKA), ("rocketmq", ROCKETMQ)):
+        for name in names:
+            allocation = under(after, name)
+            if allocation is not None:
+                found.append(_row(system, name, allocation, after.today))
+    return tuple(found)
+
+
+def optimum_row(
+    modelled: Modelled,
+    *,
+    members: int | None = None,
+    without: Sequence[str] = (),
+    queues: Mapping[str, int] | None = None,
+) -> WhatIf:
+    """The best that the subscriptions allow, and the fewest moves to it; arguments as in `what_if`."""
+    after = changed(modelled, members=members, without=without, queues=queues)
+    small = len(after.group.members) * len(after.group.topics) <= MOST_QUEUES_TO_KEEP
+    best = optimum(after.group, after.today, moves=small)
+    if best.max is None or best.min is None:
+        return WhatIf("optimum", "optimum", None, None, None, None, None, 0, 0)
+    moves = best.moves if small else None
+    return WhatIf("optimum", "optimum", int(best.max), int(best.min), best.idle_members, best.jain, moves, 0, 0)
+
+
+def under(modelled: Modelled, strategy: str) -> Allocation | None:
+    """The group's next allocation under a strategy of `KAFKA` or `ROCKETMQ`; None where the real one fails."""
+    try:
+        if strategy in ROCKETMQ:
+            return allocate(strategy, modelled.group)
+        allocation = assign(strategy, modelled.group, modelled.today)
+    except UserError:
+        return None
+    if not allocation.withheld:
+        return allocation
+    owned = {id: list(queues) for id, queues in allocation.items()}
+    for queue, id in allocation.withheld.items():
+        owned[id].append(queue)
+    return Allocation(modelled.group, owned)
+
+
+def loads_of(allocation: Mapping[str, Sequence[Queue]]) -> list[int]:
+    """Queues per member, in the allocation's order."""
+    return [len(queues) for queues in allocation.values()]
+
+
+def _row(system: str, name: str, allocation: Allocation, today: Allocation) -> WhatIf:
+    loads = loads_of(allocation)
+    if not loads:
+        return WhatIf(system, name, None, None, None, None, None, 0, 0)
+    squares = len(loads) * sum(load * load for load in loads)
+    return WhatIf(
+        system,
+        name,
+        max(loads),
+        min(loads),
+        loads.count(0),
+        sum(loads) ** 2 / squares if squares else 1.0,
+        _moves(allocation, today),
+        len(allocation.unowned),
+        len(allocation.double_owned),
+    )
+
+
+def _moves(allocation: Allocation, today: Allocation) -> int:
+    owned_today = {queue for queues in today.values() for queue in queues}
+    moved: set[Queue] = set()
+    for id, queues in allocation.items():
+        moved.update(owned_today.intersection(queues).difference(today[id]))
+    return len(moved)
+
+
+def best_loads(group: Group) -> tuple[int, ...]:
+    """The fairest loads, descending: by counting where all members subscribe to the same topics."""
+    if len({frozenset(member.subscription) for member in group.members}) == 1:
+        topics = set(group.members[0].subscription)
+        queues = sum(len(of_topic) for topic, of_topic in group.topics.items() if topic in topics)
+        even, more = divmod(queues, len(group.members))
+        return tuple(even + (n < more) for n in range(len(group.members)))
+    return fairest_loads(group)
+
+
+def _grown(group: Group, queues: Mapping[str, int]) -> dict[str, tuple[Queue, ...]]:
+    grown = {}
+    for topic, count in queues.items():
+        if topic not in group.topics:
+            raise UserError(f"topic {topic}: group {group.name} does not read it, expected {', '.join(group.topics)}")
+        of_topic = list(group.topics[topic])
+        if count < len(of_topic):
+            raise UserError(f"topic {topic}: {count} queues, but it has {len(of_topic)} and cannot shrink")
+        brokers: dict[str, int] = {}
+        following: dict[str, int] = {}
+        for queue in of_topic:
+            brokers[queue.broker] = brokers.get(queue.broker, 0) + 1
+            following[queue.broker] = max(following.get(queue.broker, 0), queue.number + 1)
+        while len(of_topic) < count:
+            broker = min(brokers or {"": 0}, key=lambda each: brokers[each])
+            of_topic.append(Queue(topic, broker, following[broker]))
+            brokers[broker] += 1
+            following[broker] += 1
+        grown[topic] = tuple(sorted(of_topic))
+    return grown
+
+
+def _resized(group: Group, members: int) -> Group:
+    there = sorted(group.members, key=lambda member: member.id)
+    if members <= len(there):
+        kept = {member.id for member in there[:members]}
+        return replace(group, members=tuple(member for member in group.members if member.id in kept))
+    read = tuple(dict.fromkeys(topic for member in group.members for topic in member.subscription)) or tuple(
+        group.topics
+    )
+    new = []
+    number = 0
+    while len(there) + len(new) < members:
+        number += 1
+        if f"new-{number}" not in group:
+            new.append(Member(f"new-{number}", read))
+    return replace(group, members=(*group.members, *new))
