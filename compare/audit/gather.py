@@ -76,7 +76,7 @@ def _facts(source: SourceText) -> Iterable[tuple[System, Any]]:
     for kind, block in split(source, _KINDS):
         if kind is None:
             why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"
-            yield "kafka", kafka.explain(block) or Skipped(source.name, block.first, why)
+            yield "kafka", rocketmq.explain(block) or kafka.explain(block) or Skipped(source.name, block.first, why)
         else:
             for fact in kind.parse(block):
                 yield kind.system, fact

@@ -120,6 +120,8 @@ def _untold(group: ObservedGroup, with_retry: bool) -> AuditedGroup:
         overall["queues"] = len(_counted(group.queues, with_retry))
     if group.mode == "shared":
         overall["idle_members"] = group.idle_count
+        if group.unowned is not None:
+            overall["unowned_queues"] = len(_counted(group.unowned, with_retry))
         if group.members is not None:
             overall |= _by_counts(group.members)
     return _audited(group, overall, {}, with_retry)

@@ -164,7 +164,7 @@ def explained_by(modelled: Modelled, strategy: str | None) -> bool:
 
 def recompute(group: Group, strategy: str | None) -> Allocation | None:
     """What one of the `STATELESS` strategies gives; None for others, and where the real one fails."""
-    if strategy not in STATELESS:
+    if strategy is None or strategy not in STATELESS:
         return None
     try:
         return STATELESS[strategy](group)

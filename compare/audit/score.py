@@ -2,7 +2,8 @@
 
 | defect | takes away up to | share of it |
 |---|---|---|
-| distance to the optimum | 35 | 1 - (heaviest load of the fairest allocation) / (heaviest load) |
+| distance to the optimum: heaviest load | 25 | 1 - (heaviest load of the fairest allocation) / (heaviest load) |
+| distance to the optimum: misplaced queues | 10 | queues above the fairest loads, both sorted, of all owned queues |
 | idle members | 25 | idle members that the optimum employs, of all members that it employs |
 | queues without owner | 25 | square root of their share of all queues |
 | queues with two owners | 15 | square root of their share of all queues |
@@ -18,7 +19,7 @@ from math import sqrt
 from compare.audit.what_if import best_loads, loads_of
 from protocols import Allocation
 
-DISTANCE, IDLE, UNOWNED, DOUBLE_OWNED = 35.0, 25.0, 25.0, 15.0
+HEAVIEST, MISPLACED, IDLE, UNOWNED, DOUBLE_OWNED = 25.0, 10.0, 25.0, 25.0, 15.0
 """The weights, in points of 100."""
 
 
@@ -26,7 +27,8 @@ DISTANCE, IDLE, UNOWNED, DOUBLE_OWNED = 35.0, 25.0, 25.0, 15.0
 class Points:
     """What each defect takes away, in points of 100."""
 
-    distance: float
+    heaviest: float
+    misplaced: float
     idle: float
     unowned: float
     double_owned: float
@@ -34,21 +36,23 @@ class Points:
     @property
     def score(self) -> float:
         """0 to 100."""
-        return 100.0 - (self.distance + self.idle + self.unowned + self.double_owned)
+        return 100.0 - (self.heaviest + self.misplaced + self.idle + self.unowned + self.double_owned)
 
 
 def points_lost(allocation: Allocation, best: Sequence[int] | None = None) -> Points:
     """What the defects of an allocation cost; ``best``: the fairest loads of its group, descending, if known."""
-    loads = loads_of(allocation)
+    loads = sorted(loads_of(allocation), reverse=True)
     if best is None:
         best = best_loads(allocation.group)
     highest, members = max(loads, default=0), len(loads)
+    above = sum(max(0, load - fair) for load, fair in zip(loads, best, strict=True))
     employed = members - list(best).count(0)
     idle = max(0, loads.count(0) - (members - employed))
     subscribed = {topic for member in allocation.group.members for topic in member.subscription}
     queues = sum(len(of_topic) for topic, of_topic in allocation.group.topics.items() if topic in subscribed)
     return Points(
-        distance=DISTANCE * max(0.0, 1 - best[0] / highest) if highest else 0.0,
+        heaviest=HEAVIEST * max(0.0, 1 - best[0] / highest) if highest else 0.0,
+        misplaced=MISPLACED * above / sum(loads) if highest else 0.0,
         idle=IDLE * idle / employed if employed else 0.0,
         unowned=UNOWNED * sqrt(min(1.0, len(allocation.unowned) / queues)) if queues else 0.0,
         double_owned=DOUBLE_OWNED * sqrt(min(1.0, len(allocation.double_owned) / queues)) if queues else 0.0,

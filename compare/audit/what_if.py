@@ -188,7 +188,7 @@ def _resized(group: Group, members: int) -> Group:
     read = tuple(dict.fromkeys(topic for member in group.members for topic in member.subscription)) or tuple(
         group.topics
     )
-    new = []
+    new: list[Member] = []
     number = 0
     while len(there) + len(new) < members:
         number += 1

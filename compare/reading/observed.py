@@ -49,6 +49,7 @@ class ObservedGroup:
     are and ``idle_count`` how many of them own nothing, if told without their names. ``unowned``: queues that nobody
     owns, where the text tells so; it may although it does not tell of each member what it owns. ``strategies``: all that
     members are told to use, one by one. ``subscriptions_differ``: members are told to subscribe to different topics.
+    ``members_disagree``: all of them answer, and yet some queues are shown without owner.
     """
 
     system: System
@@ -68,3 +69,4 @@ class ObservedGroup:
     unowned: tuple[Queue, ...] | None = None
     strategies: tuple[str, ...] = ()
     subscriptions_differ: bool = False
+    members_disagree: bool = False

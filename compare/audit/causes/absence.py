@@ -58,19 +58,16 @@ def untold(case: Case) -> Iterator[Finding]:
             f" {observed.name} --members --verbose"
         )
     elif silent:
-        hosts = {member.host for member in members if member.host is not None}
-        why = (
-            "several share an address"
-            if len(hosts) < len(members)
-            else "clients in other languages do not answer (N/A), and second owners are hidden"
+        cause = (
+            f"Of {several(len(silent), 'member')} nobody tells what they own: consumerProgress shows the addresses of"
+            " owners only, not those of clients that do not answer (N/A, other languages), and hides second owners."
         )
-        cause = f"{several(len(silent), 'member does', 'members do')} not tell what they own: {why}."
         remedy = f"Ask each of them: mqadmin consumerStatus -n NAMESRV -g {observed.name} -i {silent[0].id}"
     else:
         cause = "The sources do not tell who the members are."
         remedy = (
-            f"Add the output of mqadmin consumerConnection -n NAMESRV -g {observed.name} and of mqadmin consumerProgress"
-            f" -n NAMESRV -g {observed.name} -s true"
+            f"Add the output of mqadmin consumerConnection -n NAMESRV -g {observed.name}, and of mqadmin"
+            f" consumerProgress -n NAMESRV -g {observed.name} -s true"
         )
     yield Finding("untold", cause, remedy, 0.0, {"members": [member.id for member in silent]})
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compare.audit.finding import Case, Finding, named, several
-from compare.audit.member_counts import PER_TOPIC, next_useful, next_useful_members
+from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
 from compare.audit.model import KAFKA, REBALANCING, ROCKETMQ, Modelled
-from compare.audit.score import DISTANCE, IDLE, score
+from compare.audit.score import HEAVIEST, IDLE, MISPLACED, score
 from compare.audit.what_if import loads_of, under
 from compare.best import optimum
 from kafka_coordinator import assign
@@ -18,7 +18,7 @@ CLASSIC_REMEDY = (
     " restarts: first listed together with today's assignor, then alone."
 )
 SERVER_REMEDY = "Set group.remote.assignor=uniform in the consumers, in one rolling restart."
-HALF_WEIGHT = 0.25
+REDUCED = 0.25
 """What costs nothing by the score, but may matter to a user, counts a quarter of what the score would take."""
 
 
@@ -76,7 +76,8 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
         return
     topics = list(modelled.group.topics)
     largest = max(topics, key=lambda topic: len(modelled.group.topics[topic]))
-    count = len(modelled.group.topics[largest]) + members - queues
+    dealt_by_topic = case.observed.strategy not in ACROSS_TOPICS
+    count = members if dealt_by_topic else len(modelled.group.topics[largest]) + members - queues
     if case.is_kafka:
         grow = f"kafka-topics.sh --bootstrap-server HOST --alter --topic {largest} --partitions {count}"
     else:
@@ -104,10 +105,10 @@ def unequal_subscriptions(case: Case) -> Iterator[Finding]:
     seem = "seem to subscribe" if modelled.basis == "owned" else "subscribe"
     yield Finding(
         "unequal-subscriptions",
-        f"Members {seem} to different topics, and for these nothing is fairer: {max(case.loads)} partitions at the most,"
-        f" {min(case.loads)} at the least.",
+        f"Members {seem} to different topics, and for these nothing is fairer: {max(case.loads)} partitions at the"
+        f" most, {min(case.loads)} at the least.",
         f"Subscribe all members to the same topics ({even} at the most then), or make one group per set of topics.",
-        HALF_WEIGHT * DISTANCE * (1 - even / max(case.loads)),
+        REDUCED * HEAVIEST * (1 - even / max(case.loads)),
         {"loads": sorted(case.loads, reverse=True), "basis": modelled.basis},
     )
 
@@ -133,8 +134,8 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
     if not lopsided:
         return
     excess = sum(most - fair for most, fair in lopsided.values())
-    by_topic = under(modelled, "range" if case.is_kafka else "AVG")
-    price = max(loads_of(by_topic)) if by_topic is not None else max(case.loads)
+    by_topic = sum(-(-len(queues) // members) for queues in modelled.group.topics.values())
+    price = "with the same totals" if by_topic <= max(case.loads) else f"with up to {by_topic} queues per member"
     worst = max(sorted(lopsided), key=lambda topic: lopsided[topic][0] - lopsided[topic][1])
     most, fair = lopsided[worst]
     split = "range (server-range in the consumer protocol)" if case.is_kafka else "AVG"
@@ -142,9 +143,8 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
         "lopsided-topics",
         f"Totals are even, but {several(len(lopsided), 'topic is', 'topics are')} not: one member has {most} queues of"
         f" {worst}, where {fair} would do.",
-        f"Nothing to do if all topics are equally busy; else {split} splits every topic evenly, at {price} queues per"
-        f" member at the most instead of {max(case.loads)}.",
-        HALF_WEIGHT * DISTANCE * excess / sum(case.loads),
+        f"Nothing to do if all topics are equally busy; else {split} splits every topic evenly, {price}.",
+        REDUCED * MISPLACED * excess / sum(case.loads),
         {"topics": {topic: {"max": most, "even": fair} for topic, (most, fair) in sorted(lopsided.items())}},
     )
 
@@ -158,8 +158,8 @@ def as_fair_as_can_be(case: Case) -> Iterator[Finding]:
         cause = "As fair as it can be: the group has one member."
     else:
         cause = f"As fair as it can be: {max(case.loads)} queues at the most, {min(case.loads)} at the least."
-    table = next_useful_members(case.modelled, "optimum") if case.modelled.alike else ()
-    more = next_useful(table, members)
+    strategy = case.observed.strategy if case.observed.strategy in (*PER_TOPIC, *ACROSS_TOPICS) else "optimum"
+    more = next_useful(next_useful_members(case.modelled, strategy), members) if case.modelled.alike else None
     remedy = (
         "Nothing to do."
         if more is None
@@ -242,15 +242,21 @@ def _rocketmq_remedy(case: Case, modelled: Modelled, after: Allocation) -> str:
     names = {"AVG": "Averagely", "AVG_BY_CIRCLE": "AveragelyByCircle", "CONSISTENT_HASH": "ConsistentHash"}
     if fits is None:
         return "Deal the queues of the optimum by AllocateMessageQueueByConfig, or give each topic more queues."
+    wanted = "" if case.observed.strategy in ROCKETMQ else "Unless its rooms or lists are wanted so, "
+    call = "call" if wanted else "Call"
     return (
-        f"Call setAllocateMessageQueueStrategy(new AllocateMessageQueue{names[fits]}()) in every member, all restarted"
-        f" at once: then {max(loads_of(after))} queues at the most, {min(loads_of(after))} at the least."
+        f"{wanted}{call} setAllocateMessageQueueStrategy(new AllocateMessageQueue{names[fits]}()) in every member, all"
+        f" restarted at once: then {max(loads_of(after))} queues at the most, {min(loads_of(after))} at the least."
     )
 
 
 def _loads(case: Case) -> str:
     highest, idle = max(case.loads), case.avoidably_idle
-    text = f"{several(highest, 'queue')} at the most where {case.best[0]} would do"
+    if highest > case.best[0]:
+        text = f"{several(highest, 'queue')} at the most where {case.best[0]} would do"
+    else:
+        more = sum(load == highest for load in case.loads) - list(case.best).count(highest)
+        text = f"{several(highest, 'queue')} at the most, as many as needed, but for {several(more, 'member')} too many"
     return f"{text}, {several(idle, 'member')} idle needlessly" if idle else text
 
 

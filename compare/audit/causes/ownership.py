@@ -1,5 +1,6 @@
 """Queues without an owner or with two, and why."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
@@ -28,8 +29,8 @@ def broken_ownership(case: Case) -> Iterator[Finding]:
 
 
 def _duplicate_client_id(case: Case) -> Iterator[Finding]:
-    ids = [member.id for member in case.observed.members or case.observed.seen]
-    twice = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
+    connections = Counter(member.id for member in case.observed.members or case.observed.seen)
+    twice = sorted(id for id, count in connections.items() if count > 1)
     if not twice:
         return
     after = None
@@ -77,7 +78,8 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
 def _mixed_strategies(case: Case) -> Iterator[Finding]:
     observed, modelled = case.observed, case.modelled
     strategies = list(observed.strategies) if len(observed.strategies) > 1 else []
-    broken = bool(case.unowned) or (modelled is not None and bool(modelled.today.double_owned))
+    double = modelled is not None and bool(modelled.today.double_owned)
+    broken = bool(case.unowned) or double or observed.members_disagree
     unexplained = (
         modelled is not None
         and observed.strategy in ROCKETMQ
@@ -189,8 +191,8 @@ def _kafka(case: Case) -> Iterator[Finding]:
         topics = sorted({queue.topic for queue in unowned})
         yield Finding(
             "unowned-queues",
-            f"{several(len(unowned), 'partition')} of {named(topics)} {'has' if len(unowned) == 1 else 'have'} no owner:"
-            " added since the last rebalance, or consumers pick theirs by assign().",
+            f"{several(len(unowned), 'partition')} of {named(topics)} {'has' if len(unowned) == 1 else 'have'} no"
+            " owner: added since the last rebalance, or consumers pick theirs by assign().",
             "New partitions are noticed within metadata.max.age.ms (5 minutes); if they stay, restart one member, and"
             " use subscribe() instead of assign().",
             0.0 if case.lost is None else case.lost.unowned,

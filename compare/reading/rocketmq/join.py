@@ -82,6 +82,7 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
         strategy=strategies[0] if len(strategies) == 1 else None,
         strategies=tuple(strategies),
         subscriptions_differ=topics.subscriptions_differ,
+        members_disagree=not ownership.members_agree,
         members=members if listed else () if offline else None,
         queues=sort_queues(queues) or None,
         lag={**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag},

@@ -88,10 +88,19 @@ function shortNames(ids) {
   return ids;
 }
 
-// The end of a name tells members apart more often than its middle.
-function fitted(name, most) {
+const ruler = document.createElement("canvas").getContext("2d");
+
+// The name in so many pixels of a label's font. The end of a name tells members apart more often than its middle.
+function fitted(name, pixels) {
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const width = (text) => ruler.measureText(text).width;
+  if (width(name) <= pixels) return name;
   const letters = Array.from(name);
-  if (letters.length <= most) return name;
-  const tail = Math.floor((most - 1) * 0.45);
-  return `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+  let most = Math.min(letters.length - 1, 80);
+  const cut = () => {
+    const tail = Math.floor(most * 0.45);
+    return `${letters.slice(0, most - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+  };
+  while (most > 2 && width(cut()) > pixels) most -= 1;
+  return cut();
 }
