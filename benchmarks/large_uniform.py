@@ -20,7 +20,7 @@ def peak_megabytes() -> float:
     """Peak resident memory of this process. Linux also counts into ``ru_maxrss`` what the parent held at the fork."""
     status = Path("/proc/self/status")
     if status.exists():
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text())[1]) / 1024
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS counts bytes
 
 

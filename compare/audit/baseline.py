@@ -35,8 +35,8 @@ def read_baseline(path: Path) -> list[dict[str, Any]]:
 def changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[Change]:
     """What changed from one audit's groups to the next one's, in the order of ``after``, unchanged groups left out.
 
-    Per group: ``system``, ``group``, ``change`` (``new``, ``gone`` or ``changed``), ``newly_idle``, ``joined`` and ``left``
-    (members), ``moved`` ([topic, broker, number, from, to] where both owners are told and single), ``worse`` and
+    Per group: ``system``, ``group``, ``change`` (``new``, ``gone`` or ``changed``), the members ``newly_idle``, ``joined``
+    and ``left``, ``moved`` ([topic, broker, number, from, to] where both owners are told and single), ``worse`` and
     ``better`` ({figure: [before, after]}).
     """
     old = {(group["system"], group["group"]): group for group in before}

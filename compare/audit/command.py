@@ -9,11 +9,13 @@ import click
 
 from compare.audit.baseline import read_baseline
 from compare.audit.conditions import Condition
+from compare.audit.explain import explain
 from compare.audit.gather import gather
 from compare.audit.judge import judge
-from compare.audit.render import print_audit, skipped_line
+from compare.audit.render import document, print_audit, skipped_line
 from compare.output import FORMATS, visible
 from compare.reading.kafka_live import TIMEOUT_S
+from protocols import UserError
 
 MOST_LINES = 40
 """Lines about skipped text shown on standard error; JSON lists all of them."""
@@ -30,6 +32,12 @@ MOST_LINES = 40
     default="auto",
     show_default=True,
     help="What computes the figures; every engine gives the same bytes.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write a report to look at: one file that needs no network.",
 )
 @click.option(
     "--fail-if",
@@ -63,6 +71,7 @@ def audit(
     weight: str | None,
     with_retry: bool,
     engine: str,
+    report: Path | None,
     fail_if: tuple[str, ...],
     baseline: Path | None,
     command_config: Path | None,
@@ -93,11 +102,24 @@ def audit(
             click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
     if not gathered.was_read:
         return 2
-    print_audit(groups, gathered.skipped, format, before)
+    explained = [explain(group) for group in groups]
+    print_audit(explained, gathered.skipped, format, before)
+    if report is not None:
+        from compare.report import write_report
+
+        _write(report, write_report({**document(explained, gathered.skipped, pictures=True), "weight": weight}))
     met = [line for condition in conditions for line in condition.met_by(groups)]
     for line in met:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if met else 0
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
+    click.echo(f"The report is {path}: open it in a browser.", err=True)
 
 
 @contextmanager

@@ -57,6 +57,16 @@ class Modelled:
         return len({frozenset(member.subscription) for member in self.group.members}) <= 1
 
 
+ASSUMPTIONS: Mapping[Basis, str | None] = {
+    "told": None,
+    "recomputed": None,
+    "assumed": "The sources do not tell subscriptions: optimum and what-if take it that all members read all topics.",
+    "owned": "The sources do not tell subscriptions, and they must differ: optimum and what-if take it that members"
+    " read only the topics of which they own queues.",
+}
+"""What must be said beside figures that rest on a `Basis`; None where nothing is assumed."""
+
+
 def model_of(observed: ObservedGroup) -> Modelled | None:
     """The group as a model; None where queues are not shared, or not every member and what it owns is told.
 

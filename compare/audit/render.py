@@ -1,13 +1,15 @@
 """The audit's JSON document and tables."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from compare.audit.baseline import changes, sentence
+from compare.audit.explain import Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
-from compare.audit.judge import AuditedGroup
 from compare.output import number, print_json, print_line, print_table, ratio
 from compare.reading.observed import Skipped
+from protocols import Queue
 
 _COLUMNS = (
     ("system", "left"),
@@ -25,28 +27,43 @@ _COLUMNS = (
     ("unowned", "right"),
     ("twice", "right"),
     ("lag", "right"),
+    ("score", "right"),
 )
+_OPTIMUM = ("max", "min", "idle_members", "jain", "moves")
+
+FAIR = "as-fair-as-can-be"
+WORTH_A_SENTENCE = 0.5
+"""Points of the score from which on a finding is printed below the table."""
 
 
 def print_audit(
-    groups: Sequence[AuditedGroup],
+    groups: Sequence[Explained],
     skipped: Sequence[Skipped],
     format: str,
     before: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
     """Print the groups, which come worst first, on standard output; ``before`` are an earlier audit's groups."""
-    audited = document(groups, skipped)
+    audited = document(groups, skipped) if format == "json" or before is not None else {}
     changed = None if before is None else changes(before, audited["groups"])
     if format == "json":
         print_json(audited if changed is None else {**audited, "changes": changed})
         return
-    print_line(headline(groups), format)
+    print_line(headline([each.group for each in groups]), format)
     if groups:
-        print_table(_COLUMNS, (_row(group) for group in groups), format)
+        print_table(_COLUMNS, (_row(each) for each in groups), format)
+    for each in groups:
+        _print_finding(each, format)
     if changed is not None:
         print_line(f"Since the baseline {len(changed)} of {len(groups)} groups changed.", format)
         for change in changed:
             print_line(sentence(change), format)
+
+
+def _print_finding(explained: Explained, format: str) -> None:
+    """Cause and remedy of a group that could be better off."""
+    first = next(iter(explained.findings), None)
+    if first is not None and first.kind != FAIR and first.cost >= WORTH_A_SENTENCE:
+        print_line(f"{explained.group.observed.name}: {first.cause} {first.remedy}", format)
 
 
 def skipped_line(skipped: Skipped) -> str:
@@ -55,40 +72,55 @@ def skipped_line(skipped: Skipped) -> str:
     return f"{skipped.source}{line}: {skipped.why}"
 
 
-def document(groups: Sequence[AuditedGroup], skipped: Sequence[Skipped]) -> dict[str, Any]:
-    """The audit as the design's JSON document."""
+def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: bool = False) -> dict[str, Any]:
+    """The audit as the design's JSON document; ``pictures`` adds who would own what, which the report draws."""
     return {
-        "headline": headline(groups),
-        "groups": [_group(group) for group in groups],
+        "headline": headline([each.group for each in groups]),
+        "groups": [_group(each, pictures) for each in groups],
         "skipped": [{"source": each.source, "line": each.line, "why": each.why} for each in skipped],
     }
 
 
-def _group(group: AuditedGroup) -> dict[str, Any]:
-    observed = group.observed
-    return {
+def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
+    group, observed = explained.group, explained.group.observed
+    first = next(iter(explained.findings), None)
+    best = explained.optimum
+    found = {
         "system": observed.system,
         "group": observed.name,
         "mode": observed.mode,
         "state": observed.state,
         "strategy": observed.strategy,
         **group.figures,
-        "owners": {
-            member: None if owned is None else [list(queue) for queue in owned]
-            for member, owned in group.owners.items()
-        },
+        "owners": _owners(group.owners),
         "topics": dict(group.topics),
-        "notes": list(observed.notes),
+        "cause": first.cause if first else None,
+        "remedy": first.remedy if first else None,
+        "findings": [
+            {"kind": each.kind, "cause": each.cause, "remedy": each.remedy, "cost": each.cost}
+            for each in explained.findings
+        ],
+        "score": explained.score,
+        "score_after": explained.score_after,
+        "optimum": None if best is None else {name: getattr(best, name) for name in _OPTIMUM},
+        "what_if": [asdict(row) for row in explained.what_if],
+        "notes": [*observed.notes, *([explained.assumption] if explained.assumption else [])],
         "sources": list(observed.sources),
-        "cause": None,
-        "remedy": None,
-        "optimum": None,
-        "what_if": [],
     }
+    if pictures:
+        found["best_owners"] = _owners(best_owners(explained))
+        found["optimum_owners"] = _owners(optimum_owners(explained))
+    return found
 
 
-def _row(group: AuditedGroup) -> list[str]:
-    observed = group.observed
+def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> dict[str, Any] | None:
+    if owners is None:
+        return None
+    return {member: None if owned is None else [list(queue) for queue in owned] for member, owned in owners.items()}
+
+
+def _row(explained: Explained) -> list[str]:
+    group, observed = explained.group, explained.group.observed
     figures = group.figures
     state = observed.state if observed.mode == "shared" else observed.mode
     counts = ("members", "idle_members", "queues", "min", "max")
@@ -103,4 +135,5 @@ def _row(group: AuditedGroup) -> list[str]:
         number(figures["unowned_queues"]),
         number(figures["double_owned_queues"]),
         number(figures["lag"]),
+        "-" if explained.score is None else f"{explained.score:.0f}",
     ]

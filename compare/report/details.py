@@ -104,7 +104,9 @@ def _remarks(drawing: Drawing, topics: Mapping[str, Any]) -> list[str]:
     remarks = []
     if drawing.gap:
         of = drawing.gap[0] + len(drawing.members)
-        remarks.append(f"Drawn: {len(drawing.members)} of {of} members, those with the most and the fewest queues today.")
+        remarks.append(
+            f"Drawn: {len(drawing.members)} of {of} members, those with the most and the fewest queues today."
+        )
     if drawing.counted:
         remarks.append("So many queues: bars and tables count them per topic instead of naming each one.")
     if drawing.retry_hidden:

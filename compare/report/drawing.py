@@ -5,6 +5,7 @@ broker 2; ``0*12`` is twelve queues of topic 0 whose numbers are left out. Topic
 group's lists.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ def draw(owners: View, others: Sequence[View | None], topics: Mapping[str, Mappi
     today = _without(owners, hidden)
     views: list[View] = [today, *(_without(view or {}, hidden) for view in others)]
     loads = {member: len(owned or ()) for member, owned in today.items()}
-    order = sorted(loads, key=lambda member: (-loads[member], member))
+    order = sorted(loads, key=lambda member: (-loads[member], _counting(member)))
     shown, gap = order, None
     if len(order) > HEAVIEST + LIGHTEST:
         shown = order[:HEAVIEST] + order[-LIGHTEST:]
@@ -60,7 +61,9 @@ def draw(owners: View, others: Sequence[View | None], topics: Mapping[str, Mappi
     names = sorted(queues, key=lambda topic: (-queues[topic], topic))
     brokers = sorted({str(queue[1]) for view in views for owned in view.values() for queue in owned or ()})
     counted = sum(len(view.get(member) or ()) for view in views for member in shown) > MOST_QUEUES
-    encoder = _Encoder({name: at for at, name in enumerate(names)}, {name: at for at, name in enumerate(brokers)}, counted)
+    encoder = _Encoder(
+        {name: at for at, name in enumerate(names)}, {name: at for at, name in enumerate(brokers)}, counted
+    )
     return Drawing(
         topics=[visible(name) for name in names],
         brokers=[visible(name) for name in brokers],
@@ -97,6 +100,12 @@ class _Encoder:
         ]
         parts += [(topic, f"{topic}*{count}") for topic, count in counts.items()]
         return ";".join(part for _, part in sorted(parts, key=lambda part: part[0]))
+
+
+def _counting(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Sort key by which client-2 comes before client-10."""
+    parts = re.findall(r"([0-9]+)|([^0-9]+)", name)
+    return [(len(digits.lstrip("0")) + 1 if digits else 0, digits.lstrip("0") or text) for digits, text in parts], name
 
 
 def _ranges(numbers: Iterable[int]) -> str:

@@ -12,13 +12,19 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "min": ("smallest load", "what the member with the least owns"),
     "max": ("largest load", "what the busiest member owns: it decides how fast the group is"),
     "mean": ("mean load", "the fair share, if queues could be split"),
-    "spread": ("spread", "largest minus smallest load; 0 or 1 is as even as whole queues allow for equal subscriptions"),
+    "spread": (
+        "spread",
+        "largest minus smallest load; with equal subscriptions 0 or 1 is as even as can be",
+    ),
     "max_over_mean": ("max over mean", "how much more than its fair share the busiest member carries; 1 is even"),
     "cv": ("variation", "standard deviation over mean; 0 is even"),
     "jain": ("Jain index", "1 is even; k/n when k of n members share everything"),
     "gini": ("Gini", "0 is even, near 1 when one member has everything"),
     "theil": ("Theil", "0 is even; grows with surprise at who owns what"),
-    "pile_up": ("pile-up", "near 1 when the same members get the extra queue of every topic; below 0 when topics offset"),
+    "pile_up": (
+        "pile-up",
+        "near 1: the same members get the extra queue of every topic; below 0: topics offset",
+    ),
     "lag": ("lag", "records written, but not yet committed by the group"),
 }
 """Name in the audit's document to the words for people, in the order shown."""

@@ -64,6 +64,7 @@ def general(
         if not revoking:
             balancing.balance([run for run in free if len(run[0].subscribers) > 1])
         moved = balancing.balance([(topic, topic.span) for topic in shared])
+        # Step 7. No group is known whose balance does not gain, but the released client asks.
         if initializing or not moved or loads.imbalance(taking_part) < before:
             owned = list(map(list, sets))
 

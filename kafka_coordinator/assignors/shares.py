@@ -35,7 +35,7 @@ class Shares:
         """
         start = 0
         below = self.below
-        while below:
+        while below and start < len(left):
             rounds = self.least - max(len(self.owned[member]) for member in below)
             width = len(below)
             end = start + rounds * width

@@ -40,3 +40,16 @@ def test_of_several_the_first_in_javas_order_goes_back() -> None:
     for partition in (10, 11, 12):
         movements.record("t0", SPAN, partition, A, B)
     assert movements.to_move("t0", 15, B, A) == 12
+
+
+def test_javas_order_changes_as_the_table_grows_which_it_never_takes_back() -> None:
+    # Numbers 5 to 17 of t0: of 16 bins 13 is in the first, of 32 bins, which 13 entries need, 17 is in the lowest.
+    movements = Movements()
+    for partition in range(15, 27):
+        movements.record("t0", SPAN, partition, A, B)
+    assert movements.to_move("t0", 29, B, A) == 23
+    movements.record("t0", SPAN, 27, A, B)
+    assert movements.to_move("t0", 29, B, A) == 27
+    for partition in range(15, 23):
+        movements.record("t0", SPAN, partition, B, A)
+    assert movements.to_move("t0", 29, B, A) == 27

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,28 +17,19 @@ RACKS = ["a", "b", "c"]
 GENERATION = 4
 
 
-@st.composite
-def claiming_groups(draw: st.DrawFn) -> GroupMetadata:
-    """Members with equal or differing subscriptions, racks or none, and claims that may contradict each other.
-
-    Sizes come from hypothesis, which shrinks them; contents from a seed, which reaches uneven groups soon.
-    """
-    seed = random.Random(draw(st.integers(0, 1 << 32)))
-    names = draw(st.lists(st.sampled_from(TOPICS), unique=True, min_size=1))
-    topics = {topic: seed.choice((0, 1, 2, 5, 9, 20)) for topic in names}
-    ids = draw(st.lists(st.sampled_from(MEMBER_IDS), unique=True, min_size=1, max_size=12))
-    equal, racked = draw(st.booleans()), draw(st.booleans())
+def group_from(seed: random.Random, topics: dict[str, int], ids: list[str], equal: bool, racked: bool) -> GroupMetadata:
+    """Members with equal or differing subscriptions, racks or none, and claims that may contradict each other."""
+    names = list(topics)
     replicas = {
         topic: tuple(tuple(seed.sample(RACKS, seed.choice((1, 1, 2)))) for _ in range(count))
         for topic, count in topics.items()
     }
-    claims = _claims(seed, topics, ids, draw(st.sampled_from(("none", "few", "all", "conflicting"))))
-    same = tuple(names)
+    claims = _claims(seed, topics, ids, seed.choice(("none", "few", "all", "conflicting", "conflicting")))
+    latest = seed.choice((0, 1, 2))
     members = []
     for id in ids:
-        wanted = same if equal else tuple(seed.sample(names, seed.choice((1, len(names), seed.randint(0, len(names))))))
-        late = seed.choice((0, 0, 0, 1, 1, 2, None))
-        generation = None if late is None else GENERATION - late
+        wanted = tuple(names if equal else seed.sample(names, seed.choice((0, 1, len(names) // 2, len(names)))))
+        generation = seed.choice((GENERATION, GENERATION, GENERATION - latest, -1, None))
         field = generation if seed.random() < 0.7 else seed.choice((None, GENERATION, GENERATION - 1))
         rack = seed.choice((None, *RACKS, *RACKS)) if racked else None
         members.append(Subscription(id, wanted, None, rack, tuple(claims[id]), generation, field))
@@ -82,9 +74,30 @@ def textbook(group: GroupMetadata, cooperative: bool, max_generation: int) -> ob
 
 
 @settings(max_examples=100, deadline=None)
-@given(claiming_groups(), st.booleans(), st.sampled_from((-1, GENERATION - 1, GENERATION + 1)))
-def test_fast_and_textbook_answers_are_equal(group: GroupMetadata, cooperative: bool, seen: int) -> None:
+@given(
+    st.integers(0, 1 << 32),
+    st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 20), min_size=1),
+    st.lists(st.sampled_from(MEMBER_IDS), unique=True, min_size=1, max_size=12),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from((-1, GENERATION - 1, GENERATION + 1)),
+)
+def test_fast_and_textbook_answers_are_equal(
+    seed: int, topics: dict[str, int], ids: list[str], equal: bool, racked: bool, cooperative: bool, seen: int
+) -> None:
+    group = group_from(random.Random(seed), topics, ids, equal, racked)
     assert fast(group, cooperative, seen) == textbook(group, cooperative, seen)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_they_are_equal_on_many_groups(part: int) -> None:
+    seed = random.Random(part)
+    for number in range(600):
+        topics = {topic: seed.choice((0, 1, 2, 8, 20)) for topic in seed.sample(TOPICS, seed.randint(1, len(TOPICS)))}
+        ids = seed.sample(MEMBER_IDS, seed.randint(1, 12))
+        group = group_from(seed, topics, ids, equal=number % 3 == 0, racked=number % 2 == 0)
+        assert fast(group, part % 2 == 0, -1) == textbook(group, part % 2 == 0, -1)
 
 
 def test_they_are_equal_on_large_uneven_groups_where_partitions_move_often() -> None:
@@ -92,16 +105,5 @@ def test_they_are_equal_on_large_uneven_groups_where_partitions_move_often() -> 
         seed = random.Random(number)
         topics = {f"topic-{n}": seed.choice((3, 10, 40)) for n in range(8)}
         ids = [f"m{n}" for n in range(15)]
-        claims = _claims(seed, topics, ids, seed.choice(("few", "all", "conflicting")))
-        members = tuple(
-            Subscription(
-                id,
-                tuple(seed.sample(list(topics), seed.choice((2, 4, 8)))),
-                claims=tuple(claims[id]),
-                claim_generation=(generation := GENERATION - (seed.random() < 0.2)),
-                generation_field=generation,
-            )
-            for id in ids
-        )
-        group = GroupMetadata(topics, members)
+        group = group_from(seed, topics, ids, equal=False, racked=False)
         assert fast(group, True, -1) == textbook(group, True, -1)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition
-from protocols.java import string_hash, utf16_key
+from protocols.java import utf16_key
+from tests.kafka_coordinator.textbook_balancing import Balancing
 
 NO_GENERATION = -1
 
@@ -210,7 +211,10 @@ class _Textbook:
             keep = [p for p in own if p[0] in self.members[id].topics and not self.mismatch(id, p)]
             revocation_required |= len(keep) < len(own)
             owned[id] = keep
-        sizes_order = lambda: sorted(owned, key=lambda id: (len(owned[id]), utf16_key(id)))  # noqa: E731
+
+        def sizes_order() -> list[str]:
+            return sorted(owned, key=lambda id: (len(owned[id]), utf16_key(id)))
+
         initializing = not owned[sizes_order()[-1]]
         every = sorted(self.partitions, key=lambda p: (len(self.subscribers(p[0])), utf16_key(p[0]), p[1]))
         owner = {p: id for id, own in owned.items() for p in own}
@@ -231,7 +235,10 @@ class _Textbook:
         for id in fixed:
             del owned[id]
         remembered = {id: list(own) for id, own in owned.items()}
-        balancing = _Balancing(self, owned, owner, {p: id for p, (_, id) in previous.items()})
+        before = {p: id for p, (_, id) in previous.items()}
+        subscriptions = {id: member.topics for id, member in self.members.items()}
+        most = {id: self.most(id) for id in self.members}
+        balancing = Balancing(self.partitions, subscriptions, most, owned, owner, before)
         if not revocation_required:
             balancing.balance([p for p in fresh if p[0] in shared])
         moved = balancing.balance([p for p in every if p[0] in shared])
@@ -252,115 +259,3 @@ class _Textbook:
 
 def _score(assignment: Iterable[list[Partition]]) -> int:
     return sum(abs(len(one) - len(other)) for one, other in combinations(assignment, 2))
-
-
-class _Balancing:
-    """BALANCE, BALANCED and the movement memory of 5.7."""
-
-    def __init__(
-        self,
-        case: _Textbook,
-        owned: dict[str, list[Partition]],
-        owner: dict[Partition, str],
-        previous: dict[Partition, str],
-    ) -> None:
-        self.case, self.owned, self.owner, self.previous = case, owned, owner, previous
-        self.net: dict[Partition, tuple[str, str]] = {}
-        self.by_pair: dict[tuple[str, str, str], _JavaSet] = {}
-
-    def size(self, id: str) -> int:
-        if id not in self.owned:
-            raise AssignorError("NullPointerException")
-        return len(self.owned[id])
-
-    def by_size(self) -> list[str]:
-        return sorted(self.owned, key=lambda id: (len(self.owned[id]), utf16_key(id)))
-
-    def balanced(self) -> bool:
-        order = self.by_size()
-        if self.size(order[-1]) - self.size(order[0]) <= 1:
-            return True
-        for id in order:
-            if self.size(id) == self.case.most(id):
-                continue
-            for partition in self.case.partitions:
-                if (
-                    partition[0] in self.case.members[id].topics
-                    and self.owner[partition] != id
-                    and self.size(self.owner[partition]) > self.size(id) + 1
-                ):
-                    return False
-        return True
-
-    def balance(self, partitions: list[Partition]) -> bool:
-        moved = False
-        while self.one_pass(partitions):
-            moved = True
-        return moved
-
-    def one_pass(self, partitions: list[Partition]) -> bool:
-        moved = False
-        for partition in partitions:
-            if self.balanced():
-                break
-            holder = self.owner[partition]
-            before = self.previous.get(partition)
-            if before is not None and self.size(holder) > self.size(before) + 1:
-                self.move(partition, before)
-                moved = True
-                continue
-            subscribers = self.case.subscribers(partition[0])
-            if any(self.size(holder) > self.size(other) + 1 for other in subscribers):
-                self.move(partition, next(id for id in self.by_size() if id in subscribers))
-                moved = True
-        return moved
-
-    def move(self, partition: Partition, target: str) -> None:
-        topic = partition[0]
-        source = self.net[partition][0] if partition in self.net else self.owner[partition]
-        opposite = self.by_pair.get((topic, target, source))
-        if opposite:
-            partition = opposite.first()
-        holder = self.owner[partition]
-        self.owned[holder].remove(partition)
-        self.owned[target].append(partition)
-        self.owner[partition] = target
-        if partition in self.net:
-            origin, destination = self.net.pop(partition)
-            pair = self.by_pair[topic, origin, destination]
-            pair.remove(partition)
-            if not pair:
-                del self.by_pair[topic, origin, destination]
-            if origin == target:
-                return
-            holder = origin
-        self.net[partition] = holder, target
-        self.by_pair.setdefault((topic, holder, target), _JavaSet()).add(partition)
-
-
-class _JavaSet:
-    """A java.util.HashSet of partitions, bin by bin (spec 5.1)."""
-
-    def __init__(self) -> None:
-        self.bins: list[list[Partition]] = [[] for _ in range(16)]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.bins))
-
-    def bin(self, partition: Partition) -> list[Partition]:
-        hash_code = 31 * (31 + partition[1]) + string_hash(partition[0]) & 0xFFFFFFFF
-        return self.bins[(hash_code ^ hash_code >> 16) % len(self.bins)]
-
-    def add(self, partition: Partition) -> None:
-        self.bin(partition).append(partition)
-        if len(self) > 0.75 * len(self.bins):
-            entries = [each for bin in self.bins for each in bin]
-            self.bins = [[] for _ in range(2 * len(self.bins))]
-            for each in entries:
-                self.bin(each).append(each)
-
-    def remove(self, partition: Partition) -> None:
-        self.bin(partition).remove(partition)
-
-    def first(self) -> Partition:
-        return next(each for bin in self.bins for each in bin)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count, filterfalse, islice
 
 from compare.audit.finding import Case, Finding, named, several
 from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
@@ -10,7 +11,7 @@ from compare.audit.score import HEAVIEST, IDLE, MISPLACED, score
 from compare.audit.what_if import loads_of, under
 from compare.best import optimum
 from kafka_coordinator import assign
-from protocols import Allocation, Queue
+from protocols import Allocation, Queue, sort_queues
 from rocketmq_selfbalance import allocate
 
 CLASSIC_REMEDY = (
@@ -18,6 +19,9 @@ CLASSIC_REMEDY = (
     " restarts: first listed together with today's assignor, then alone."
 )
 SERVER_REMEDY = "Set group.remote.assignor=uniform in the consumers, in one rolling restart."
+LOOK_BACK = ("sticky", "cooperative-sticky", "uniform")
+"""Strategies that keep with members what they have."""
+
 REDUCED = 0.25
 """What costs nothing by the score, but may matter to a user, counts a quarter of what the score would take."""
 
@@ -27,7 +31,9 @@ def uneven(case: Case) -> Iterator[Finding]:
     modelled = case.modelled
     if modelled is None or not case.falls_short or case.observed.state in REBALANCING or _is_broken(modelled):
         return
-    strategy = case.observed.strategy
+    # A name of the other system's is that of somebody's own strategy.
+    own = case.observed.strategy in (KAFKA if case.is_kafka else ROCKETMQ)
+    strategy = case.observed.strategy if own else None
     empty = [member.id for member in modelled.group.members if not member.subscription and modelled.today[member.id]]
     if empty and modelled.basis == "told" and strategy in ("sticky", "cooperative-sticky"):
         yield _empty_subscription(case, modelled, strategy, empty)
@@ -44,25 +50,7 @@ def uneven(case: Case) -> Iterator[Finding]:
             after,
         )
     else:
-        after = _better(case, modelled)
-        remedy = (
-            _rocketmq_remedy(case, modelled, after)
-            if not case.is_kafka
-            else SERVER_REMEDY
-            if strategy == "server-range"
-            else CLASSIC_REMEDY
-            if strategy not in ("cooperative-sticky", "uniform")
-            else "Restart one member, so that the assignor starts again from an emptier table."
-        )
-        yield Finding(
-            "strategy-falls-short",
-            f"{strategy or 'The strategy'} leaves queues less evenly than the members' subscriptions allow:"
-            f" {_loads(case)}.",
-            remedy,
-            case.points_back(after),
-            _evidence(case),
-            after,
-        )
+        yield _falls_short(case, modelled, case.observed.strategy)
 
 
 def more_members_than_queues(case: Case) -> Iterator[Finding]:
@@ -77,12 +65,12 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
     topics = list(modelled.group.topics)
     largest = max(topics, key=lambda topic: len(modelled.group.topics[topic]))
     dealt_by_topic = case.observed.strategy not in ACROSS_TOPICS
-    count = members if dealt_by_topic else len(modelled.group.topics[largest]) + members - queues
+    needed = members if dealt_by_topic else len(modelled.group.topics[largest]) + members - queues
     if case.is_kafka:
-        grow = f"kafka-topics.sh --bootstrap-server HOST --alter --topic {largest} --partitions {count}"
+        grow = f"kafka-topics.sh --bootstrap-server HOST --alter --topic {largest} --partitions {needed}"
     else:
         brokers = len({queue.broker for queue in modelled.group.topics[largest]})
-        per_broker = -(-count // brokers)
+        per_broker = -(-needed // brokers)
         grow = f"mqadmin updateTopic -n NAMESRV -c CLUSTER -t {largest} -r {per_broker} -w {per_broker}"
     yield Finding(
         "more-members-than-queues",
@@ -139,11 +127,15 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
     worst = max(sorted(lopsided), key=lambda topic: lopsided[topic][0] - lopsided[topic][1])
     most, fair = lopsided[worst]
     split = "range (server-range in the consumer protocol)" if case.is_kafka else "AVG"
+    # Kafka's tools do not tell subscriptions: then nobody knows whether the others read the topic.
+    told = modelled.basis in ("told", "recomputed")
+    would = f"{fair} would do" if told else f"{fair} would do if all members read it"
+    unless = "all topics are equally busy" if told else "all topics are equally busy or are not read by all members"
     yield Finding(
         "lopsided-topics",
         f"Totals are even, but {several(len(lopsided), 'topic is', 'topics are')} not: one member has {most} queues of"
-        f" {worst}, where {fair} would do.",
-        f"Nothing to do if all topics are equally busy; else {split} splits every topic evenly, {price}.",
+        f" {worst}, where {would}.",
+        f"Nothing to do if {unless}; else {split} splits every topic evenly, {price}.",
         REDUCED * MISPLACED * excess / sum(case.loads),
         {"topics": {topic: {"max": most, "even": fair} for topic, (most, fair) in sorted(lopsided.items())}},
     )
@@ -167,6 +159,27 @@ def as_fair_as_can_be(case: Case) -> Iterator[Finding]:
         f" ({more.max} each at the most)."
     )
     yield Finding("as-fair-as-can-be", cause, remedy, 0.0, {"next_useful_members": more and more.members})
+
+
+def _falls_short(case: Case, modelled: Modelled, strategy: str | None) -> Finding:
+    after = _better(case, modelled)
+    if not case.is_kafka:
+        remedy = _rocketmq_remedy(case, modelled, after)
+    elif strategy is not None and strategy in LOOK_BACK:
+        afresh = assign(strategy, modelled.group)
+        if case.points_back(afresh) > 0:
+            after = afresh
+        remedy = f"Restart all members at once: {strategy} then deals afresh, instead of keeping what members have."
+    else:
+        remedy = SERVER_REMEDY if strategy == "server-range" else CLASSIC_REMEDY
+    return Finding(
+        "strategy-falls-short",
+        f"{strategy or 'The strategy'} is less even than the members' subscriptions allow: {_loads(case)}.",
+        remedy,
+        case.points_back(after),
+        _evidence(case),
+        after,
+    )
 
 
 def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
@@ -198,18 +211,25 @@ def _multiples(modelled: Modelled, strategy: str, odd: Sequence[str]) -> Allocat
     members = len(group.members)
     topics = dict(group.topics)
     for topic in odd:
-        brokers: dict[str, int] = {}
+        numbers: dict[str, set[int]] = {}
         for queue in group.topics[topic]:
-            brokers[queue.broker] = max(brokers.get(queue.broker, 0), queue.number + 1)
-        per_broker = max(brokers.values())
-        while per_broker * len(brokers) % members:
+            numbers.setdefault(queue.broker, set()).add(queue.number)
+        per_broker = max(map(len, numbers.values()))
+        while per_broker * len(numbers) % members:
             per_broker += 1
-        topics[topic] = tuple(Queue(topic, broker, n) for broker in brokers for n in range(per_broker))
+        # Numbers may have gaps; the new queues take them first.
+        new = [
+            Queue(topic, broker, number)
+            for broker, taken in numbers.items()
+            for number in islice(filterfalse(taken.__contains__, count()), per_broker - len(taken))
+        ]
+        topics[topic] = sort_queues([*group.topics[topic], *new])
     return allocate(strategy, replace(group, topics=topics))
 
 
 def _grow_command(after: Allocation, topic: str) -> str:
-    per_broker = max(queue.number for queue in after.group.topics[topic]) + 1
+    queues = after.group.topics[topic]
+    per_broker = len(queues) // len({queue.broker for queue in queues})
     return f"mqadmin updateTopic -n NAMESRV -c CLUSTER -t {topic} -r {per_broker} -w {per_broker}"
 
 

@@ -90,9 +90,16 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
     fitting = {} if modelled is None else _fitting(modelled)
     if strategies:
         cause = f"Members of one group run different strategies ({', '.join(strategies)}), whose shares do not fit."
+    elif common := [name for name in ROCKETMQ if fitting and all(name in names for names in fitting.values())]:
+        cause = f"A member says that it runs {observed.strategy}, but all own what {common[0]} gives."
     elif fitting and all(fitting.values()):
         pairs = [f"{id} {' or '.join(names)}" for id, names in fitting.items()]
         cause = f"Members of one group run different strategies, going by what each owns: {named(pairs)}."
+    elif not broken:
+        cause = (
+            f"Members do not own what {observed.strategy} gives: some run another strategy or see another list of"
+            " members or queues, or the views are of different moments."
+        )
     else:
         cause = (
             "The members do not agree on one allocation: no strategy leaves queues so, therefore some run another"
@@ -123,9 +130,9 @@ def _fitting(modelled: Modelled) -> dict[str, list[str]]:
 def _left_by_strategy(case: Case) -> Iterator[Finding]:
     """CONFIG, rooms, or a strategy of the user's own that does not cover all queues, or some twice."""
     double = () if case.modelled is None else case.modelled.today.double_owned
-    if not case.unowned and not double:
-        return
     observed = case.observed
+    if not case.unowned and not double and not observed.members_disagree:
+        return
     after = None
     if case.modelled is not None:
         after = _allocated(case, case.modelled.group)
@@ -139,9 +146,10 @@ def _left_by_strategy(case: Case) -> Iterator[Finding]:
         remedy = "Check its settings (rooms, lists) at every member, or use AVG."
     lacking = [f"{several(len(case.unowned), 'queue has', 'queues have')} no owner"] if case.unowned else []
     shared = [f"{several(len(double), 'queue has', 'queues have')} two"] if double else []
+    what = " and ".join(lacking + shared) or "members claim the same queues"
     yield Finding(
         kind,
-        f"{cause} {' and '.join(lacking + shared)}.",
+        f"{cause} {what}.",
         remedy,
         _cost(case, after),
         {"unowned": [list(queue) for queue in case.unowned], "double_owned": [list(queue) for queue in double]},

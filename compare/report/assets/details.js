@@ -17,7 +17,8 @@ function table(caption, heads, rows, marked = () => null) {
 function views(group) {
   const found = [];
   const [max, min, idle, , moves] = group.optimum;
-  const line = (most, least, none, more) => [most === null ? null : `${number(least)} to ${number(most)} queues each`, none ? `${none} idle` : null, more]
+  const span = (least, most) => (least === most ? number(most) : `${number(least)} to ${number(most)}`);
+  const line = (most, least, none, more) => [most === null ? null : `${span(least, most)} ${most === 1 ? "queue" : "queues"} each`, none ? `${none} idle` : null, more]
     .filter(Boolean).join(" · ");
   const asMoves = (count) => (count === null || count === undefined ? null : counted(count, "move"));
   found.push({ view: 0, title: "Today", name: group.strategy, under: line(figure(group, "max"), figure(group, "min"), figure(group, "idle_members"), null) });
@@ -91,8 +92,10 @@ function figures(group) {
 
 function perTopic(group) {
   if (group.per_topic.length < 1) return null;
+  // A column that tells of no trouble anywhere is no use.
+  const telling = (name, value) => (name === "unowned_queues" || name === "double_owned_queues" ? value : value !== null);
   const used = payload.topic_figures.map((name, at) => [TOPIC_HEADS[name], at + 1])
-    .filter(([, at]) => group.per_topic.some((row) => row[at] !== null));
+    .filter(([, at]) => group.per_topic.some((row) => telling(payload.topic_figures[at - 1], row[at])));
   const heads = [["topic", "who"], ...used.map(([head]) => [head, "n"])];
   const rows = group.per_topic.map((row) => [row[0], ...used.map(([, at]) => number(row[at]))]);
   return el("section", {}, el("h3", {}, "Topics"), table("Figures of each topic over all members", heads, rows));
@@ -100,9 +103,9 @@ function perTopic(group) {
 
 function whatIf(group) {
   if (!group.what_if.length) return null;
-  const heads = [["system", "who"], ["strategy", "who"], ...payload.what_if.map((name) => [WHAT_IF_HEADS[name], "n"])];
+  const heads = [["system", "short"], ["strategy", "who"], ...payload.what_if.map((name) => [WHAT_IF_HEADS[name], "n"])];
   const today = ["today", group.strategy ?? "-", ...payload.what_if.slice(0, 4).map((name) => number(figure(group, name), 3)), "-"];
-  const best = ["optimum", "whatever reaches it", ...group.optimum.map((value) => number(value, 3))];
+  const best = ["optimum", "-", ...group.optimum.map((value) => number(value, 3))];
   const hasBest = group.optimum.some((value) => value !== null);
   const rows = group.what_if.map(([system, strategy, ...values]) => [system ?? "-", strategy ?? "-", ...values.map((value) => number(value, 3))]);
   const all = [today, ...rows, ...(hasBest ? [best] : [])];
@@ -112,8 +115,7 @@ function whatIf(group) {
 }
 
 function more(group) {
-  const lines = [...group.remarks, ...group.notes];
-  const list = lines.length ? el("ul", { class: "notes" }, ...lines.map((line) => el("li", {}, line))) : null;
+  const list = group.notes.length ? el("ul", { class: "notes" }, ...group.notes.map((line) => el("li", {}, line))) : null;
   const from = group.sources.length ? el("p", { class: "quiet" }, "Read from ", ...group.sources.flatMap((source, at) => [at ? ", " : "", el("bdi", {}, source)])) : null;
   return list || from ? el("section", { class: "more" }, list, from) : null;
 }
@@ -124,7 +126,8 @@ function detailsOf(group) {
   const box = el("div", { class: "details" },
     findings(group),
     score(group),
-    drawn ? el("section", {}, el("h3", {}, "Who owns what"), legend(group, group.views[1] || group.views[2]), drawings, ownersTable(group))
+    drawn ? el("section", {}, el("h3", {}, "Who owns what"), legend(group, group.views[1] || group.views[2]), drawings,
+      group.remarks.length ? el("ul", { class: "notes" }, ...group.remarks.map((line) => el("li", {}, line))) : null, ownersTable(group))
       : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member gets every queue here, so there is no share to draw."),
     el("div", { class: "columns" }, whatIf(group), perTopic(group)),
     figures(group),

@@ -6,6 +6,7 @@ const ROW = 24;
 const BAR = 18;
 const TOP = 20;
 const VALUE = 46; // room right of the bars for the load
+const VALUE_TWICE = 92; // the same where it also says how many queues are owned twice
 
 const slot = (topic) => (topic < COLOURS ? topic : "x");
 
@@ -32,15 +33,15 @@ function summary(group, view, title) {
   const idle = loads.filter((each) => each === 0).length;
   if (idle) parts.push(`${idle} idle`);
   if (group.gap) parts.push(gapWords(group, view));
-  if (view === 0 && group.unowned) parts.push(`${load(parse(group.unowned))} queues without owner`);
-  if (view === 0 && group.twice) parts.push(`${load(parse(group.twice))} queues owned twice`);
+  if (view === 0 && group.unowned) parts.push(`${counted(load(parse(group.unowned)), "queue")} without owner`);
+  if (view === 0 && group.twice) parts.push(`${counted(load(parse(group.twice)), "queue")} owned twice`);
   return parts.join(", ");
 }
 
 function picture(group, view, title, width) {
   const shown = viewOf(group, view);
   const label = Math.min(170, Math.max(84, Math.round(width * 0.32)));
-  const room = width - label - VALUE;
+  const room = width - label - (group.twice ? VALUE_TWICE : VALUE);
   const unowned = view === 0 && group.unowned ? parse(group.unowned) : null;
   const most = Math.max(1, ...[0, 1, 2].filter((at) => group.views[at]).map((at) => viewOf(group, at).most), unowned ? load(unowned) : 0);
   const unit = Math.min(24, room / most);
@@ -95,7 +96,7 @@ function memberRow(draft, row, name, member, y) {
   const kept = view > 0 && before ? new Set(queuesOf(before).map((queue) => queue.key)) : null;
   line.append(unit >= 7 ? cells(draft, row.runs, kept) : segments(draft, row.runs));
   const doubled = queuesOf(row.runs).filter((queue) => queue.key !== null && draft.twice.has(queue.key)).length;
-  line.append(svg("text", { class: doubled ? "value warn" : "value", x: label + size * unit + 6, y: 14 }, doubled ? `${size} ⧉` : String(size)));
+  line.append(svg("text", { class: doubled ? "value warn" : "value", x: label + size * unit + 6, y: 14 }, doubled ? `${size}, ${doubled} twice` : String(size)));
   return line;
 }
 
