@@ -96,7 +96,9 @@ def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    if title:
+        print_line(title)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, alignment in columns:
         # `fold` shows long names whole.
         table.add_column(Text(heading), justify="right" if alignment == "right" else "left", overflow="fold")

@@ -35,9 +35,9 @@ def read_baseline(path: Path) -> list[dict[str, Any]]:
 def changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[Change]:
     """What changed from one audit's groups to the next one's, in the order of ``after``, unchanged groups left out.
 
-    Per group: ``system``, ``group``, ``change`` (``new``, ``gone`` or ``changed``), the members ``newly_idle``, ``joined``
-    and ``left``, ``moved`` ([topic, broker, number, from, to] where both owners are told and single), ``worse`` and
-    ``better`` ({figure: [before, after]}).
+    Per group: ``system``, ``group``, ``change`` (``new``, ``gone`` or ``changed``), the members ``newly_idle``,
+    ``joined`` and ``left``, the queues ``moved`` ([topic, broker, number, from, to] where both owners are told and
+    single), ``worse`` and ``better`` ({figure: [before, after]}).
     """
     old = {(group["system"], group["group"]): group for group in before}
     found: list[Change] = []

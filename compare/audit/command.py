@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from compare.audit.asking import Question, answers, print_answers
 from compare.audit.baseline import read_baseline
 from compare.audit.conditions import Condition
 from compare.audit.explain import explain
@@ -39,6 +40,10 @@ MOST_LINES = 40
     metavar="OUT.html",
     help="Write a report to look at: one file that needs no network.",
 )
+@click.option("--what-if", "ask", is_flag=True, help="Show every group under every other strategy.")
+@click.option("--members", metavar="1..N", help="What-if: what each number of members gives, and the next useful one.")
+@click.option("--without", multiple=True, metavar="MEMBER", help="What-if: this member is gone.")
+@click.option("--queues", multiple=True, metavar="TOPIC=N", help="What-if: the topic has this many queues.")
 @click.option(
     "--fail-if",
     multiple=True,
@@ -72,6 +77,10 @@ def audit(
     with_retry: bool,
     engine: str,
     report: Path | None,
+    ask: bool,
+    members: str | None,
+    without: tuple[str, ...],
+    queues: tuple[str, ...],
     fail_if: tuple[str, ...],
     baseline: Path | None,
     command_config: Path | None,
@@ -85,6 +94,7 @@ def audit(
     recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
+    question = Question.parse(members, without, queues)
     before = None if baseline is None else read_baseline(baseline)
     if engine == "spark":
         from compare import spark
@@ -103,7 +113,10 @@ def audit(
     if not gathered.was_read:
         return 2
     explained = [explain(group) for group in groups]
-    print_audit(explained, gathered.skipped, format, before)
+    asked = answers(question, explained) if ask or question != Question() else None
+    print_audit(explained, gathered.skipped, format, before, asked)
+    if asked is not None and format != "json":
+        print_answers(asked, question, format)
     if report is not None:
         from compare.report import write_report
 

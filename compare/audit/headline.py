@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 
 from compare.audit.judge import AuditedGroup
 
+ONE = "1 group"
+
 
 def headline(groups: Sequence[AuditedGroup]) -> str:
     """What a reader should know first, in one or two sentences."""
     if not groups:
         return "No group found."
-    total = f"{len(groups)} groups" if len(groups) > 1 else "1 group"
+    total = f"{len(groups)} groups" if len(groups) > 1 else ONE
     shared = [group for group in groups if group.figure("members") != 0]
     deserted = len(groups) - len(shared)
     findings = [
@@ -48,4 +50,5 @@ def _finding(
         return ""
     verb = plural if len(counts) > 1 else singular
     things = f"{sum(counts)} {what}{'s' if sum(counts) > 1 else ''}"
-    return f"{len(counts)} of {total} {verb} {things} {state}"
+    who = f"{len(counts)} of {total}" if total != ONE else "The group"
+    return f"{who} {verb} {things} {state}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from compare.audit.asking import Answer
 from compare.audit.baseline import changes, sentence
 from compare.audit.explain import Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
@@ -41,12 +42,17 @@ def print_audit(
     skipped: Sequence[Skipped],
     format: str,
     before: Sequence[Mapping[str, Any]] | None = None,
+    asked: Sequence[Answer] | None = None,
 ) -> None:
-    """Print the groups, which come worst first, on standard output; ``before`` are an earlier audit's groups."""
+    """Print the groups, which come worst first, on standard output.
+
+    ``before`` are an earlier audit's groups; ``asked``, which only JSON shows here, answers to what-if questions.
+    """
     audited = document(groups, skipped) if format == "json" or before is not None else {}
     changed = None if before is None else changes(before, audited["groups"])
     if format == "json":
-        print_json(audited if changed is None else {**audited, "changes": changed})
+        more = {} if changed is None else {"changes": changed}
+        print_json(audited | more | ({} if asked is None else {"asked": [asdict(each) for each in asked]}))
         return
     print_line(headline([each.group for each in groups]), format)
     if groups:

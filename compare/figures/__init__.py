@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from compare.figures.groups import Figure, GroupFigures, GroupLoads, counted_figures
 from compare.figures.definitions import NAMES as FIGURES
+from compare.figures.groups import Figure, GroupFigures, GroupLoads, counted_figures
 from compare.figures.of_allocation import Fairness, fairness
 
 __all__ = ["FIGURES", "Fairness", "Figure", "GroupFigures", "GroupLoads", "counted_figures", "fairness", "figures_of"]
@@ -11,4 +11,8 @@ __all__ = ["FIGURES", "Fairness", "Figure", "GroupFigures", "GroupLoads", "count
 
 def figures_of(groups: Sequence[GroupLoads], engine: str = "local") -> list[GroupFigures]:
     """The figures of every group, in the order given; ``engine`` is ``local`` or ``spark``, with the same bytes."""
+    if engine == "spark":
+        from compare.spark import figures_on_spark
+
+        return figures_on_spark(groups)
     return counted_figures(groups)

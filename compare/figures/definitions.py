@@ -118,8 +118,7 @@ def quotient(numerator: Integers, denominator: Integers, where: Flags) -> Floats
     # Python divides integers of any size with one rounding.
     rest = np.flatnonzero(where & ~small)
     result[rest] = [
-        int(top) / int(bottom)
-        for top, bottom in zip(numerator[rest].tolist(), denominator[rest].tolist(), strict=True)
+        int(top) / int(bottom) for top, bottom in zip(numerator[rest].tolist(), denominator[rest].tolist(), strict=True)
     ]
     return result
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compare.figures.counting import count
-from compare.figures.definitions import COUNTS, MILLIONTHS, NAMES, RETRY, Floats, Integers, Sums, last_step
+from compare.figures.definitions import COUNTS, MILLIONTHS, NAMES, RETRY, Flags, Floats, Integers, Sums, last_step
 from compare.figures.queues import QueueBits, count_queues
 from compare.figures.rows import NumberedRows, Numbers
 from protocols.errors import UserError
@@ -97,14 +97,21 @@ def _ownership_shares(table: pa.Table, keys: list[str], weight: str | None, with
     )
 
 
-def _loads(table: pa.Table, weight: str | None) -> tuple[Numbers, np.ndarray]:
+def _loads(table: pa.Table, weight: str | None) -> tuple[Numbers, Flags]:
     if weight is None:
         return np.ones(table.num_rows, dtype=np.int64), np.zeros(table.num_rows, dtype=bool)
-    column = table[weight]
-    unknown = column.is_null().to_numpy()
-    known = pc.fill_null(column, 0)
-    if pa.types.is_integer(column.type):
+    load, unknown = integer_loads(table[weight])
+    return load, unknown & table["owner"].is_valid().to_numpy()
+
+
+def integer_loads(weights: pa.ChunkedArray) -> tuple[Numbers, Flags]:
+    """Weights as integers (decimals in millionths, rounded half to even; 0 for null), and where they are null."""
+    unknown = weights.is_null().to_numpy()
+    known = pc.fill_null(weights, 0)
+    if pa.types.is_integer(weights.type):
         return known.to_numpy().astype(np.int64), unknown
+    if not (pa.types.is_floating(weights.type) or pa.types.is_decimal(weights.type)):
+        raise UserError(f"weights are {weights.type}, expected numbers")
     scaled = np.rint(known.cast(pa.float64()).to_numpy() * MILLIONTHS)
     if not bool(((scaled >= 0) & (scaled < 1 << 62)).all()):
         raise UserError("a weight is negative, not finite or too large, expected 0 or more")

@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from compare.audit.explain import explain
 from compare.audit.gather import gather
 from compare.audit.judge import judge
 from compare.audit.render import document
@@ -54,7 +55,7 @@ def test_mutated_captures_are_audited_or_told_of(raw: bytes, with_retry: bool) -
         path = Path(folder) / "x.txt"
         path.write_bytes(raw)
         gathered = gather([str(path)])
-    groups = judge(gathered.groups, with_retry=with_retry)
+    groups = [explain(group) for group in judge(gathered.groups, with_retry=with_retry)]
     for group in document(groups, gathered.skipped)["groups"]:
         counts = [group[name] for name in ("members", "idle_members", "queues", "unowned_queues")]
         assert all(count is None or count >= 0 for count in counts)

@@ -1,0 +1,125 @@
+"""What a user asks of a group: what if it had other members, without these, with more queues?"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from compare.audit.explain import Explained
+from compare.audit.member_counts import next_useful, next_useful_members
+from compare.audit.what_if import WhatIf, optimum_row, what_if
+from compare.output import number, print_line, print_table, ratio
+from protocols import UserError
+
+_COLUMNS = (
+    ("system", "left"),
+    ("strategy", "left"),
+    ("max", "right"),
+    ("min", "right"),
+    ("idle", "right"),
+    ("jain", "right"),
+    ("moves", "right"),
+    ("unowned", "right"),
+)
+_COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "right"), ("", "left"))
+
+MOST_MEMBERS = 10_000
+"""Largest number of members that `--members` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """``members``: the counts to try, 1 to this. ``without``: members who leave. ``queues``: topic to its new number."""
+
+    members: int | None = None
+    without: tuple[str, ...] = ()
+    queues: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, members: str | None, without: Sequence[str], queues: Sequence[str]) -> "Question":
+        """From the options' texts: ``1..N``, member ids, ``TOPIC=N``; `UserError` says what was expected."""
+        limit = None
+        if members is not None:
+            matched = re.fullmatch(r"1\.\.(\d{1,9})", members)
+            if matched is None or not 1 <= int(matched[1]) <= MOST_MEMBERS:
+                raise UserError(f"--members {members!r}: expected 1..N with N from 1 to {MOST_MEMBERS}")
+            limit = int(matched[1])
+        grown = {}
+        for text in queues:
+            topic, _, count = text.rpartition("=")
+            if not topic or not count.isdecimal():
+                raise UserError(f"--queues {text!r}: expected TOPIC=N, such as orders=12")
+            grown[topic] = int(count)
+        return cls(limit, tuple(without), grown)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a group would be: one row per strategy and the optimum; per strategy the useful numbers of members."""
+
+    group: str
+    rows: tuple[WhatIf, ...]
+    strategy: str
+    counts: tuple[Mapping[str, Any], ...]
+    next_useful: int | None
+
+
+def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
+    """One answer per group that the question is about: those with the named members and topics.
+
+    Groups of which the sources do not tell who owns what have none. Raises `UserError` if no group has a named member
+    or topic.
+    """
+    for id in question.without:
+        if not any(each.modelled and id in each.modelled.group for each in groups):
+            raise UserError(f"--without {id}: no group with known ownership has such a member")
+    for topic in question.queues:
+        if not any(each.modelled and topic in each.modelled.group.topics for each in groups):
+            raise UserError(f"--queues {topic}: no group with known ownership reads such a topic")
+    return [answer for each in groups if (answer := _answer(question, each)) is not None]
+
+
+def _answer(question: Question, explained: Explained) -> Answer | None:
+    modelled = explained.modelled
+    if modelled is None:
+        return None
+    without = tuple(id for id in question.without if id in modelled.group)
+    queues = {topic: count for topic, count in question.queues.items() if topic in modelled.group.topics}
+    if (question.without or question.queues) and not (without or queues):
+        return None
+    rows = (*what_if(modelled, without=without, queues=queues), optimum_row(modelled, without=without, queues=queues))
+    strategy = modelled.strategy if any(row.strategy == modelled.strategy for row in rows) else None
+    counts: tuple[Mapping[str, Any], ...] = ()
+    following = None
+    if question.members is not None:
+        table = next_useful_members(modelled, strategy or "optimum", question.members)
+        counts = tuple(asdict(row) for row in table)
+        found = next_useful(table, len(modelled.group.members))
+        following = found.members if found else None
+    return Answer(explained.group.observed.name, rows, strategy or "optimum", counts, following)
+
+
+def print_answers(found: Sequence[Answer], question: Question, format: str) -> None:
+    """The answers as tables (``table`` or ``markdown``)."""
+    for answer in found:
+        print_table(_COLUMNS, [_row(row) for row in answer.rows], format, f"What if: {answer.group}")
+        if question.members is not None:
+            helps = f"the next useful number of members is {answer.next_useful}"
+            if answer.next_useful is None:
+                helps = f"up to {question.members} members no larger number lowers the heaviest load"
+            cells = [
+                [*(number(row[name]) for name in ("members", "max", "min", "idle_members")), _mark(row)]
+                for row in answer.counts
+            ]
+            print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}: {helps}")
+    if not found:
+        print_line("What if: of no group do the sources tell who owns what.", format)
+
+
+def _mark(row: Mapping[str, Any]) -> str:
+    return "even" if row["even"] else "useful" if row["useful"] else ""
+
+
+def _row(row: WhatIf) -> list[str]:
+    counts = [number(value) for value in (row.max, row.min, row.idle_members)]
+    return [row.system, row.strategy, *counts, ratio(row.jain), number(row.moves), number(row.unowned_queues)]

@@ -1,0 +1,65 @@
+"""What-if questions at the console."""
+
+import json
+
+import pytest
+
+from tests.compare.console import EXAMPLES, equipoise
+
+SEED = str(EXAMPLES / "rocketmq/seed_group")
+
+
+def asked(*options: str) -> dict[str, object]:
+    done = equipoise("audit", SEED, "--format", "json", *options)
+    assert done.returncode == 0, done.stderr
+    (answer,) = json.loads(done.stdout)["asked"]
+    assert isinstance(answer, dict)
+    return answer
+
+
+def rows(answer: dict[str, object]) -> dict[str, dict[str, object]]:
+    return {row["strategy"]: row for row in answer["rows"]}  # type: ignore[attr-defined]
+
+
+def test_the_same_group_under_every_other_strategy() -> None:
+    found = rows(asked("--what-if"))
+    assert set(found) >= {"range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "AVG", "optimum"}
+    assert (found["AVG"]["max"], found["AVG"]["idle_members"], found["AVG"]["moves"]) == (2, 2, 0)
+    assert (found["optimum"]["max"], found["optimum"]["idle_members"], found["optimum"]["moves"]) == (1, 0, 2)
+
+
+def test_the_next_useful_number_of_members_under_several_topics() -> None:
+    answer = asked("--members", "1..8")
+    assert answer["strategy"] == "AVG"
+    counts = answer["counts"]
+    assert [row["max"] for row in counts] == [4, 2, 2, 2, 2, 2, 2, 2]  # type: ignore[attr-defined]
+    assert answer["next_useful"] is None
+
+
+def test_a_member_gone_and_queues_added() -> None:
+    assert rows(asked("--without", "10.1.0.4@i"))["AVG"]["idle_members"] == 1
+    assert rows(asked("--queues", "TopicX=4", "--queues", "TopicY=4"))["AVG"]["idle_members"] == 0
+
+
+def test_tables_for_people() -> None:
+    out = equipoise("audit", SEED, "--members", "1..5").stdout
+    assert "What if: seed_group" in out
+    assert "seed_group under AVG: up to 5 members no larger number lowers the heaviest load" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--members", "5"), "expected 1..N"),
+        (("--members", "1..0"), "expected 1..N"),
+        (("--without", "nobody"), "no group with known ownership has such a member"),
+        (("--queues", "TopicX"), "expected TOPIC=N"),
+        (("--queues", "Other=3"), "reads such a topic"),
+        (("--queues", "TopicX=1"), "TopicX"),
+    ],
+)
+def test_a_question_that_cannot_be_is_one_line(options: tuple[str, ...], part: str) -> None:
+    done = equipoise("audit", SEED, *options)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert part in done.stderr
