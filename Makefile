@@ -20,7 +20,7 @@ $(VENV)/.bench: $(VENV)/.dev
 setup: $(VENV)/.runtime ## make .venv with the console script `equipoise` in it
 
 demo: $(VENV)/.runtime ## set up and audit real clusters of both systems, on Spark
-	@$(VENV)/bin/equipoise audit --engine spark examples/captures
+	@$(VENV)/bin/equipoise audit --engine spark --report equipoise-demo.html examples/captures
 
 test: $(VENV)/.dev ## set up and run the tests
 	$(PY) -m pytest -m "not slow"

@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compare import spark
+    import compare.spark as spark
     from compare.best import Optimum, optimum
     from compare.figures import Fairness, fairness
 

@@ -12,7 +12,7 @@ from compare.audit.baseline import read_baseline
 from compare.audit.conditions import Condition
 from compare.audit.explain import explain
 from compare.audit.gather import gather
-from compare.audit.judge import judge
+from compare.audit.judge import engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
 from compare.output import FORMATS, visible
 from compare.reading.kafka_live import TIMEOUT_S
@@ -103,6 +103,8 @@ def audit(
         spark.warm_up()
     with _progress() as tell:
         gathered = gather(sources, tell, command_config, timeout)
+    if engine == "auto":
+        engine = engine_for(gathered.groups)
     groups = judge(gathered.groups, weight=weight, with_retry=with_retry, engine=engine)
     if format != "json" or not gathered.was_read:
         for each in gathered.skipped[:MOST_LINES]:
@@ -112,6 +114,8 @@ def audit(
             click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
     if not gathered.was_read:
         return 2
+    if engine == "spark":
+        click.echo(f"Counted on {spark_version()}.", err=True)
     explained = [explain(group) for group in groups]
     asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
@@ -125,6 +129,14 @@ def audit(
     for line in met:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if met else 0
+
+
+def spark_version() -> str:
+    """What counted, for people."""
+    from compare import spark
+
+    session = spark.session()
+    return f"Spark {session.version} ({session.sparkContext.master})"
 
 
 def _write(path: Path, text: str) -> None:

@@ -41,18 +41,22 @@ class AuditedGroup:
         return self.figures[name]
 
 
+def engine_for(groups: Sequence[ObservedGroup]) -> str:
+    """What counts these groups soonest: ``spark`` or ``local``."""
+    rows = sum(len(member.owned or ()) for group in groups for member in group.members or ())
+    return "spark" if rows >= ROWS_FOR_SPARK else "local"
+
+
 def judge(
-    groups: Sequence[ObservedGroup], *, weight: str | None = None, with_retry: bool = False, engine: str = "auto"
+    groups: Sequence[ObservedGroup], *, weight: str | None = None, with_retry: bool = False, engine: str = "local"
 ) -> list[AuditedGroup]:
     """The groups with their figures, worst first.
 
     ``weight``: None (each queue weighs 1), ``lag`` or ``rate``; a group or topic with an owned queue whose weight
-    is not told has no figures of load. ``engine``: ``local``, ``spark`` or ``auto``.
+    is not told has no figures of load. ``engine``: ``local`` or ``spark``.
     """
     loads = [_loads(group, weight, with_retry) for group in groups]
     told = [each for each in loads if each is not None]
-    if engine == "auto":
-        engine = "spark" if sum(len(each.rows) for each in told) >= ROWS_FOR_SPARK else "local"
     computed = iter(figures_of(told, engine=engine))
     audited = [
         _told(group, next(computed), with_retry) if load is not None else _untold(group, with_retry)

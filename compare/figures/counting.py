@@ -94,7 +94,7 @@ def _per_member_and_topic(rows: NumberedRows) -> _Owned:
             if rows.load is None
             else _add_up(position, rows.load, len(found))
         )
-        topic = np.searchsorted(first + sizes, found, side="right")
+        topic = np.asarray(np.searchsorted(first + sizes, found, side="right"), dtype=np.int64)
     return _Owned(topic, found - first[topic], load)
 
 

@@ -48,8 +48,8 @@ class Sums:
     """One entry per row (a group, or a topic of a group), over the loads x of its ``members`` members.
 
     ``total`` = sum x, ``squares`` = sum x^2, ``ranked`` = sum (rank x) with ascending ranks from 1, ``low`` and
-    ``high`` the extremes (0 without members). ``topic_squares`` and ``topic_totals_squared`` are the sums over the row's
-    topics of sum x^2 and (sum x)^2. The histogram: ``load`` and ``holders`` (how many members carry this load),
+    ``high`` the extremes (0 without members). ``topic_squares`` and ``topic_totals_squared`` are the sums over the
+    row's topics of sum x^2 and (sum x)^2. The histogram: ``load`` and ``holders`` (how many members carry this load),
     ascending within a row, zeros left out; ``row`` is the row it belongs to. ``unknown`` says where a weight is not
     known. ``unit`` is the load of a queue of weight 1. int64 columns must be small enough that ``2 members total^2``
     stays below 2^62 in each row.
@@ -112,8 +112,7 @@ def last_step(sums: Sums) -> Mapping[str, Integers | Floats]:
 def quotient(numerator: Integers, denominator: Integers, where: Flags) -> Floats:
     """The float64 nearest to each exact quotient (ties to even); NaN outside of ``where``."""
     result = np.full(len(numerator), np.nan)
-    small = where & (abs(numerator) <= _EXACT) & (denominator <= _EXACT)
-    small = small.astype(bool)
+    small = where & _is_small(numerator) & _is_small(-numerator) & _is_small(denominator)
     np.divide(numerator.astype(np.float64), denominator.astype(np.float64), out=result, where=small)
     # Python divides integers of any size with one rounding.
     rest = np.flatnonzero(where & ~small)
@@ -121,6 +120,10 @@ def quotient(numerator: Integers, denominator: Integers, where: Flags) -> Floats
         int(top) / int(bottom) for top, bottom in zip(numerator[rest].tolist(), denominator[rest].tolist(), strict=True)
     ]
     return result
+
+
+def _is_small(values: Integers) -> Flags:
+    return np.less_equal(values, _EXACT).astype(bool)
 
 
 def _per_unit(loads: Integers, known: Flags, unit: int) -> Floats:

@@ -191,7 +191,8 @@ def _column(name: str, values: Integers | Floats) -> pa.Array:
 def _codes(column: pa.ChunkedArray) -> Numbers:
     """Equal values to equal numbers from 0, null to -1."""
     indices = column.combine_chunks().dictionary_encode().indices
-    return indices.fill_null(-1).to_numpy().astype(np.int64)
+    codes: Numbers = indices.fill_null(-1).to_numpy().astype(np.int64)
+    return codes
 
 
 def _combined(codes: list[Numbers]) -> Numbers:

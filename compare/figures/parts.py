@@ -84,7 +84,7 @@ def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
     numbers = {"group_number": group[:size][order].astype(np.int32), "owner_number": owner[order].astype(np.int32)}
     digest = hashlib.blake2b(digest_size=16)
     for values in (*numbers.values(), at[order].astype(np.int64), topic[order]):
-        digest.update(np.ascontiguousarray(values))
+        digest.update(values.tobytes())
     for key in keys:
         digest.update(json.dumps(everyone[key].take(pa.array(group_first)).to_pylist(), default=str).encode())
     name = digest.hexdigest()

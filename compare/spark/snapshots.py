@@ -1,0 +1,102 @@
+"""Snapshots on Spark: it distributes the groups when writing, and schedules the files when reading."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StringType, StructField, StructType
+
+from compare.figures.local import require
+from compare.figures.parts import Part, keys_of, part_fairness, recognised, write_part
+from compare.spark.schemas import figures_schema
+from compare.spark.sessions import session
+from protocols.errors import UserError
+
+__all__ = ["Snapshot", "fairness_of_parts", "recognised", "write_snapshot"]
+
+ROWS_PER_FILE = 1_000_000
+"""Rows of ownership per file: about a second of one core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The two paths to hand to `fairness`."""
+
+    ownership: str
+    members: str
+
+
+def write_snapshot(
+    ownership: DataFrame | pa.Table,
+    members: DataFrame | pa.Table,
+    folder: str | PathLike[str],
+    *,
+    files: int | None = None,
+) -> Snapshot:
+    """Write both tables (columns as in `fairness`) as a snapshot and return its paths.
+
+    Arrow tables are written here and now, DataFrames by Spark. ``files`` is the number of pairs of files, by default
+    one per million rows of ownership. Raises `UserError` if ``folder`` is there and not empty, for a missing column,
+    or (in the job, for DataFrames) where a queue is listed twice for one owner.
+    """
+    target = fspath(folder)
+    if "://" not in target:
+        if Path(target).exists() and any(Path(target).iterdir()):
+            raise UserError(f"{target} is not empty, expected a new folder for the snapshot")
+        target = str(Path(target).resolve())
+    if isinstance(ownership, pa.Table) and isinstance(members, pa.Table):
+        spark = None
+        if (files is None and ownership.num_rows <= ROWS_PER_FILE) or files == 1:
+            write_part(target, ownership, members)
+            return Snapshot(f"{target}/ownership", f"{target}/members")
+        spark = session()
+        ownership, members = spark.createDataFrame(ownership), spark.createDataFrame(members)
+    if files is None:
+        files = max(1, -(-ownership.count() // ROWS_PER_FILE))
+    keys = ["run", "group"] if "run" in ownership.columns else ["group"]
+    require("ownership", ownership.columns, [*keys, "topic", "owner"])
+    require("members", members.columns, [*keys, "member"])
+    listed = members.select(*keys, F.col("member").alias("owner"))
+    both = ownership.withColumn("__listed", F.lit(False)).unionByName(
+        listed.withColumn("__listed", F.lit(True)), allowMissingColumns=True
+    )
+    schema = StructType([StructField("ownership", StringType()), StructField("members", StringType())])
+    written = both.repartition(files, *keys).mapInArrow(_writer(target), schema).toArrow()
+    if not written.num_rows:
+        raise UserError("there is no group to write")
+    return Snapshot(f"{target}/ownership", f"{target}/members")
+
+
+def _writer(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        received = list(batches)
+        if not received:
+            return
+        table = pa.Table.from_batches(received)
+        is_listed = table["__listed"]
+        table = table.drop_columns(["__listed"])
+        ownership = table.filter(pa.compute.invert(is_listed))
+        keys = [name for name in ("run", "group") if name in table.column_names]
+        members = table.filter(is_listed).select([*keys, "owner"]).rename_columns([*keys, "member"])
+        part = write_part(folder, ownership, members)
+        yield pa.RecordBatch.from_pydict({"ownership": [part.ownership], "members": [part.members]})
+
+    return write
+
+
+def fairness_of_parts(spark: SparkSession, parts: Sequence[Part], *, with_retry: bool, per_topic: bool) -> DataFrame:
+    """`fairness` of a snapshot: one task per pair of files."""
+
+    def figures(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch["id"].to_pylist():
+                table = part_fairness(parts[number], with_retry=with_retry, per_topic=per_topic)
+                yield from table.to_batches()
+
+    keys = [(name, from_arrow_type(type)) for name, type in keys_of(parts[0])]
+    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(figures, figures_schema(keys, per_topic))
