@@ -1,6 +1,6 @@
 """A whole audit with everything: causes, optimum, what-if, report, for many groups.
 
-    python -m benchmarks audits
+python -m benchmarks audits
 """
 
 import random

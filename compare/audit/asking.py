@@ -29,7 +29,7 @@ MOST_MEMBERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``members``: the counts to try, 1 to this. ``without``: members who leave. ``queues``: topic to its new number."""
+    """``members``: try 1 to this many. ``without``: members who leave. ``queues``: topic to its new number."""
 
     members: int | None = None
     without: tuple[str, ...] = ()

@@ -116,7 +116,7 @@ def audit(
         return 2
     if engine == "spark":
         click.echo(f"Counted on {spark_version()}.", err=True)
-    explained = [explain(group) for group in groups]
+    explained = [explain(group, weight) for group in groups]
     asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
     if asked is not None and format != "json":

@@ -33,8 +33,12 @@ class Explained:
     assumption: str | None
 
 
-def explain(group: AuditedGroup) -> Explained:
-    """The explanation of one group."""
+def explain(group: AuditedGroup, weight: str | None = None) -> Explained:
+    """The explanation of one group.
+
+    ``weight``: what the optimum weighs queues by (None, ``lag`` or ``rate``); it is None where a weight is not told.
+    Findings, score and what-if count queues.
+    """
     modelled = model_of(group.observed)
     findings = diagnose(group, modelled)
     if modelled is None:
@@ -47,10 +51,20 @@ def explain(group: AuditedGroup) -> Explained:
         findings,
         now,
         after,
-        optimum_row(modelled),
+        optimum_row(modelled) if weight is None else _weighted_optimum(group, modelled, weight),
         what_if(modelled),
         ASSUMPTIONS[modelled.basis],
     )
+
+
+def _weighted_optimum(group: AuditedGroup, modelled: Modelled, weight: str) -> WhatIf | None:
+    told: Mapping[Queue, int | float | None] = group.observed.lag if weight == "lag" else group.observed.rates
+    weights = {queue: told.get(queue) for queue in modelled.group.queues}
+    known = {queue: value for queue, value in weights.items() if value is not None}
+    if len(known) < len(weights):
+        return None
+    best = optimum(modelled.group, modelled.today, known)
+    return WhatIf("optimum", "optimum", best.max, best.min, best.idle_members, best.jain, best.moves, 0, 0)
 
 
 def best_owners(explained: Explained) -> Owners | None:

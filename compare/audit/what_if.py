@@ -24,8 +24,8 @@ class WhatIf:
 
     system: str
     strategy: str
-    max: int | None
-    min: int | None
+    max: float | None
+    min: float | None
     idle_members: int | None
     jain: float | None
     moves: int | None

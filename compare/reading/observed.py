@@ -47,7 +47,7 @@ class ObservedGroup:
     names, or what the tool printed if it is none of ours. ``notes``: one sentence each, for people.
     Where ``members`` is None: ``seen`` are those that the text shows nevertheless, ``member_count`` is how many there
     are and ``idle_count`` how many of them own nothing, if told without their names. ``unowned``: queues that nobody
-    owns, where the text tells so; it may although it does not tell of each member what it owns. ``strategies``: all that
+    owns, where the text tells so; it may although it does not tell what each member owns. ``strategies``: all that
     members are told to use, one by one. ``subscriptions_differ``: members are told to subscribe to different topics.
     ``members_disagree``: all of them answer, and yet some queues are shown without owner.
     """

@@ -135,3 +135,36 @@ def test_names_do_no_harm(tmp_path: Path) -> None:
         done = equipoise("audit", "--format", format, str(path))
         assert done.returncode == 0
         assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_the_optimum_weighs_as_the_figures_do() -> None:
+    group = audited("--weight", "lag", str(EXAMPLES / "rocketmq/pay_avg_5"))["pay_avg_5"]
+    optimum = group["optimum"]
+    assert isinstance(optimum, dict)
+    assert optimum["max"] * 5 >= group["lag"]  # type: ignore[operator]
+    assert optimum["max"] < group["max"]  # type: ignore[operator]
+    assert optimum["moves"] > 0
+
+
+def test_every_group_has_a_cause_a_remedy_and_what_would_be_better() -> None:
+    group = audited(str(SEED))["seed_group"]
+    assert "remainder" in str(group["cause"])
+    assert "updateTopic" in str(group["remedy"])
+    assert group["optimum"] == {"max": 1, "min": 1, "idle_members": 0, "jain": 1.0, "moves": 2}
+    assert group["score"] < group["score_after"] == 100  # type: ignore[operator]
+    assert len(group["what_if"]) == 9  # type: ignore[arg-type]
+
+
+def test_the_report_is_written_the_same_twice(tmp_path: Path) -> None:
+    pages = []
+    for name in ("a.html", "b.html"):
+        done = equipoise("audit", str(EXAMPLES), "--report", str(tmp_path / name), hash_seed=str(len(pages)))
+        assert done.returncode == 0
+        assert str(tmp_path / name) in done.stderr
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+    assert b"seed_group" in pages[0]
+    refused = equipoise("audit", str(SEED), "--report", str(tmp_path / "no" / "x.html"))
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    # What was computed is not lost.
+    assert "seed_group" in refused.stdout
