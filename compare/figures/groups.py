@@ -87,7 +87,7 @@ def _numbered(groups: Sequence[GroupLoads]) -> tuple[list[list[str]], NumberedRo
             for owner in owners:
                 topic.append(here)
                 member.append(owner)
-                load.append(_load(weight, unit))
+                load.append(load_of(weight, unit))
                 unknown.append(weight is None)
     queues, unowned, double_owned = np.array(counts, dtype=np.int64).reshape(-1, 3).T
     return topics_of, NumberedRows(
@@ -104,10 +104,11 @@ def _numbered(groups: Sequence[GroupLoads]) -> tuple[list[list[str]], NumberedRo
     )
 
 
-def _load(weight: Weight, unit: int) -> int:
+def load_of(weight: Weight, unit: int) -> int:
+    """A weight as an integer, 0 where it is unknown; `UserError` unless it is one."""
     if weight is None:
         return 0
     if not 0 <= weight < (1 << 62) / unit:
         raise UserError(f"a weight is {weight}, expected 0 or more and less than {(1 << 62) // unit}")
     # One product in float64, rounded half to even: what Spark's rint does.
-    return weight * unit if isinstance(weight, int) else round(weight * unit)
+    return int(weight) if unit == 1 else round(float(weight) * unit)

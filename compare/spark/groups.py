@@ -5,16 +5,20 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from compare.figures.definitions import NAMES
-from compare.figures.groups import GroupFigures, GroupLoads, records, unit_of
+from compare.figures.groups import GroupFigures, GroupLoads, load_of, records, unit_of
 from compare.spark.counting import fairness
 from compare.spark.progress import progress
 from compare.spark.sessions import session
 
 
 def figures_on_spark(groups: Sequence[GroupLoads]) -> list[GroupFigures]:
-    """As `counted_figures`, by one Spark job with a progress bar."""
+    """As `counted_figures`, errors included, by one Spark job with a progress bar."""
+    unit = unit_of(groups)
+    for group in groups:
+        for row in group.rows:
+            load_of(row[3], unit)
     spark = session()
-    ownership, members = _tables(groups)
+    ownership, members = _tables(groups, unit)
     figures = fairness(
         spark.createDataFrame(ownership), spark.createDataFrame(members), with_retry=True, per_topic=True
     )
@@ -32,8 +36,7 @@ def figures_on_spark(groups: Sequence[GroupLoads]) -> list[GroupFigures]:
     return found
 
 
-def _tables(groups: Sequence[GroupLoads]) -> tuple[pa.Table, pa.Table]:
-    unit = unit_of(groups)
+def _tables(groups: Sequence[GroupLoads], unit: int) -> tuple[pa.Table, pa.Table]:
     rows = [
         (number, topic, queue, owner, weight)
         for number, group in enumerate(groups)
