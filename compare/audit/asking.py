@@ -55,13 +55,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a group would be: one row per strategy and the optimum; per strategy the useful numbers of members."""
+    """What a group would be: one row per strategy and the optimum.
+
+    Where numbers of members were asked for: ``counts`` under ``strategy`` (today's, else the optimum), and
+    ``next_useful``: per strategy the next number of members that lowers the heaviest load, None if none does.
+    """
 
     group: str
     rows: tuple[WhatIf, ...]
     strategy: str
     counts: tuple[Mapping[str, Any], ...]
-    next_useful: int | None
+    next_useful: Mapping[str, int | None]
 
 
 def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
@@ -89,23 +93,32 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
         return None
     rows = (*what_if(modelled, without=without, queues=queues), optimum_row(modelled, without=without, queues=queues))
     strategy = modelled.strategy if any(row.strategy == modelled.strategy for row in rows) else None
-    counts: tuple[Mapping[str, Any], ...] = ()
-    following = None
-    if question.members is not None:
-        table = next_useful_members(modelled, strategy or "optimum", question.members)
-        counts = tuple(asdict(row) for row in table)
-        found = next_useful(table, len(modelled.group.members))
-        following = found.members if found else None
-    return Answer(explained.group.observed.name, rows, strategy or "optimum", counts, following)
+    if question.members is None:
+        return Answer(explained.group.observed.name, rows, strategy or "optimum", (), {})
+    tables = {row.strategy: next_useful_members(modelled, row.strategy, question.members) for row in rows}
+    members = len(modelled.group.members)
+    useful = {name: next_useful(table, members) for name, table in tables.items()}
+    return Answer(
+        explained.group.observed.name,
+        rows,
+        strategy or "optimum",
+        tuple(asdict(row) for row in tables[strategy or "optimum"]),
+        {name: row.members if row else None for name, row in useful.items()},
+    )
 
 
 def print_answers(found: Sequence[Answer], question: Question, format: str) -> None:
     """The answers as tables (``table`` or ``markdown``)."""
     for answer in found:
-        print_table(_COLUMNS, [_row(row) for row in answer.rows], format, f"What if: {answer.group}")
-        if question.members is not None:
-            helps = f"the next useful number of members is {answer.next_useful}"
-            if answer.next_useful is None:
+        columns = (*_COLUMNS, ("next useful members", "right")) if answer.next_useful else _COLUMNS
+        rows = [
+            _row(row) + ([number(answer.next_useful[row.strategy])] if answer.next_useful else [])
+            for row in answer.rows
+        ]
+        print_table(columns, rows, format, f"What if: {answer.group}")
+        if answer.counts:
+            helps = f"the next useful number of members is {answer.next_useful[answer.strategy]}"
+            if answer.next_useful[answer.strategy] is None:
                 helps = f"up to {question.members} members no larger number lowers the heaviest load"
             cells = [
                 [*(number(row[name]) for name in ("members", "max", "min", "idle_members")), _mark(row)]

@@ -33,7 +33,20 @@ def test_the_next_useful_number_of_members_under_several_topics() -> None:
     assert answer["strategy"] == "AVG"
     counts = answer["counts"]
     assert [row["max"] for row in counts] == [4, 2, 2, 2, 2, 2, 2, 2]  # type: ignore[attr-defined]
-    assert answer["next_useful"] is None
+    useful = answer["next_useful"]
+    assert isinstance(useful, dict)
+    # Dealt topic by topic a fifth member changes nothing; dealt across topics today's four are enough as well.
+    assert (useful["AVG"], useful["range"], useful["roundrobin"], useful["optimum"]) == (None, None, None, None)
+
+
+def test_a_useful_number_differs_by_strategy() -> None:
+    done = equipoise("audit", str(EXAMPLES / "rocketmq/pay_avg_5"), "--members", "1..20", "--format", "json")
+    (answer,) = json.loads(done.stdout)["asked"]
+    assert answer["next_useful"]["AVG"] == 6
+    assert answer["next_useful"]["optimum"] == 6
+    assert answer["next_useful"]["AVG_BY_CIRCLE"] == 6
+    table = equipoise("audit", str(EXAMPLES / "rocketmq/pay_avg_5"), "--members", "1..20").stdout
+    assert "pay_avg_5 under AVG: the next useful number of members is 6" in table
 
 
 def test_a_member_gone_and_queues_added() -> None:
