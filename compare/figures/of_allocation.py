@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from compare.figures.definitions import RETRY
 from compare.figures.groups import Figure, GroupLoads, counted_figures
 from protocols import Allocation, GroupError, Queue
-
-RETRY = "%RETRY%"
-"""RocketMQ's retry topics begin with it; figures leave them out unless asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +32,11 @@ class Fairness:
 
 
 def fairness(
-    allocation: Allocation, weights: Mapping[Queue, int] | None = None, *, with_retry: bool = False
+    allocation: Allocation, weights: Mapping[Queue, int | float] | None = None, *, with_retry: bool = False
 ) -> Fairness:
     """How fair an allocation is.
 
-    ``weights``: queue to its weight (an integer, such as its lag), 1 each if left out; every queue of the group needs
+    ``weights``: queue to its weight (its lag, its rate), 1 each if left out; every queue of the group needs
     one, else `GroupError`. Topics that nobody reads do not count, queues of ``%RETRY%`` topics only ``with_retry``.
     """
     position = {member: at for at, member in enumerate(allocation)}
