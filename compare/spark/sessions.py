@@ -83,7 +83,7 @@ def _session(settings: Mapping[str, str]) -> SparkSession:
     if master is None and is_new_jvm:
         master = f"local[{len(os.sched_getaffinity(0))},3]"
         asked["spark.master"] = master
-    is_local = master is not None and master.startswith("local")
+    is_local = master is not None and _is_local(master)
     if is_local:
         defaults |= _LOCAL_DEFAULTS
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -95,9 +95,13 @@ def _session(settings: Mapping[str, str]) -> SparkSession:
     for name, value in chosen.items():
         builder = builder.config(name, value)
     spark = _create(builder, is_new_jvm)
-    if not spark.sparkContext.master.startswith("local"):
-        spark.addArtifacts(str(_package_zip()), pyfile=True)
+    if not _is_local(spark.sparkContext.master):
+        spark.sparkContext.addPyFile(str(_package_zip()))
     return spark
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
 
 
 def _create(builder: SparkSession.Builder, is_new_jvm: bool) -> SparkSession:
