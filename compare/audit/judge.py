@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures, figures_of
+from compare.figures.definitions import RETRY
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
-
-RETRY = "%RETRY%"
-"""RocketMQ's retry topics begin with it; figures leave them out unless asked for."""
 
 ROWS_FOR_SPARK = 2_000_000
 """From this many owned queues on, ``auto`` chooses Spark: starting it costs more than numpy needs for fewer."""
@@ -147,8 +145,11 @@ def _audited(
 ) -> AuditedGroup:
     lags = {queue: group.lag[queue] for queue in _counted(group.lag, with_retry)}
     overall["lag"] = _total(lags.values())
+    by_topic: dict[str, list[int | None]] = {topic: [] for topic in topics}
+    for queue, lag in lags.items():
+        by_topic.setdefault(queue.topic, []).append(lag)
     for topic, of_topic in topics.items():
-        of_topic["lag"] = _total(lag for queue, lag in lags.items() if queue.topic == topic)
+        of_topic["lag"] = _total(by_topic[topic])
     return AuditedGroup(group, _owners(group), overall, topics)
 
 
