@@ -43,11 +43,15 @@ def gather(
             skipped.append(source)
             continue
         progress(source.name)
+        told_anything = False
         for system, fact in _facts(source):
+            told_anything = True
             if isinstance(fact, Skipped):
                 skipped.append(fact)
             else:
                 facts[system].append(fact)
+        if not told_anything:
+            skipped.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
     groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
     was_read = any(facts.values())
     for address in live:

@@ -88,6 +88,7 @@ BAD = {
     "empty": b"",
     "binary": bytes(range(256)),
     "header without rows": b"\n" + HEADER.encode() + b"\n",
+    "two headers without rows": b"\nGROUP   CONSUMER-ID   HOST   CLIENT-ID   #PARTITIONS\n" * 2,
     "cut in the middle of a row": b"\n" + HEADER.encode() + b"\ng       t       0          1",
     "thousands of columns": b"GROUP " + b" ".join(b"C%d" % n for n in range(5000)) + b"\n" + b"x " * 5000,
     "an unknown tool": b"NAME   READY   STATUS\npod-1  1/1     Running\n",
