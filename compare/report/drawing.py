@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compare.figures.definitions import RETRY
 from compare.output import visible
 
 HEAVIEST = 24
@@ -19,8 +20,6 @@ LIGHTEST = 16
 
 MOST_QUEUES = 3_000
 """Beyond so many drawn queues, counts per topic stand in for the queues' numbers."""
-
-RETRY = "%RETRY%"
 
 View = Mapping[str, Sequence[Sequence[Any]] | None]
 """Member to its queues, each (topic, broker, number); None where not told."""
