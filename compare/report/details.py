@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compare.figures.definitions import RETRY
 from compare.output import visible
-from compare.report.drawing import RETRY, Drawing, draw
+from compare.report.drawing import Drawing, draw
 from compare.report.wording import FIGURES
 
 TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")
