@@ -1,0 +1,243 @@
+"""What Kafka's clients and brokers say to each other: bare records, one per request and answer.
+
+Every request has a ``correlation`` number that its sender made up and the answer repeats. ``error`` is a name of
+`kafka_coordinator.errors` (spec 1.5), ``NONE`` for success. Times in settings are milliseconds. Metadata and
+assignments are opaque to the coordinator (any hashable value): consumers put `ConsumerMetadata` and tuples of
+partitions in them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from kafka_coordinator.assignors.inputs import Partition
+
+Opaque: TypeAlias = Any
+"""Bytes to the coordinator; here any hashable, immutable value. Empty bytes are ``b""``."""
+
+
+class ConsumerMetadata(NamedTuple):
+    """What a consumer tells its leader with a JoinGroup, for one assignor (spec 4.4 step 2)."""
+
+    topics: tuple[str, ...]
+    """Sorted."""
+    owned: tuple[Partition, ...] = ()
+    """Sorted by topic, then number; empty under the eager protocol."""
+    generation: int = -1
+    rack: str | None = None
+    user_data: tuple[tuple[Partition, ...], int] | None = None
+    """The sticky assignor's own: partitions it had and in which generation."""
+
+
+class FindCoordinator(NamedTuple):
+    correlation: int
+    group: str
+
+
+class CoordinatorFound(NamedTuple):
+    correlation: int
+    error: str
+    broker: str
+    """Node name of the coordinator; empty where there is none."""
+
+
+class JoinGroup(NamedTuple):
+    correlation: int
+    group: str
+    member_id: str
+    """Empty: the coordinator makes one up."""
+    instance_id: str | None
+    client_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[tuple[str, Opaque], ...]
+    """Name and metadata, in order of preference."""
+    version: int = 9
+    reason: str = ""
+    host: str = ""
+
+
+class JoinedMember(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    metadata: Opaque
+
+
+class JoinGroupAnswer(NamedTuple):
+    correlation: int
+    error: str
+    generation: int
+    member_id: str
+    leader: str
+    protocol_type: str | None
+    protocol: str | None
+    skip_assignment: bool
+    members: tuple[JoinedMember, ...]
+    """In the coordinator's order; empty but for the leader."""
+
+
+class SyncGroup(NamedTuple):
+    correlation: int
+    group: str
+    member_id: str
+    generation: int
+    instance_id: str | None
+    protocol_type: str | None
+    protocol: str | None
+    assignments: Mapping[str, Opaque]
+    """Member id to assignment; empty but from the leader. Never changed once it was sent."""
+
+
+class SyncGroupAnswer(NamedTuple):
+    correlation: int
+    error: str
+    protocol_type: str | None
+    protocol: str | None
+    assignment: Opaque
+
+
+class Heartbeat(NamedTuple):
+    correlation: int
+    group: str
+    member_id: str
+    generation: int
+    instance_id: str | None
+
+
+class HeartbeatAnswer(NamedTuple):
+    correlation: int
+    error: str
+
+
+class Leaving(NamedTuple):
+    """One member of a LeaveGroup. An empty id with an instance id removes a static member (an administrator's call)."""
+
+    member_id: str
+    instance_id: str | None
+    reason: str = ""
+
+
+class LeaveGroup(NamedTuple):
+    correlation: int
+    group: str
+    members: tuple[Leaving, ...]
+
+
+class LeaveGroupAnswer(NamedTuple):
+    correlation: int
+    error: str
+    members: tuple[tuple[str, str | None, str], ...]
+    """Member id, instance id, error of each."""
+
+
+class OffsetCommit(NamedTuple):
+    correlation: int
+    group: str
+    member_id: str
+    generation: int
+    """-1: none."""
+    instance_id: str | None
+    offsets: tuple[tuple[Partition, int, str], ...]
+    """Partition, offset, metadata text."""
+    version: int = 9
+
+
+class OffsetCommitAnswer(NamedTuple):
+    correlation: int
+    errors: tuple[tuple[Partition, str], ...]
+    """Of each partition, in the order of the request."""
+    error: str = "NONE"
+    """Of the whole request, where it was not looked at partition by partition (loading, not coordinator, ...): then
+    every partition has it, too."""
+
+
+class OffsetFetch(NamedTuple):
+    correlation: int
+    group: str
+    partitions: tuple[Partition, ...] | None
+    """None: all that have an offset."""
+    member_id: str | None = None
+    generation: int = -1
+
+
+class OffsetFetchAnswer(NamedTuple):
+    correlation: int
+    error: str
+    offsets: tuple[tuple[Partition, int, str], ...]
+    """Partition, offset (-1: none), error of each."""
+
+
+class OffsetDelete(NamedTuple):
+    correlation: int
+    group: str
+    partitions: tuple[Partition, ...]
+
+
+class OffsetDeleteAnswer(NamedTuple):
+    correlation: int
+    error: str
+    errors: tuple[tuple[Partition, str], ...]
+
+
+class DescribeGroup(NamedTuple):
+    correlation: int
+    group: str
+    version: int = 6
+
+
+class DescribedMember(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    metadata: Opaque
+    assignment: Opaque
+
+
+class DescribeGroupAnswer(NamedTuple):
+    correlation: int
+    error: str
+    state: str
+    protocol_type: str
+    protocol: str
+    members: tuple[DescribedMember, ...]
+
+
+class ListGroups(NamedTuple):
+    correlation: int
+    states: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+class ListGroupsAnswer(NamedTuple):
+    correlation: int
+    error: str
+    groups: tuple[tuple[str, str, str, str], ...]
+    """Group, protocol type, state, type (``Classic``)."""
+
+
+class DeleteGroup(NamedTuple):
+    correlation: int
+    group: str
+
+
+class DeleteGroupAnswer(NamedTuple):
+    correlation: int
+    error: str
+
+
+class MetadataRequest(NamedTuple):
+    """A client asks any broker what topics there are (spec 4.8)."""
+
+    correlation: int
+    topics: tuple[str, ...] | None
+    """None: all (a pattern subscription needs them)."""
+
+
+class MetadataAnswer(NamedTuple):
+    correlation: int
+    brokers: tuple[str, ...]
+    """Live brokers' node names."""
+    topics: Mapping[str, tuple[str, ...]]
+    """Topic to the leader (a broker's node name, empty: none) of each partition; topics that do not exist are missing."""
+    replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = {}

@@ -1,0 +1,118 @@
+"""What nodes tell whoever watches: plain records, the same for both systems, from which a timeline is made.
+
+Times are not in them: the observer is told the time of each fact. ``member`` is the name of the member in the
+scenario (in RocketMQ the consumer of one group within a client), never the id that a coordinator made up.
+``generation`` is Kafka's generation; None where a system has none.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+from protocols.queues import Queue
+
+
+class Owns(NamedTuple):
+    """From now on the member believes that it owns exactly these queues (sorted)."""
+
+    group: str
+    member: str
+    queues: tuple[Queue, ...]
+    generation: int | None
+
+
+class Granted(NamedTuple):
+    """From now on exactly these queues (sorted) are given to the member: by the coordinator (Kafka), or by what the
+    member computed for itself (RocketMQ, ZooKeeper), before it acts on it."""
+
+    group: str
+    member: str
+    queues: tuple[Queue, ...]
+    generation: int | None
+
+
+class RebalanceBegan(NamedTuple):
+    """The group (Kafka), or this one member (RocketMQ, ZooKeeper), begins to share its queues anew.
+
+    ``trigger`` says why in a few words ("c2 left", "session of c2 timed out", "member list changed");
+    ``by`` is the member who caused it, or None.
+    """
+
+    group: str
+    trigger: str
+    by: str | None
+    generation: int | None
+    member: str | None = None
+
+
+class RebalanceEnded(NamedTuple):
+    """The sharing is complete: the coordinator has the assignment and answers (Kafka), the member has applied what it
+    computed (RocketMQ, ZooKeeper). ``changed`` tells whether anybody's queues (the member's) are different now."""
+
+    group: str
+    generation: int | None
+    changed: bool
+    member: str | None = None
+
+
+class Callback(NamedTuple):
+    """The user's code of the member was called: ``kind`` is ``assigned``, ``revoked`` or ``lost``."""
+
+    group: str
+    member: str
+    kind: str
+    queues: tuple[Queue, ...]
+
+
+class Committed(NamedTuple):
+    """A broker took or refused a committed offset. ``error`` is empty where it was taken, else the system's name for
+    the refusal. ``member`` is None for an administrator."""
+
+    group: str
+    queue: Queue
+    offset: int
+    member: str | None
+    generation: int | None
+    error: str
+
+
+class Delivered(NamedTuple):
+    """The user's code of the member handled the records with offsets ``first`` to ``end - 1``, evenly between
+    ``since`` (milliseconds of virtual time) and now."""
+
+    group: str
+    member: str
+    queue: Queue
+    first: int
+    end: int
+    since: float
+
+
+class Position(NamedTuple):
+    """Where the member will read next in a queue that it has just begun to read: ``offset`` and why it is there
+    ("committed", "first", "last", "timestamp", ...)."""
+
+    group: str
+    member: str
+    queue: Queue
+    offset: int
+    why: str
+
+
+class Transition(NamedTuple):
+    """A state machine took an edge: ``machine`` names it (``group``, ``client``, ``process queue``), ``of`` the one."""
+
+    machine: str
+    of: str
+    before: str
+    event: str
+    after: str
+
+
+class Noted(NamedTuple):
+    """Something a reader of the story wants to know, in one sentence."""
+
+    text: str
+
+
+Fact: TypeAlias = (
+    Owns | Granted | RebalanceBegan | RebalanceEnded | Callback | Committed | Delivered | Position | Transition | Noted
+)

@@ -1,0 +1,36 @@
+"""Records as functions of time: how many a queue holds, how far a reader has come. No record is ever an object."""
+
+from math import floor
+from typing import NamedTuple
+
+from protocols.nodes import Time
+
+
+class Production(NamedTuple):
+    """A producer writes ``per_second`` records to a queue, evenly, from ``since`` on; it held ``before`` until then."""
+
+    per_second: float
+    since: Time = 0.0
+    before: int = 0
+
+    def end_offset(self, now: Time) -> int:
+        """Offset of the next record to be written."""
+        return self.before + floor(max(now - self.since, 0.0) * self.per_second / 1000)
+
+
+class Reading(NamedTuple):
+    """A reader stands at offset ``start`` of a queue at time ``since`` and handles a record in ``per_record`` ms.
+
+    0 ms: it is always where the producer is.
+    """
+
+    start: int
+    since: Time
+    per_record: float
+
+    def position(self, now: Time, production: Production) -> int:
+        """Offset of the next record that the reader will handle; never before ``start``."""
+        end = max(production.end_offset(now), self.start)
+        if self.per_record <= 0:
+            return end
+        return min(end, self.start + floor((now - self.since) / self.per_record))

@@ -1,0 +1,85 @@
+"""What takes part in a group, seen from outside: a node, and the outbox through which it acts.
+
+A broker, a coordinator, a name server, a client: each is plain state with five entry points. Whoever calls them gives
+the time and an outbox; the node does no I/O, never sleeps, reads no clock, draws no random number and touches no
+global. So the same node lives unchanged in the simulation, in a player of recorded traces, in a test that calls it
+by hand.
+
+Time is virtual and counts milliseconds from the start of the run. It is a float whose value is always a whole
+multiple of 1/1024 ms (`TICK`), so that sums and differences of times are exact.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
+
+Time: TypeAlias = float
+"""Milliseconds of virtual time since the start; a whole multiple of `TICK`."""
+
+TICK = 1 / 1024
+"""The smallest difference between two times, in milliseconds."""
+
+TimerName: TypeAlias = Any
+"""Any hashable value, unique within its node: a text, or a tuple such as ``("session", group, member)``."""
+
+Message: TypeAlias = tuple[Any, ...]
+"""A named tuple without behaviour; its class is its type. Never changed after it was sent."""
+
+OPERATOR = "operator"
+"""The sender of commands: the user, the administrator or the scenario, who speaks to a node without a network."""
+
+T = TypeVar("T")
+
+
+class Outbox(Protocol):
+    """What a node may do to the world while it handles an event."""
+
+    def send(self, to: str, message: Message) -> None:
+        """Send over the connection to this node; opens one if there is none.
+
+        Where the peer does not run, the connection is refused: ``closed(peer)`` follows at once and the message is
+        lost. Where the network is cut, the message is lost silently.
+        """
+
+    def close(self, peer: str) -> None:
+        """Close the connection to this node, if one is open: it is told after what was sent before; we are not."""
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        """``timeout(name)`` at this time (not before now). A timer of this name that is set already is replaced."""
+
+    def cancel_timer(self, name: TimerName) -> None:
+        """The timer does not fire; nothing happens if it is not set."""
+
+    def observe(self, fact: tuple[Any, ...]) -> None:
+        """Tell the world what happened here: one of `protocols.facts`. Changes nothing for any node."""
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        """One of the options (at least one): the world decides which. ``label`` names the question."""
+
+    def new_id(self, prefix: str) -> str:
+        """A text that was never given before: ``prefix``, a hyphen, and what the world made up (in Kafka a UUID)."""
+
+
+class Node(Protocol):
+    """State with entry points. None of them blocks; a call that blocks in the real system is a record of waiting."""
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """The process starts. Called once, before anything else."""
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """A message has arrived; `OPERATOR` sends commands."""
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """A timer that was set, and neither moved nor cancelled since, is due."""
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """A connection with this peer is open, whoever opened it."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """The connection was closed by the peer or cut, or it was refused."""
+
+    def copy(self) -> Self:
+        """An independent copy of the state."""
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as nested plain tuples: equal keys behave equally from now on. Times are relative to now;
+        counters and statistics are left out."""

@@ -1,0 +1,31 @@
+"""Randomness by counting: the n-th number of a stream is a function of the seed, the stream's name and n.
+
+No number depends on how many others were drawn elsewhere, so leaving something out shifts nothing.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+
+def digest(*parts: object, size: int = 64) -> bytes:
+    """``size`` bytes (1 to 64) that depend on every part and their order; equal on every machine."""
+    text = "\x1f".join(map(str, parts))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def number_below(limit: int, *parts: object) -> int:
+    """A whole number from 0 to ``limit - 1``, evenly spread (limit at most 2**32; bias below 2**-32)."""
+    return int.from_bytes(digest(*parts, size=8), "big") * limit >> 64
+
+
+def uuid_like(*parts: object) -> str:
+    """A text in the form of a version-4 UUID."""
+    text = digest(*parts, size=16).hex()
+    variant = "89ab"[int(text[16], 16) % 4]
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
+
+
+def block(limit: int, number: int, *parts: object) -> Iterator[int]:
+    """Sixteen whole numbers from 0 to ``limit - 1`` (limit at most 2**32): block ``number`` of a stream."""
+    drawn = digest(number, *parts)
+    return (int.from_bytes(drawn[at : at + 4], "big") * limit >> 32 for at in range(0, 64, 4))

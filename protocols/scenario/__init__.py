@@ -1,0 +1,1 @@
+"""Scenarios: what there is, what happens when, and which systems live through it."""

@@ -1,0 +1,25 @@
+"""What a system offers to a scenario: a cluster that lives in a simulation and to which the events happen."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.simulation import Simulation
+
+
+class Cluster(Protocol):
+    """One system with its brokers and members. Node names: brokers under their own names, members under their names
+    (``group/member`` where a member's name is in several groups; several members of one process under ``process``)."""
+
+    def start(self) -> None:
+        """Start everything that is there from 0s on."""
+
+    def apply(self, event: Event) -> None:
+        """The event happens now."""
+
+    def finish(self) -> None:
+        """The run is over: let the nodes tell what they still hold back (records delivered so far)."""
+
+
+MakeCluster: TypeAlias = Callable[[Scenario, SystemPart, Simulation], Cluster]
+"""Raises `protocols.errors.UserError` for a strategy or setting that the system does not have."""
