@@ -239,5 +239,5 @@ class MetadataAnswer(NamedTuple):
     brokers: tuple[str, ...]
     """Live brokers' node names."""
     topics: Mapping[str, tuple[str, ...]]
-    """Topic to the leader (a broker's node name, empty: none) of each partition; topics that do not exist are missing."""
+    """Topic to the leader of each partition (a broker's node name, empty: none); missing topics are left out."""
     replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = {}
