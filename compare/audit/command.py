@@ -68,7 +68,7 @@ MOST_LINES = 40
     default=TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
-    help="For kafka://: longest wait for an answer.",
+    help="For kafka:// and rocketmq://: longest wait for an answer.",
 )
 def audit(
     sources: tuple[str, ...],
@@ -89,9 +89,9 @@ def audit(
     """Say how fair the groups are that SOURCE... tells of, worst first.
 
     SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
-    standard input, or kafka://host:port[,host:port...] for a running cluster (pip install 'equipoise[kafka]').
-    NAME=FILE names the group of a text that does not name it itself. Views may be mixed in any way; they are
-    recognised by their content.
+    standard input, or a running cluster: kafka://host:port[,host:port...] (pip install 'equipoise[kafka]') or
+    rocketmq://host:port[;host:port...] (its name servers). NAME=FILE names the group of a text that does not name
+    it itself. Views may be mixed in any way; they are recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
     question = Question.parse(members, without, queues)

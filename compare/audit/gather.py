@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from compare.reading import kafka, kafka_live, rocketmq
+from compare.reading import kafka, kafka_live, rocketmq, rocketmq_live
 from compare.reading.blocks import BlockKind, SourceText, split
 from compare.reading.observed import ObservedGroup, Skipped, System
 from compare.reading.sources import load
@@ -30,12 +30,12 @@ def gather(
     command_config: Path | None = None,
     timeout_s: float = kafka_live.TIMEOUT_S,
 ) -> Gathered:
-    """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``); ``progress`` is told each source's name.
+    """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).
 
-    ``command_config`` and ``timeout_s`` are those of `kafka_live.observe`.
+    ``progress`` is told each source's name. ``command_config`` and ``timeout_s`` are those of `kafka_live.observe`.
     """
     arguments = list(arguments)
-    live = [each for each in arguments if each.startswith(kafka_live.SCHEME)]
+    live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
     skipped: list[Skipped] = []
     for source in load(each for each in arguments if each not in live):
@@ -57,7 +57,12 @@ def gather(
     for address in live:
         # Each cluster is joined for itself: two clusters may have a group of the same name.
         try:
-            found = kafka_live.observe(address, command_config=command_config, timeout_s=timeout_s, progress=progress)
+            if address.startswith(rocketmq_live.SCHEME):
+                found = rocketmq_live.observe(address, timeout_s=timeout_s, progress=progress)
+            else:
+                found = kafka_live.observe(
+                    address, command_config=command_config, timeout_s=timeout_s, progress=progress
+                )
         except UserError as error:
             found = [Skipped(kafka_live.shown(address), None, str(error))]
         else:

@@ -10,8 +10,6 @@ from compare.reading.observed import Skipped
 LARGEST = 512 * 1024 * 1024
 """Files above this many bytes are no tool's output."""
 
-LIVE = ("rocketmq://",)
-
 
 def load(arguments: Iterable[str]) -> Iterator[SourceText | Skipped]:
     """The text of every source in the order given, folders walked by name; `Skipped` for what has no text."""
@@ -19,8 +17,6 @@ def load(arguments: Iterable[str]) -> Iterator[SourceText | Skipped]:
         name, separator, file = argument.partition("=")
         if argument == "-":
             yield _decoded(sys.stdin.buffer.read(), SourceText("-", ()))
-        elif argument.startswith(LIVE):
-            yield Skipped(argument, None, "live clusters cannot be read yet: give the output of the admin tools")
         elif separator and not Path(argument).exists():
             yield from _load_path(Path(file), name) if name else _load_path(Path(argument), None)
         else:

@@ -3,8 +3,6 @@
 The jars are kept in the user's cache folder. What a test starts, it stops by its own process id.
 """
 
-import os
-import re
 import shutil
 import socket
 import subprocess
@@ -14,22 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.slow.java import UnavailableError, find_java, free_ports, released_jars, stop
+
 VERSION = "4.1.0"
 USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 
-_START_S, _STOP_S, _TOOL_S, _MAVEN_S = 90, 30, 120, 600
+_START_S, _TOOL_S = 90, 120
 _CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>equipoise</groupId><artifactId>real-kafka</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version></dependency>
-    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
-  </dependencies>
-</project>
-"""
+_ARTIFACTS = {
+    "org.apache.kafka:kafka_2.13": VERSION,
+    "org.apache.kafka:kafka-tools": VERSION,
+    "org.slf4j:slf4j-simple": "1.7.36",
+}
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -58,10 +52,6 @@ group.consumer.heartbeat.interval.ms=1000
 group.consumer.min.heartbeat.interval.ms=500
 auto.create.topics.enable=false
 """
-
-
-class UnavailableError(Exception):
-    """Why no real Kafka can be had on this machine."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +85,12 @@ class RealKafka:
 @contextmanager
 def running(folder: Path) -> Iterator[RealKafka]:
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing."""
-    java, jars = _java(), _jars()
+    java, jars = find_java(), released_jars("kafka", VERSION, _ARTIFACTS)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]
     _make_stores(java, folder)
-    plaintext, sasl_ssl, ssl, controller = _free_ports(4)
+    plaintext, sasl_ssl, ssl, controller = free_ports(4)
     properties = folder / "server.properties"
     properties.write_text(
         _PROPERTIES.format(
@@ -128,7 +118,7 @@ def running(folder: Path) -> Iterator[RealKafka]:
         _add_scram_user(kafka)
         yield kafka
     finally:
-        _stop(process)
+        stop(process)
 
 
 def escaped(password: str) -> str:
@@ -160,58 +150,6 @@ def _add_scram_user(kafka: RealKafka) -> None:
         done.result(_TOOL_S)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=f"{home}/bin") if home else None
-    java = java or shutil.which("java")
-    if java is None:
-        raise UnavailableError("no java on PATH: a real Kafka needs Java 17 or newer")
-    version = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_TOOL_S, check=False).stderr
-    major = re.search(r'version "(\d+)', version)
-    if major is None or int(major[1]) < 17:
-        raise UnavailableError(f"a real Kafka needs Java 17 or newer, found {version.splitlines()[:1]}")
-    return java
-
-
-def _jars() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
-    jars = cache / f"kafka-{VERSION}"
-    if jars.is_dir():
-        return jars
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise UnavailableError(f"no mvn on PATH, and no jars of Kafka {VERSION} in the cache")
-    # Each run has a folder of its own: of two at a time, the one that is done first gives its jars.
-    work = cache / f"resolving-{os.getpid()}"
-    work.mkdir(parents=True, exist_ok=True)
-    try:
-        (work / "pom.xml").write_text(_POM.format(VERSION), encoding="utf-8")
-        ran = subprocess.run(
-            [maven, "-q", "-B", _COPY, "-DincludeScope=runtime", "-DoutputDirectory=jars"],
-            cwd=work,
-            capture_output=True,
-            text=True,
-            timeout=_MAVEN_S,
-            check=False,
-        )
-        if ran.returncode != 0:
-            raise UnavailableError(f"Maven cannot resolve Kafka {VERSION}: {ran.stdout.strip()[-500:]}")
-        if not jars.is_dir():
-            (work / "jars").rename(jars)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return jars
-
-
 def _make_stores(java: str, folder: Path) -> None:
     """Self-signed certificates: ``NAME.p12`` with key and certificate, ``NAME.pem`` with the certificate alone."""
     keytool = shutil.which("keytool", path=str(Path(java).resolve().parent)) or shutil.which("keytool")
@@ -222,14 +160,3 @@ def _make_stores(java: str, folder: Path) -> None:
         pair = ["-genkeypair", "-keyalg", "RSA", "-validity", "2", "-dname", f"CN={name}", "-ext", "san=ip:127.0.0.1"]
         for arguments in ([*pair, *store], ["-exportcert", "-rfc", "-file", f"{name}.pem", *store]):
             subprocess.run([keytool, *arguments], cwd=folder, capture_output=True, timeout=_TOOL_S, check=True)
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()

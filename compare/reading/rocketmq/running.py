@@ -70,7 +70,7 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
         source=block.source,
         group=found.settings.get("consumerGroup") or None,
         client_id=client_id,
-        owned=tuple(found.owned) if found.complete and found.ended and _tells_owned(found.settings) else None,
+        owned=tuple(found.owned) if found.complete and found.ended and tells_owned(found.settings) else None,
         popped=tuple(dict.fromkeys(found.popped)),
         topics=tuple(dict.fromkeys(found.topics)),
         strategy=strategy_of(found.settings.get("allocateMessageQueueStrategy", "")),
@@ -111,7 +111,7 @@ def _queue(found: _Found, line: str) -> None:
         found.popped.append(queue.topic)
 
 
-def _tells_owned(settings: dict[str, str]) -> bool:
+def tells_owned(settings: dict[str, str]) -> bool:
     """The first pull consumer reports no queues, whatever it owns."""
     return settings.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY" or "defaultLitePullConsumerImpl" in settings
 

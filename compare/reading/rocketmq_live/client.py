@@ -1,0 +1,107 @@
+"""Ask servers: one connection each, many requests at once, every answer waited for no longer than a timeout."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from compare.reading.rocketmq_live.address import Address
+from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
+
+MOST_IN_FLIGHT = 64
+"""Requests to one server that wait for an answer at the same time."""
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a fault of ours
+    """The server answered with an error, or did not answer. ``code`` is RocketMQ's, None without an answer."""
+
+    def __init__(self, why: str, code: int | None = None) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+@dataclass(slots=True)
+class _Server:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    waiting: dict[int, asyncio.Future[Frame]] = field(default_factory=dict)
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_IN_FLIGHT))
+    reading: asyncio.Task[None] | None = None
+
+
+class Client:
+    """Connections to any number of servers, opened when first asked. Close it: ``async with Client(...)``."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._servers: dict[Address, asyncio.Task[_Server]] = {}
+        self._numbers = count()
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for opening in self._servers.values():
+            opening.cancel()
+            if not opening.done() or opening.cancelled() or opening.exception() is not None:
+                continue
+            server = opening.result()
+            server.writer.close()
+            if server.reading is not None:
+                server.reading.cancel()
+
+    async def ask(self, at: Address, code: int, fields: Mapping[str, str], body: bytes = b"") -> Frame:
+        """The answer of the server to a request; `Refused` if it refuses, hangs up or stays silent."""
+        try:
+            server = await self._server(at)
+            async with server.room:
+                return await self._answer(server, Frame(code, next(self._numbers), fields, body))
+        except TimeoutError:
+            raise Refused(f"{at} is silent for {self.timeout_s:g} s") from None
+        except (OSError, asyncio.IncompleteReadError, FrameError) as error:
+            raise Refused(f"{at}: {getattr(error, 'strerror', None) or error}") from None
+
+    async def _server(self, at: Address) -> _Server:
+        if at not in self._servers:
+            self._servers[at] = asyncio.ensure_future(self._open(at))
+        return await asyncio.shield(self._servers[at])
+
+    async def _open(self, at: Address) -> _Server:
+        server = _Server(*await asyncio.wait_for(asyncio.open_connection(at.host, at.port), self.timeout_s))
+        server.reading = asyncio.ensure_future(_read(server))
+        return server
+
+    async def _answer(self, server: _Server, request: Frame) -> Frame:
+        if server.reading is None or server.reading.done():
+            raise ConnectionResetError(0, "the server hung up")
+        answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        server.waiting[request.opaque] = answer
+        try:
+            server.writer.write(encode(request))
+            await server.writer.drain()
+            frame = await asyncio.wait_for(answer, self.timeout_s)
+        finally:
+            del server.waiting[request.opaque]
+        if frame.code != 0:
+            remark = (frame.remark or "no reason given").strip().splitlines()[0]
+            raise Refused(f"{remark} (code {frame.code})", frame.code)
+        return frame
+
+
+async def _read(server: _Server) -> None:
+    """Give every answer that comes in to who waits for it, until the server hangs up."""
+    why: Exception = ConnectionResetError(0, "the server hung up")
+    try:
+        while True:
+            length = length_of(await server.reader.readexactly(4))
+            frame = decode(await server.reader.readexactly(length))
+            answer = server.waiting.get(frame.opaque)
+            if frame.is_answer and answer is not None and not answer.done():
+                answer.set_result(frame)
+    except asyncio.IncompleteReadError:
+        pass
+    except (OSError, FrameError) as error:
+        why = error
+    for answer in list(server.waiting.values()):
+        if not answer.done():
+            answer.set_exception(why)

@@ -1,0 +1,158 @@
+"""RocketMQ's remoting protocol: frames between bytes and records, both forms of the header (spec 10.3).
+
+A frame is its length (4 bytes, not counting itself), a word whose first byte is the form of the header and whose other
+three are the header's length, the header, the body. Headers are JSON, or RocketMQ's own binary form.
+"""
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+JSON, BINARY = 0, 1
+"""The forms of the header."""
+
+RESPONSE, ONEWAY = 1, 2
+"""Bits of a frame's flag; a request that is answered has neither."""
+
+LARGEST_FRAME = 64 * 1024 * 1024
+"""Bytes; what claims to be longer is no frame."""
+
+VERSION_5_3_3 = 479
+
+_LANGUAGES = (
+    "JAVA",
+    "CPP",
+    "DOTNET",
+    "PYTHON",
+    "DELPHI",
+    "ERLANG",
+    "RUBY",
+    "OTHER",
+    "HTTP",
+    "GO",
+    "PHP",
+    "OMS",
+    "RUST",
+    "NODE_JS",
+)
+_FIXED = struct.Struct(">hBhii")
+_LENGTH = struct.Struct(">i")
+_SHORT = struct.Struct(">h")
+
+
+class FrameError(Exception):
+    """Bytes that are no frame."""
+
+
+class Frame(NamedTuple):
+    """A request or an answer. ``opaque`` ties an answer to its request; ``code`` of an answer is 0 for success."""
+
+    code: int
+    opaque: int
+    fields: Mapping[str, str] = {}
+    body: bytes = b""
+    remark: str | None = None
+    flag: int = 0
+    language: str = "OTHER"
+    version: int = VERSION_5_3_3
+    form: int = JSON
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it answers a request."""
+        return bool(self.flag & RESPONSE)
+
+
+def encode(frame: Frame) -> bytes:
+    """The bytes of a frame, with its length in front."""
+    header = _binary_header(frame) if frame.form == BINARY else _json_header(frame)
+    length = 4 + len(header) + len(frame.body)
+    return struct.pack(">iI", length, frame.form << 24 | len(header)) + header + frame.body
+
+
+def length_of(start: bytes) -> int:
+    """How many bytes follow the first four of a frame; `FrameError` if these four begin none."""
+    (length,) = _LENGTH.unpack(start)
+    if not 4 <= length <= LARGEST_FRAME:
+        raise FrameError(f"a frame of {length} bytes, expected 4 to {LARGEST_FRAME}")
+    return int(length)
+
+
+def decode(content: bytes) -> Frame:
+    """The frame whose bytes behind the length these are; `FrameError` if they are none."""
+    try:
+        (word,) = struct.unpack_from(">I", content)
+        form, length = word >> 24, word & 0xFFFFFF
+        header, body = content[4 : 4 + length], content[4 + length :]
+        if len(header) != length:
+            raise FrameError(f"a header of {length} bytes in a frame of {len(content)}")
+        if form == BINARY:
+            return _from_binary(header, body)
+        if form == JSON:
+            return _from_json(header, body)
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise FrameError(f"a header that cannot be read: {error}") from None
+    raise FrameError(f"a header of the unknown form {form}, expected {JSON} (JSON) or {BINARY} (binary)")
+
+
+def _json_header(frame: Frame) -> bytes:
+    header: dict[str, Any] = {
+        "code": frame.code,
+        "extFields": dict(frame.fields),
+        "flag": frame.flag,
+        "language": frame.language,
+        "opaque": frame.opaque,
+        "serializeTypeCurrentRPC": "JSON",
+        "version": frame.version,
+    }
+    if frame.remark is not None:
+        header["remark"] = frame.remark
+    return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _from_json(header: bytes, body: bytes) -> Frame:
+    told = json.loads(header)
+    return Frame(
+        code=int(told["code"]),
+        opaque=int(told["opaque"]),
+        fields=told.get("extFields") or {},
+        body=body,
+        remark=told.get("remark"),
+        flag=int(told.get("flag", 0)),
+        language=str(told.get("language", "OTHER")),
+        version=int(told.get("version", 0)),
+        form=JSON,
+    )
+
+
+def _binary_header(frame: Frame) -> bytes:
+    remark = (frame.remark or "").encode()
+    fields = b"".join(
+        _SHORT.pack(len(key)) + key + _LENGTH.pack(len(value)) + value
+        for key, value in ((name.encode(), text.encode()) for name, text in frame.fields.items())
+    )
+    fixed = _FIXED.pack(frame.code, _LANGUAGES.index(frame.language), frame.version, frame.opaque, frame.flag)
+    return fixed + _LENGTH.pack(len(remark)) + remark + _LENGTH.pack(len(fields)) + fields
+
+
+def _from_binary(header: bytes, body: bytes) -> Frame:
+    code, language, version, opaque, flag = _FIXED.unpack_from(header)
+    remark, at = _text(header, _FIXED.size, _LENGTH)
+    fields: dict[str, str] = {}
+    (length,) = _LENGTH.unpack_from(header, at)
+    at += _LENGTH.size
+    end = at + length
+    while at < end:
+        key, at = _text(header, at, _SHORT)
+        fields[key], at = _text(header, at, _LENGTH)
+    return Frame(code, opaque, fields, body, remark or None, flag, _LANGUAGES[language], version, BINARY)
+
+
+def _text(header: bytes, at: int, length: struct.Struct) -> tuple[str, int]:
+    """The text that begins with its length at ``at``, and where it ends."""
+    start = at + length.size
+    end = start + length.unpack_from(header, at)[0]
+    if not start <= end <= len(header):
+        raise FrameError("a text that ends behind its header")
+    return header[start:end].decode(), end

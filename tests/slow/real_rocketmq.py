@@ -1,0 +1,145 @@
+"""A real RocketMQ on loopback for tests: a name server, two brokers with small heaps, the released Maven jars."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.slow.java import find_java, free_ports, released_jars, stop
+
+VERSION = "5.3.3"
+BROKERS = ("broker-a", "broker-b")
+
+_START_S, _TOOL_S = 120, 120
+_ARTIFACTS = {
+    "org.apache.rocketmq:rocketmq-namesrv": VERSION,
+    "org.apache.rocketmq:rocketmq-broker": VERSION,
+    "org.apache.rocketmq:rocketmq-tools": VERSION,
+}
+_BROKER = """brokerClusterName=Test
+brokerName={name}
+brokerId=0
+brokerIP1=127.0.0.1
+listenPort={port}
+haListenPort={high_availability}
+namesrvAddr={name_server}
+storePathRootDir={folder}/store
+storePathCommitLog={folder}/store/commitlog
+mappedFileSizeCommitLog=4194304
+mappedFileSizeConsumeQueue=60000
+timerWheelEnable=false
+enableControllerMode=false
+autoCreateTopicEnable=false
+diskMaxUsedSpaceRatio=99
+"""
+_PACKAGE = "org.apache.rocketmq.client.consumer.rebalance."
+
+
+@dataclass(frozen=True)
+class RealRocketMQ:
+    """A running cluster. ``name_server`` is its ``host:port``; ``folder`` is scratch."""
+
+    name_server: str
+    folder: Path
+    _java: Sequence[str]
+    _processes: ExitStack
+
+    def mqadmin(self, *arguments: str) -> str:
+        """What mqadmin prints; the name server is added."""
+        main_class = "org.apache.rocketmq.tools.command.MQAdminStartup"
+        ran = subprocess.run(
+            [*self._java, main_class, *arguments, "-n", self.name_server],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_TOOL_S,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        # The tool's logger tells of its own start first.
+        return "".join(line for line in ran.stdout.splitlines(keepends=True) if " |-" not in line)
+
+    def start_member(
+        self, group: str, instance: str, *topics: str, strategy: str = "Averagely", model: str = "CLUSTERING"
+    ) -> subprocess.Popen[bytes]:
+        """A Java push consumer in a process of its own; it has started when this returns."""
+        source = Path(__file__).with_name("Member.java")
+        strategy_class = f"{_PACKAGE}AllocateMessageQueue{strategy}"
+        command = [*self._java, str(source), self.name_server, group, instance, strategy_class, model, *topics]
+        log = self.folder / f"{group}-{instance}.log"
+        member = _started(command, log, self._processes, self.folder)
+        _wait_for(log, "started", member)
+        return member
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[RealRocketMQ]:
+    """A cluster that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars are missing."""
+    java, jars = find_java(), released_jars("rocketmq", VERSION, _ARTIFACTS)
+    base = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
+    base += [f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
+    with ExitStack() as processes:
+        (port,) = free_ports(1)
+        name_server = f"127.0.0.1:{port}"
+        configuration = folder / "namesrv.conf"
+        configuration.write_text(f"listenPort={port}\n", encoding="utf-8")
+        log = folder / "namesrv.log"
+        main_class = "org.apache.rocketmq.namesrv.NamesrvStartup"
+        process = _started([*base, "-Xmx256m", main_class, "-c", str(configuration)], log, processes, folder)
+        _wait_for(log, "boot success", process)
+        for name in BROKERS:
+            _start_broker(name, name_server, [*base, "-Xmx512m"], folder / name, processes)
+        cluster = RealRocketMQ(name_server, folder, [*base, "-Xmx256m"], processes)
+        _wait_until_registered(cluster)
+        yield cluster
+
+
+def _start_broker(name: str, name_server: str, java: Sequence[str], folder: Path, processes: ExitStack) -> None:
+    folder.mkdir()
+    port, high_availability = free_ports(2)
+    configuration = folder / "broker.conf"
+    configuration.write_text(
+        _BROKER.format(
+            name=name, port=port, high_availability=high_availability, name_server=name_server, folder=folder
+        ),
+        encoding="utf-8",
+    )
+    log = folder / "broker.log"
+    main_class = "org.apache.rocketmq.broker.BrokerStartup"
+    process = _started([*java, main_class, "-c", str(configuration)], log, processes, folder)
+    _wait_for(log, "boot success", process)
+
+
+def _wait_until_registered(cluster: RealRocketMQ) -> None:
+    deadline = time.monotonic() + _START_S
+    told = ""
+    while time.monotonic() < deadline:
+        told = cluster.mqadmin("clusterList")
+        if all(broker in told for broker in BROKERS):
+            return
+    raise AssertionError(f"the brokers do not register:\n{told[-4000:]}")
+
+
+def _started(command: Sequence[str], log: Path, processes: ExitStack, folder: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env={**os.environ, "HOME": str(folder)},
+        )
+    processes.callback(stop, process)
+    return process
+
+
+def _wait_for(log: Path, text: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if text in log.read_text("utf-8", "replace"):
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"{log.name} does not say {text!r}:\n{log.read_text('utf-8', 'replace')[-4000:]}")
