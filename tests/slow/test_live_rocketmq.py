@@ -54,11 +54,12 @@ def told_by_mqadmin(cluster: RealRocketMQ, group: ObservedGroup) -> ObservedGrou
         views.append(cluster.mqadmin("consumerStatus", "-g", group.name, "-i", id))
     if group.mode == "shared":
         views.append(cluster.mqadmin("consumerProgress", "-g", group.name))
+    sources = [SourceText("mqadmin", tuple("\n".join(views).split("\n")), given_group=group.name)]
+    # The route's text does not name its topic: the file does.
     for topic in ("orders", "payments"):
-        if any(queue.topic == topic for queue in group.queues or ()):
-            views.append(cluster.mqadmin("topicRoute", "-t", topic))
-    lines = "\n".join(views).split("\n")
-    ((found,), _) = read_all([SourceText("mqadmin", tuple(lines), given_group=group.name)])
+        told = cluster.mqadmin("topicRoute", "-t", topic).split("\n")
+        sources.append(SourceText(f"{topic}.topicRoute.txt", tuple(told), stem=f"{topic}.topicRoute"))
+    ((found,), _) = read_all(sources)
     return found
 
 
