@@ -3,7 +3,7 @@
 import runpy
 import sys
 
-NAMES = ("commands", "audits", "assignors", "rocketmq_strategies", "optimum", "fairness")
+NAMES = ("commands", "audits", "assignors", "rocketmq_strategies", "optimum", "fairness", "coordinator")
 
 
 def main() -> None:

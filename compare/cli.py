@@ -11,7 +11,9 @@ from protocols import UserError
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.audit.command", "Read what admin tools print and say which groups are unfair."),
+    "compare": ("compare.scenarios.command", "Let systems live through the same scenario and say how each fared."),
     "conformance": ("compare.conformance.command", "Play recorded answers of the real systems against the model."),
+    "states": ("compare.states.command", "Draw the state machines from which the systems' models run."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocols.nodes import TICK, Time
-from protocols.randomness import block, number_below
+from protocols.nodes import TICK, Message, Time
+from protocols.randomness import BLOCK, block, number_below
 
 if TYPE_CHECKING:
-    from protocols.simulation import Process
+    from protocols.process import Process
 
 
 class Latency(NamedTuple):
@@ -25,9 +25,6 @@ class Fault(NamedTuple):
     delay: float = 0.0
 
 
-_BLOCK = 16
-
-
 class Link:
     """One direction of a connection: from one process to another.
 
@@ -37,56 +34,99 @@ class Link:
 
     __slots__ = (
         "_block",
-        "_drawn",
+        "_block_number",
+        "_drawn_to",
         "_least",
-        "_names",
         "_spread",
+        "_stream",
         "back",
+        "deliver",
+        "drawn",
         "fault",
         "last_arrival",
         "open",
         "receiver",
         "sender",
-        "sent",
+        "shut",
     )
 
     def __init__(self, seed: int, latency: Latency, sender: "Process", receiver: "Process", ordinal: int) -> None:
         self.sender, self.receiver = sender, receiver
         self.back: Link = self
         """The other direction."""
-        self._names = (seed, sender.name, receiver.name, ordinal)
+        self._stream = f"{seed}\x1f{sender.name}\x1f{receiver.name}\x1f{ordinal}"
         self._least = round(latency.least / TICK)
         self._spread = round(latency.most / TICK) - self._least + 1
-        self._block = -1
-        self._drawn: list[float] = []
-        self.sent = 0
-        """Messages sent so far: the number of the next one."""
+        self.drawn: list[float] = []
+        """Latencies of the next messages, the next one last."""
+        self._drawn_to = 0
+        self._block: list[float] = []
+        self._block_number = -1
         self.last_arrival: Time = 0.0
+        """No message that is sent from now on arrives before."""
         self.open = False
         """Whether the receiver takes messages from this link: from the connection's opening to its close."""
+        self.shut = False
+        """Whether the receiver has closed or was told that the sender did: it will not open again."""
         self.fault: Fault | None = None
+        self.deliver = self._deliver
+        """Bound once: every message puts it into the heap."""
+
+    @property
+    def sent(self) -> int:
+        """Messages sent so far: the number of the next one."""
+        return self._drawn_to - len(self.drawn)
+
+    @sent.setter
+    def sent(self, number: int) -> None:
+        self.drawn, self._drawn_to = [], number
 
     def latency(self, number: int) -> float:
         """How long message ``number`` travels, in milliseconds, faults aside."""
-        at, within = divmod(number, _BLOCK)
-        if at != self._block:
-            self._block = at
-            self._drawn = [(self._least + each) * TICK for each in block(self._spread, at, "latency", *self._names)]
-        return self._drawn[within]
+        at, within = divmod(number, BLOCK)
+        if at != self._block_number:
+            self._block_number, self._block = at, self._latencies(at)
+        return self._block[within]
 
-    def arrival(self, now: Time) -> Time | None:
-        """When a message sent now arrives, never before an earlier one; None if it is lost."""
-        number = self.sent
-        self.sent = number + 1
-        due = now + self.latency(number)
-        fault = self.fault
-        if fault is not None:
-            if fault.cut or (
-                fault.loss and number_below(1 << 32, "loss", *self._names, number) < fault.loss * (1 << 32)
-            ):
-                return None
-            due += round(fault.delay / TICK) * TICK
+    def arrival(self, now: Time) -> Time:
+        """When a message sent now arrives, never before an earlier one, if it is not lost."""
+        drawn = self.drawn or self._draw()
+        due = now + drawn.pop()
+        if self.fault is not None:
+            due += round(self.fault.delay / TICK) * TICK
         if due < self.last_arrival:
-            due = self.last_arrival
+            return self.last_arrival
         self.last_arrival = due
         return due
+
+    def loses(self) -> bool:
+        """Whether the next message is lost; only asked where the link has a fault."""
+        fault = self.fault
+        if fault is None:
+            return False
+        share = 1.0 if fault.cut else fault.loss
+        lost = number_below(1 << 32, "loss", self._stream, self.sent) < share * (1 << 32)
+        if lost:
+            self.sent += 1
+        return lost
+
+    def _draw(self) -> list[float]:
+        at, within = divmod(self._drawn_to, BLOCK)
+        self._drawn_to = (at + 1) * BLOCK
+        self.drawn = self._latencies(at)[within:]
+        self.drawn.reverse()
+        return self.drawn
+
+    def _latencies(self, number: int) -> list[float]:
+        least = self._least
+        if self._spread == 1:
+            return [least * TICK] * BLOCK
+        return [(least + each) * TICK for each in block(self._spread, number, "latency", self._stream)]
+
+    def _deliver(self, message: Message) -> None:
+        """A message has arrived."""
+        receiver = self.receiver
+        if receiver.hung:
+            receiver.wait(self.deliver, message)
+        elif self.open:
+            receiver.node.receive(receiver.simulation.now, self.sender.name, message, receiver)

@@ -3,8 +3,13 @@
 No number depends on how many others were drawn elsewhere, so leaving something out shifts nothing.
 """
 
-from collections.abc import Iterator
 from hashlib import blake2b
+from struct import Struct
+
+BLOCK = 16
+"""Numbers that come at once."""
+
+_WORDS = Struct(f">{BLOCK}I")
 
 
 def digest(*parts: object, size: int = 64) -> bytes:
@@ -25,7 +30,6 @@ def uuid_like(*parts: object) -> str:
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
-def block(limit: int, number: int, *parts: object) -> Iterator[int]:
+def block(limit: int, number: int, *parts: object) -> list[int]:
     """Sixteen whole numbers from 0 to ``limit - 1`` (limit at most 2**32): block ``number`` of a stream."""
-    drawn = digest(number, *parts)
-    return (int.from_bytes(drawn[at : at + 4], "big") * limit >> 32 for at in range(0, 64, 4))
+    return [word * limit >> 32 for word in _WORDS.unpack(digest(number, *parts))]

@@ -2,26 +2,36 @@
 
 Everything due at the same time happens in the order in which it was created. A timer that is moved counts as created
 when it was moved. A process that is killed loses its node and its connections; one that hangs keeps both, and what
-comes for it waits until it goes on.
+comes for it waits until it goes on. While nothing can happen but what happens periodically, and nodes can tell so,
+time is passed over (`protocols.quiet`). Why it is built so: `docs/engine.md`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from heapq import heappop, heappush
-from typing import Any, Protocol, TypeVar
+from math import inf
+from typing import Any, Protocol
 
 from protocols.links import Fault, Latency, Link
-from protocols.nodes import OPERATOR, Message, Node, Time, TimerName
-from protocols.randomness import number_below, uuid_like
+from protocols.lookout import Lookout
+from protocols.nodes import Message, Node, Time
+from protocols.process import CALL, CLOCK, CLOSED, COMMAND, CONNECTED, DELIVERY, TIMER, Entry, Handler, Process
 
-T = TypeVar("T")
-
-DELIVERY, TIMER, CONNECTED, CLOSED, CALL, COMMAND = range(6)
-"""What an entry of the heap is."""
+__all__ = [
+    "CALL",
+    "CLOCK",
+    "CLOSED",
+    "COMMAND",
+    "CONNECTED",
+    "DEFAULT_LATENCY",
+    "DELIVERY",
+    "TIMER",
+    "Observer",
+    "Process",
+    "Simulation",
+    "Unobserved",
+]
 
 DEFAULT_LATENCY = Latency(1.0, 5.0)
-
-CLOCK = -1
-"""The root of what periodic timers do: nothing caused it but the clock."""
 
 
 class Observer(Protocol):
@@ -35,8 +45,8 @@ class Observer(Protocol):
         """A node told something (one of `protocols.facts`)."""
 
     def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
-        """Something is going to be handled (only told while tracing): a timer (``what`` is its name), a connection
-        opened or closed (the peer), a call (its label)."""
+        """Something is going to be handled: a timer (``what`` is its name), a connection opened or closed (the peer);
+        both only told while tracing; a call (its label), always told."""
 
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
@@ -56,135 +66,13 @@ class Unobserved:
     ) -> None: ...
 
 
-class Process:
-    """A place where a node lives; also the outbox of its node."""
-
-    __slots__ = ("_firing", "backlog", "hung", "links", "name", "node", "simulation", "timers")
-
-    def __init__(self, simulation: "Simulation", name: str, node: Node) -> None:
-        self.simulation = simulation
-        self.name = name
-        self.node: Node | None = node
-        """None once the process has ended."""
-        self.timers: dict[TimerName, tuple[Time, int, int, bool]] = {}
-        """Name to (due, number, root, whether an entry of the heap is its own)."""
-        self.links: dict[str, Link] = {}
-        """Peer to the link on which we send to it, where a connection is open."""
-        self.hung = False
-        self.backlog: list[tuple[int, int, int, Any, Any]] = []
-        self._firing: TimerName = None
-
-    def send(self, to: str, message: Message) -> None:
-        simulation = self.simulation
-        kind = type(message)
-        simulation.messages[kind] = simulation.messages.get(kind, 0) + 1
-        link = self.links.get(to) or simulation.connect(self, to)
-        due = None if link is None else link.arrival(simulation.now)
-        number = simulation.number = simulation.number + 1
-        if simulation.tracing:
-            simulation.observer.sent(simulation.now, due, self.name, to, message, number, simulation.handling)
-        if link is not None and due is not None:
-            heappush(simulation.heap, (due, number, simulation.root, DELIVERY, link.receiver, link, message))
-
-    def close(self, peer: str) -> None:
-        link = self.links.get(peer)
-        if link is not None:
-            self.simulation.hang_up(self, link.receiver)
-
-    def set_timer(self, name: TimerName, at: Time) -> None:
-        simulation = self.simulation
-        if at < simulation.now:
-            raise ValueError(f"timer {name!r} of {self.name} set to {at} ms, now is {simulation.now} ms")
-        number = simulation.number = simulation.number + 1
-        # A timer that sets itself again is the clock's doing, not that of whoever started it.
-        root = CLOCK if name == self._firing else simulation.root
-        before = self.timers.get(name)
-        # Moved to later, a timer needs no new entry: the one in the heap comes first and is then put back.
-        own = before is None or before[0] > at
-        self.timers[name] = (at, number, root, own)
-        if own:
-            heappush(simulation.heap, (at, number, root, TIMER, self, name, None))
-        if simulation.tracing:
-            simulation.observer.created(number, at, TIMER, self.name, name, simulation.handling)
-
-    def cancel_timer(self, name: TimerName) -> None:
-        self.timers.pop(name, None)
-
-    def observe(self, fact: tuple[Any, ...]) -> None:
-        simulation = self.simulation
-        simulation.observer.fact(simulation.now, self.name, fact, simulation.root, simulation.handling)
-
-    def choose(self, label: str, options: Sequence[T]) -> T:
-        return options[number_below(len(options), *self.simulation.counted("choose", self.name, label))]
-
-    def new_id(self, prefix: str) -> str:
-        return f"{prefix}-{uuid_like(*self.simulation.counted('id', self.name, prefix))}"
-
-    def handle(self, number: int, root: int, kind: int, what: Any, message: Any) -> None:
-        """One entry of the heap that is due."""
-        node = self.node
-        if node is None:
-            return
-        simulation = self.simulation
-        if kind == TIMER:
-            timer = self.timers.get(what)
-            if timer is None:
-                return
-            if timer[1] != number:
-                if not timer[3]:
-                    self.timers[what] = (timer[0], timer[1], timer[2], True)
-                    heappush(simulation.heap, (timer[0], timer[1], timer[2], TIMER, self, what, None))
-                return
-            if self.hung:
-                self.backlog.append((number, root, kind, what, message))
-                return
-            del self.timers[what]
-        elif self.hung:
-            self.backlog.append((number, root, kind, what, message))
-            return
-        simulation.handling, simulation.root = number, root
-        if kind == DELIVERY:
-            if what.open:
-                node.receive(simulation.now, what.sender.name, message, self)
-        elif kind == TIMER:
-            self._firing = what
-            node.timeout(simulation.now, what, self)
-            self._firing = None
-        elif kind == CONNECTED:
-            self._opened(node, what)
-        elif kind == COMMAND:
-            node.receive(simulation.now, OPERATOR, message, self)
-        elif what is None:
-            node.closed(simulation.now, message, self)
-        elif what.open:
-            self._closed(node, what)
-
-    def _opened(self, node: Node, link: Link) -> None:
-        """Somebody has connected to us (or we to him, and ``link`` is what we hear him on)."""
-        peer = link.sender
-        mine = self.links.get(peer.name)
-        if mine is not None and mine is not link.back:
-            if mine.receiver is peer and mine.back.open and peer.links.get(self.name) is mine.back:
-                link.open = True  # both connected at the same time: one connection, opened twice
-                return
-            self._closed(node, mine.back)
-        link.open = True
-        self.links[peer.name] = link.back
-        node.connected(self.simulation.now, peer.name, self)
-
-    def _closed(self, node: Node, link: Link) -> None:
-        link.open = False
-        peer = link.sender.name
-        if self.links.get(peer) is link.back:
-            del self.links[peer]
-        node.closed(self.simulation.now, peer, self)
-
-
 class Simulation:
     """Nodes in virtual time. Deterministic: the same calls with the same seed have the same effects in the same order.
 
     ``latency`` of every message on every link; ``observer`` is told facts, and with ``tracing`` every message and
-    cause. Not thread-safe.
+    cause. ``full``: nothing is passed over; so it is while tracing. ``ids``: prefix to the
+    ids that are made of it, one after another; all others are made up. What names a process that does not run raises
+    `KeyError`. Not thread-safe.
     """
 
     def __init__(
@@ -194,7 +82,10 @@ class Simulation:
         latency: Latency = DEFAULT_LATENCY,
         observer: Observer | None = None,
         tracing: bool = False,
+        full: bool = False,
+        ids: Mapping[str, Iterator[str]] | None = None,
     ) -> None:
+        self.ids: Mapping[str, Iterator[str]] = ids or {}
         self.seed, self.latency = seed, latency
         self.observer: Observer = observer or Unobserved()
         self.tracing = tracing
@@ -203,13 +94,15 @@ class Simulation:
         """The number given last to something to be handled."""
         self.handling = 0
         self.root = CLOCK
-        self.heap: list[tuple[Time, int, int, int, Any, Any, Any]] = []
+        self.heap: list[Entry] = []
         self.processes: dict[str, Process] = {}
         """The processes that run, in the order of their start."""
         self.messages: dict[type[Message], int] = {}
         """Type of message to how many were sent."""
+        self.counts: dict[tuple[str, str, str], int] = {}
+        """How many choices were made and ids given: (``choose`` or ``id``, node, label)."""
         self.faults: dict[tuple[str, str], Fault] = {}
-        self._counts: dict[tuple[str, str, str], int] = {}
+        self.lookout = None if full or tracing else Lookout(self)
         self._connections: dict[tuple[str, str], int] = {}
         self._untold: list[Link] = []
         """Closed links whose receivers cannot be told while the network is cut."""
@@ -218,24 +111,25 @@ class Simulation:
 
     def run(self, until: Time) -> None:
         """Let time pass up to and including ``until``."""
+        if until < self.now:
+            raise ValueError(f"time cannot go back to {until} ms, now is {self.now} ms")
         heap = self.heap
-        while heap and heap[0][0] <= until:
-            due, number, root, kind, process, what, message = heappop(heap)
-            self.now = due
-            if kind == CALL:
-                self.handling, self.root = number, root
-                process()
-            else:
-                process.handle(number, root, kind, what, message)
-        self.now = max(self.now, until)
-        self.handling, self.root = 0, CLOCK
+        end: Entry = (until, inf, 0, CLOCK, _nothing, None)
+        heappush(heap, end)
+        if self.lookout is not None:
+            self.lookout.begin(until)
+        while (entry := heappop(heap)) is not end:
+            self.now, _, self.handling, self.root, handler, what = entry
+            handler(what)
+        self.now, self.handling, self.root = until, 0, CLOCK
 
     def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
         """Call ``action`` at this time. Returns the call's number: the root of all that follows from it."""
+        if time < self.now:
+            raise ValueError(f"a call at {time} ms is too late, now is {self.now} ms")
         number = self.number = self.number + 1
-        heappush(self.heap, (time, number, number, CALL, action, label, None))
-        if self.tracing:
-            self.observer.created(number, time, CALL, "", label, self.handling)
+        heappush(self.heap, (time, self.now, number, number, _call, action))
+        self.observer.created(number, time, CALL, "", label, self.handling)
         return number
 
     def start(self, name: str, node: Node) -> None:
@@ -248,9 +142,14 @@ class Simulation:
     def end(self, name: str) -> None:
         """The process ends at once, however it came to it: its state is lost, its connections close."""
         process = self.processes.pop(name)
-        process.node = None
+        process.running = process.hung = False
+        process.timers.clear()
+        process.carriers.clear()
         for link in list(process.links.values()):
-            self.hang_up(process, link.receiver)
+            self.hang_up(link)
+        for _, _, handler, what in process.backlog:
+            if handler == process.opened and not what.shut:
+                self.hang_up(what.back)
 
     def hang(self, name: str) -> None:
         """Stop the process; its connections stay open, what comes for it waits."""
@@ -262,21 +161,21 @@ class Simulation:
         process.hung = False
         backlog, process.backlog = process.backlog, []
         handling, root = self.handling, self.root
-        for entry in backlog:
-            process.handle(*entry)
+        for self.handling, self.root, handler, what in backlog:
+            handler(what)
         self.handling, self.root = handling, root
 
     def command(self, name: str, message: Message) -> None:
         """An operator's command to a node, without any network. A process that hangs handles it when it wakes."""
-        self.processes[name].handle(self.handling, self.root, COMMAND, None, message)
+        self.processes[name].commanded(message)
 
     def disconnect(self, name: str, peer: str | None = None) -> None:
         """Cut the connections of a process, or the one with ``peer``; both sides are told."""
         process = self.processes[name]
         for link in list(process.links.values()):
             if peer is None or link.receiver.name == peer:
-                self.hang_up(process, link.receiver)
-                process.handle(self.handling, self.root, CLOSED, None, link.receiver.name)
+                self._tell_closed(link)
+                process.closed(link.back)
 
     def set_fault(self, one: str, other: str, fault: Fault | None) -> None:
         """From now on this is wrong with the network between two processes, in both directions; None mends it."""
@@ -286,7 +185,8 @@ class Simulation:
                 self.faults[pair] = fault
             process = self.processes.get(pair[0])
             if process is not None and pair[1] in process.links:
-                process.links[pair[1]].fault = fault
+                link = process.links[pair[1]]
+                link.fault = link.back.fault = fault
         if fault is None or not fault.cut:
             told = [link for link in self._untold if {link.sender.name, link.receiver.name} == {one, other}]
             self._untold = [link for link in self._untold if link not in told]
@@ -301,34 +201,41 @@ class Simulation:
 
     def connect(self, process: Process, to: str) -> Link | None:
         """Open a connection; None where it is refused (``closed`` follows) or where the network is cut."""
-        fault = self.faults.get((process.name, to))
-        if fault is not None and fault.cut:
+        if self._is_cut(process.name, to):
             return None
         peer = self.processes.get(to)
         if peer is None or peer is process:
-            self._push(self.now, CLOSED, process, None, to)
+            self._push(self.now, CLOSED, process, to, process.refused, to)
             return None
+        theirs = peer.links.get(process.name)
+        if theirs is not None and theirs.receiver is process and not theirs.open and not theirs.shut:
+            # The peer has just opened one, which we are yet to hear of: it serves both.
+            process.links[to] = theirs.back
+            return theirs.back
         there, back = self._link(process, peer), self._link(peer, process)
         there.back, back.back = back, there
         process.links[to] = there
         back.open = True
-        self._push(there.arrival(self.now) or self.now, CONNECTED, peer, there)
-        self._push(self.now, CONNECTED, process, back)
+        self._push(there.arrival(self.now), CONNECTED, peer, process.name, peer.opened, there)
+        self._push(self.now, CONNECTED, process, to, process.opened, back)
         return there
 
-    def hang_up(self, process: Process, peer: Process) -> None:
-        """The process closes its side of a connection; the peer is told, where the network is cut once it is mended."""
-        link = process.links.pop(peer.name)
-        link.back.open = False
-        if link.fault is not None and link.fault.cut:
-            self._untold.append(link)
-        else:
-            self._tell_closed(link)
+    def hang_up(self, link: Link) -> None:
+        """The sender of this link closes the connection; the receiver is told."""
+        back, sender = link.back, link.sender
+        back.open, back.shut = False, True
+        if sender.links.get(link.receiver.name) is link:
+            del sender.links[link.receiver.name]
+        self._tell_closed(link)
 
     def counted(self, what: str, node: str, label: str) -> tuple[object, ...]:
         """The name of the next number of a stream of choices or ids."""
-        count = self._counts[what, node, label] = self._counts.get((what, node, label), 0) + 1
+        count = self.counts[what, node, label] = self.counts.get((what, node, label), 0) + 1
         return self.seed, what, node, label, count
+
+    def _is_cut(self, one: str, other: str) -> bool:
+        fault = self.faults.get((one, other))
+        return fault is not None and fault.cut
 
     def _link(self, sender: Process, receiver: Process) -> Link:
         pair = sender.name, receiver.name
@@ -338,13 +245,24 @@ class Simulation:
         return link
 
     def _tell_closed(self, link: Link) -> None:
-        due = max(self.now + link.latency(link.sent), link.last_arrival)
-        link.sent += 1
-        self._push(due, CLOSED, link.receiver, link)
+        """The receiver hears of the end of the connection after all that was sent before; where the network is cut
+        once it is mended."""
+        if self._is_cut(link.sender.name, link.receiver.name):
+            self._untold.append(link)
+        else:
+            receiver = link.receiver
+            self._push(link.arrival(self.now), CLOSED, receiver, link.sender.name, receiver.closed, link)
 
-    def _push(self, due: Time, kind: int, process: Process, what: Link | None, peer: str = "") -> None:
+    def _push(self, due: Time, kind: int, process: Process, peer: str, handler: Handler, what: Any) -> None:
         number = self.number = self.number + 1
-        heappush(self.heap, (due, number, self.root, kind, process, what, peer))
+        heappush(self.heap, (due, self.now, number, self.root, handler, what))
         if self.tracing:
-            other = peer if what is None else what.sender.name
-            self.observer.created(number, due, kind, process.name, other, self.handling)
+            self.observer.created(number, due, kind, process.name, peer, self.handling)
+
+
+def _call(action: Callable[[], None]) -> None:
+    action()
+
+
+def _nothing(what: None) -> None:
+    """What a run that was broken off has left behind."""

@@ -32,17 +32,39 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """A recorded value beside the model's: ``real``, the ``model``'s value or range, what is ``allowed``."""
+
+    case: str
+    quantity: str
+    real: Any
+    model: Any
+    allowed: Any
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A case that was played, with everything that was measured; or one that cannot be, for a reason."""
+
+    differences: list[Difference] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
+    skipped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Player:
     """Plays one kind of case.
 
     ``kind`` names it in the plural ("Kafka assignor vectors"). ``recognises(line)`` looks at the content alone and
-    accepts damaged lines of the kind as well. ``play(line)`` gives the differences, none if the case passes;
-    it raises `MalformedCase` for a line that cannot be a case. No ``play``: the kind is not playable yet.
+    accepts damaged lines of the kind as well. ``play(line)`` gives the differences, none if the case passes (or all
+    that is to be told of it: `Played`); it raises `MalformedCase` for a line that cannot be a case. No ``play``: the
+    kind is not playable yet.
     """
 
     kind: str
     recognises: Callable[[Line], bool]
-    play: Callable[[Line], list[Difference]] | None = None
+    play: Callable[[Line], list[Difference] | Played] | None = None
 
 
 class MalformedCase(Exception):  # noqa: N818 - it is a fact about the case, which then counts as failed
@@ -63,14 +85,15 @@ class FileResult:
     skipped: int = 0
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
 def case_id(line: Line, number: int) -> str:
-    """What the case calls itself (``id``, ``case_id``, ``trace_id``), else its line number."""
-    for name in ("id", "case_id", "trace_id"):
+    """What the case calls itself (``id``, ``case_id``, ``trace_id``, ``scenario``), else its line number."""
+    for name in ("id", "case_id", "trace_id", "scenario"):
         if isinstance(line.get(name), str):
             return str(line[name])
     return f"line {number}"
@@ -88,36 +111,40 @@ def play_file(
     result = FileResult(name or path.name)
     skipped: dict[str, int] = {}
     strange: list[Difference] = []
+    unplayed: list[str] = []
     for number, text, position in _texts(path):
-        case, found = _differences(number, text, players)
+        case, found = _outcome(number, text, players)
         match found:
             case Player():
                 skipped[found.kind] = skipped.get(found.kind, 0) + 1
             case None:
                 kinds = ", ".join(each.kind for each in players)
                 strange.append(Difference(case, "line", f"a case of a known kind ({kinds})", "none of them"))
-            case _:
-                result.failed += bool(found)
-                result.passed += not found
-                result.differences += found
+            case Played(skipped=why) if why:
+                unplayed.append(f"{case}: {why}")
+            case Played():
+                result.failed += bool(found.differences)
+                result.passed += not found.differences
+                result.differences += found.differences
+                result.measures += found.measures
         consumed(position)
-    if strange and not (result.passed or result.failed or skipped):
+    if strange and not (result.passed or result.failed or skipped or unplayed):
         skipped["cases of an unknown kind"] = len(strange)
     else:
         result.failed += len(strange)
         result.differences += strange
-    result.skipped = sum(skipped.values())
-    result.notes += [f"{count} {kind}: not playable yet" for kind, count in skipped.items()]
+    result.skipped = sum(skipped.values()) + len(unplayed)
+    result.notes += [f"{count} {kind}: not playable yet" for kind, count in skipped.items()] + unplayed
     return result
 
 
-def _differences(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, list[Difference] | Player | None]:
-    """The case's id and its differences, or the player that cannot play it yet, or None if no player knows it."""
+def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, Played | Player | None]:
+    """The case's id and what came of it, or the player that cannot play it yet, or None if no player knows it."""
     case = f"line {number}"
     try:
         line = _DECODER.decode(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        return case, [Difference(case, "line", "a JSON object", f"{type(error).__name__}: {error}")]
+        return case, _broken(case, "line", "a JSON object", f"{type(error).__name__}: {error}")
     if not isinstance(line, dict):
         return case, None
     case = case_id(line, number)
@@ -125,11 +152,16 @@ def _differences(number: int, text: bytes, players: Sequence[Player]) -> tuple[s
     if player is None or player.play is None:
         return case, player
     try:
-        return case, player.play(line)
+        played = player.play(line)
+        return case, played if isinstance(played, Played) else Played(played)
     except MalformedCase as error:
-        return case, [Difference(case, error.field, error.expected, error.got)]
+        return case, _broken(case, error.field, error.expected, error.got)
     except Exception as error:  # as in any test runner, a case that breaks the model has failed; the others go on
-        return case, [Difference(case, "line", "a case that can be played", f"{type(error).__name__}: {error}")]
+        return case, _broken(case, "line", "a case that can be played", f"{type(error).__name__}: {error}")
+
+
+def _broken(case: str, field: str, expected: Any, got: Any) -> Played:
+    return Played([Difference(case, field, expected, got)])
 
 
 def _no_json(constant: str) -> float:

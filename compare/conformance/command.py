@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,14 @@ MOST_DIFFERENCES = 5
 MOST_CHARACTERS = 160
 """Length of a value in a difference unless --verbose."""
 
+MOST_IN_TABLE = 48
+"""Length of a value in a table of what was measured; JSON has all of it."""
+
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("--verbose", is_flag=True, help="Show every difference, and values in full.")
+@click.option("--verbose", is_flag=True, help="Show every difference and everything measured, and values in full.")
 def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
     """Play recorded answers of the real systems through the model and say where it answers otherwise.
 
@@ -118,6 +122,8 @@ def _print_lines(results: Sequence[FileResult], verbose: bool) -> None:
             print_line(f"  {difference.case} {difference.field}: expected {expected}, got {got}")
         if more := len(result.differences) - len(_shown(result, verbose)):
             print_line(f"  ... and {more} more differences (--verbose shows all)")
+        if verbose:
+            _print_measures(result, "table")
     if len(results) > 1:
         print_line(str(_total(results)))
 
@@ -137,6 +143,36 @@ def _print_markdown(results: Sequence[FileResult], verbose: bool) -> None:
     if rows:
         columns = ("file", "case", "field", "expected", "got")
         print_table([(column, "left") for column in columns], rows, "markdown", "Differences")
+    for result in results if verbose else ():
+        _print_measures(result, "markdown")
+
+
+def _print_measures(result: FileResult, format: str) -> None:
+    """Recorded values beside the model's, a table per case."""
+    columns = [("quantity", "left"), ("real", "right"), ("model", "right"), ("allowed", "right"), ("passed", "left")]
+    for case in dict.fromkeys(each.case for each in result.measures):
+        rows = [
+            [
+                each.quantity,
+                _measured(each.real),
+                "the same" if isinstance(each.real, list) and each.model == each.real else _measured(each.model),
+                _measured(each.allowed),
+                "yes" if each.passed else "NO",
+            ]
+            for each in result.measures
+            if each.case == case
+        ]
+        print_table(columns, rows, format, case)
+
+
+def _measured(value: Any) -> str:
+    """A number, a range (a pair of numbers), or anything else, cut: differences show it in full."""
+    if isinstance(value, float):
+        return f"{value:.1f}"
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(each, float) for each in value):
+        return f"{value[0]:.1f} .. {value[1]:.1f}"
+    text = _value(value, verbose=True)
+    return text if len(text) <= MOST_IN_TABLE else text[: MOST_IN_TABLE - 3] + "..."
 
 
 def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[str, Any]:
@@ -153,6 +189,7 @@ def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[
                     {"case": item.case, "field": item.field, "expected": item.expected, "got": item.got}
                     for item in each.differences
                 ],
+                "measures": [asdict(item) for item in each.measures],
             }
             for each in results
         ],

@@ -36,11 +36,11 @@ def _first(name: str, count: int) -> list[Any]:
 def test_kinds_are_known_by_their_content_and_not_by_the_file_s_name(tmp_path: Path) -> None:
     mixed = tmp_path / "strategies-averagely.jsonl"
     lines = [*_first("assignors-client-range", 3), *_first("assignors-server-uniform", 2)]
-    lines += [*_first("traces-lock_manager", 1), *_first("coordinator-classic", 1)]
+    lines += [*_first("traces-lock_manager", 1), *_first("coordinator-consumer", 1)]
     mixed.write_text("\n".join(map(json.dumps, lines)))
     result = play_file(mixed, PLAYERS)
-    assert (result.passed, result.failed, result.skipped) == (5, 0, 2)
-    assert result.notes == ["1 RocketMQ traces: not playable yet", "1 Kafka coordinator traces: not playable yet"]
+    assert (result.passed, result.failed, result.skipped) == (6, 0, 1)
+    assert result.notes == ["1 Kafka coordinator traces of the consumer protocol: not playable yet"]
 
 
 def test_a_file_of_an_unknown_kind_is_skipped_and_says_so(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "deep").mkdir()
-    shutil.copy(GOLDEN / "kafka" / "coordinator-classic.jsonl.gz", tmp_path / "deep")
+    shutil.copy(GOLDEN / "kafka" / "coordinator-consumer.jsonl.gz", tmp_path / "deep")
     (tmp_path / "deep" / "good.jsonl").write_text(json.dumps(LINE) + "\n\n" + json.dumps(LINE))
     (tmp_path / "deep" / "trace.json").write_text(
         json.dumps({"group": {}, "events": [1], "per_partition": {}}, indent=1)
@@ -92,12 +92,12 @@ def test_a_folder_is_walked_and_each_file_has_its_line(
     assert _run(monkeypatch, folder) == 0
     deep = folder / "deep"
     assert capsys.readouterr().out.splitlines() == [
-        f"{deep}/coordinator-classic.jsonl.gz: 0 passed, 0 failed, 144 skipped",
-        "  144 Kafka coordinator traces: not playable yet",
+        f"{deep}/coordinator-consumer.jsonl.gz: 0 passed, 0 failed, 130 skipped",
+        "  130 Kafka coordinator traces of the consumer protocol: not playable yet",
         f"{deep}/good.jsonl: 2 passed, 0 failed, 0 skipped",
         f"{deep}/trace.json: 0 passed, 0 failed, 1 skipped",
         "  1 recordings of Kafka clusters: not playable yet",
-        "3 files: 2 passed, 0 failed, 145 skipped",
+        "3 files: 2 passed, 0 failed, 131 skipped",
     ]
 
 
@@ -117,7 +117,7 @@ def test_a_failed_case_is_shown_and_exits_with_1(
     assert "\\[31m0 | expected.a" in capsys.readouterr().out
     assert _run(monkeypatch, bad, folder / "deep", "--format", "json") == 1
     document = json.loads(capsys.readouterr().out)
-    assert (document["passed"], document["failed"], document["skipped"]) == (2, 9, 145)
+    assert (document["passed"], document["failed"], document["skipped"]) == (2, 9, 131)
     assert document["files"][0]["differences"][1] == {
         "case": "\x1b[31m0",
         "field": "expected.b",
@@ -127,7 +127,7 @@ def test_a_failed_case_is_shown_and_exits_with_1(
 
 
 def test_nothing_played_exits_with_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _run(monkeypatch, folder / "deep" / "coordinator-classic.jsonl.gz") == 1
+    assert _run(monkeypatch, folder / "deep" / "coordinator-consumer.jsonl.gz") == 1
     (folder / "empty").mkdir()
     assert _run(monkeypatch, folder / "empty") == 1
     (folder / "empty" / "empty.jsonl").write_text("")

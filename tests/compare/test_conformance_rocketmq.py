@@ -29,13 +29,6 @@ def test_all_seven_files_are_there() -> None:
     assert len(STRATEGIES) == 7
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
-def test_traces_are_counted_as_skipped(path: Path) -> None:
-    result = play_file(path, PLAYERS)
-    assert (result.passed, result.failed) == (0, 0)
-    assert result.skipped > 0
-
-
 @pytest.mark.parametrize("path", STRATEGIES, ids=lambda path: path.name.split(".")[0])
 def test_a_change_of_any_recorded_field_makes_its_case_fail(path: Path, tmp_path: Path) -> None:
     planted = [changed for case in one_of_each_kind(path) for changed in with_one_change(case)]

@@ -1,0 +1,216 @@
+"""Plays the golden traces of Kafka's group coordinator: `coordinator-*.jsonl.gz`, classic protocol.
+
+The coordinator node itself is fed, one request a step, in a world of its own; format in
+tests/golden/kafka/FORMAT-coordinator.md. Every step is compared whole: answer, answers to parked requests with their
+times, state or timeline. Member ids are real on both sides: those that the coordinator makes up are handed to it from
+the recording, in the order in which they appear there.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from compare.conformance.kafka_coordinator_shapes import REQUESTS, answer, group_state, request
+from compare.conformance.rocketmq_fields import get, only
+from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
+from kafka_coordinator.coordinator.settings import with_settings
+from protocols.errors import UserError
+from protocols.nodes import Time
+from protocols.single import SingleNode
+
+_CLIENT = "client"
+_BROKER = "broker"
+_UNCHANGED = "unchanged"
+_MISSING = "nothing"
+
+_LINE_FIELDS = ("trace_id", "protocol", "scenario", "config", "topics", "ids", "steps")
+_STEP_FIELDS = ("n", "t", "op", "req", "resp", "pending", "completed", "state", "timeline", "completed_at_step")
+
+_ONE_SHARD = {"offsets.topic.num.partitions": 1}
+"""The recording ran all groups on one partition of ``__consumer_offsets``."""
+
+
+def recognises(line: Line) -> bool:
+    """Whether the line is meant to be a trace of classic groups only: no request of the consumer protocol in it."""
+    if "trace_id" not in line or "protocol" not in line or line["protocol"] == "consumer":
+        return False
+    steps = line.get("steps")
+    ops = [step.get("op") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    return not any(isinstance(op, str) and op.startswith("consumer_group_") for op in ops)
+
+
+def play(line: Line) -> list[Difference]:
+    """The differences of the first step that is not as recorded; none if the whole trace is."""
+    only(line, "", _LINE_FIELDS)
+    trace_id, steps = get(line, "trace_id", str), get(line, "steps", list)
+    for name in ("protocol", "scenario"):
+        get(line, name, str)
+    trace = _Trace(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), steps)
+    for number, step in enumerate(steps):
+        recorded = trace.resolved({name: value for name, value in step.items() if name != "completed_at_step"})
+        got = trace.resolved(trace.step(number, step))
+        differences = [
+            Difference(trace_id, f"steps[{number}]{path}", expected, found)
+            for path, expected, found in _differing("", recorded, got)
+        ]
+        if differences:
+            return differences
+    return [
+        Difference(trace_id, f"steps[{number}].completed_at_step", step.get("completed_at_step"), completed)
+        for number, step in enumerate(steps)
+        if step.get("completed_at_step") != (completed := trace.completed_at.get(number))
+    ]
+
+
+COORDINATOR_TRACES = Player("Kafka coordinator traces", recognises, play)
+"""Plays traces of classic groups."""
+
+
+class _Trace:
+    """A coordinator that is being taken through a trace."""
+
+    def __init__(
+        self, ids: Mapping[str, Any], config: Mapping[str, Any], topics: Mapping[str, Any], steps: list[Any]
+    ) -> None:
+        for number, step in enumerate(steps):
+            only(step, f"steps[{number}]", _STEP_FIELDS)
+            get(step, "op", str)
+            get(step, "req", dict)
+        self.ids: dict[str, str] = {symbol: get(ids, symbol, str) for symbol in ids}
+        chosen = {member_id for step in steps for member_id in _member_ids(step["req"]) if member_id not in ids}
+        # Symbols are numbered in order of appearance; an id that a client made up has one, too, once it was answered.
+        in_order = sorted(self.ids, key=_number_of)
+        self._unused = [self.ids[symbol] for symbol in in_order if self.ids[symbol] not in chosen]
+        try:
+            settings = with_settings(BrokerSettings(), {**_ONE_SHARD, **config}, "config")
+        except UserError as error:
+            raise MalformedCase("config", "settings of a broker", str(error)) from None
+        self.world = SingleNode(Coordinator(_BROKER, settings), new_id=self._new_id)
+        self.world.start()
+        self.world.command(0.0, Topics(dict(topics)))
+        self.completed_at: dict[int, int] = {}
+        """Step of a parked request to the step that answered it."""
+        self._groups: dict[str, None] = {}
+        self._reported: Any = None
+        self._now = 0
+
+    def step(self, number: int, step: Mapping[str, Any]) -> dict[str, Any]:
+        """What the model does, as the recording would have it."""
+        op, req = step["op"], step["req"]
+        got: dict[str, Any] = {"n": number, "t": self._now, "op": op, "req": req}
+        group_id = req.get("group_id")
+        if isinstance(group_id, str) and group_id:
+            self._groups[group_id] = None
+        if op == "advance":
+            self._now += get(req, "ms", int)
+            got["timeline"] = list(self._timeline(self._now))
+        else:
+            self._request(op, number, req)
+        answers = self._answers(number)
+        own = answers.pop(number, None)
+        if own is not None:
+            got["resp"] = own[1]
+        elif op in ("join_group", "sync_group"):
+            got["pending"] = True
+        got["completed"] = [{"step": n, "t": _whole(t), "resp": resp} for n, (t, resp) in sorted(answers.items())]
+        if op != "advance":
+            state = self._state()
+            got["state"] = _UNCHANGED if state is None else state
+        return got
+
+    def _request(self, op: str, number: int, req: Mapping[str, Any]) -> None:
+        if op not in REQUESTS:
+            raise MalformedCase(f"steps[{number}].op", f"one of {', '.join([*REQUESTS, 'advance'])}", op)
+        self.world.receive(self._now, _CLIENT, request(op, number, self._with_real_ids(req)))
+        # What is due at once happens within the step.
+        self.world.advance(self._now)
+
+    def _with_real_ids(self, req: Mapping[str, Any]) -> dict[str, Any]:
+        real: dict[str, Any] = self.resolved(req)
+        if isinstance(req.get("assignments"), dict):
+            real["assignments"] = {self.ids.get(member, member): text for member, text in req["assignments"].items()}
+        return real
+
+    def _timeline(self, until: Time) -> Iterator[dict[str, Any]]:
+        """What has changed after each timer, and at the end."""
+        running = True
+        while running:
+            running = self.world.fire_next(until)
+            if not running:
+                self.world.advance(until)
+            state = self._state()
+            if state is not None:
+                yield {"t": _whole(self.world.now), "state": state}
+
+    def _state(self) -> Any:
+        """All groups that any request has named so far; None if nothing is new since the last report."""
+        groups = self.world.node.core.groups
+        state = {group_id: group_state(groups.get(group_id)) for group_id in self._groups}
+        if state == self._reported:
+            return None
+        self._reported = state
+        return state
+
+    def _answers(self, number: int) -> dict[int, tuple[Time, Any]]:
+        """Answers sent in this step, by the step of their request."""
+        found: dict[int, tuple[Time, Any]] = {}
+        for time, _, message in self.world.take_sent():
+            to: int = message[0]
+            if to in found or to in self.completed_at:
+                raise AssertionError(f"the request of step {to} is answered twice")
+            found[to] = time, answer(message)
+            if to != number:
+                self.completed_at[to] = number
+        return found
+
+    def _new_id(self, prefix: str) -> str:
+        if self._unused and self._unused[0].startswith(prefix + "-"):
+            return self._unused.pop(0)
+        return f"{prefix}-not-recorded"
+
+    def resolved(self, value: Any, name: str = "") -> Any:
+        """The value with real ids for symbols, and in one order where the recording's is arbitrary."""
+        if isinstance(value, dict):
+            keys = self.ids if name == "members" else {}
+            return {keys.get(key, key): self.resolved(each, key) for key, each in value.items()}
+        if name in ("member_id", "leader"):
+            return self.ids.get(value, value) if isinstance(value, str) else value
+        if not isinstance(value, list):
+            return value
+        if name in ("member_order", "pending_sync"):
+            listed = [self.ids.get(each, each) if isinstance(each, str) else each for each in value]
+            return sorted(listed, key=str) if name == "pending_sync" else listed
+        listed = [self.resolved(each) for each in value]
+        if name == "members" and all(isinstance(each, dict) and "metadata" in each for each in listed):
+            # Sorted in the recording, but by symbol.
+            return sorted(listed, key=lambda each: str(each.get("member_id")))
+        return listed
+
+
+def _member_ids(req: Mapping[str, Any]) -> Iterator[str]:
+    """Ids of members in a request, as the recording writes them."""
+    named = [req, *(each for each in req.get("members") or () if isinstance(each, dict))]
+    yield from (each["member_id"] for each in named if isinstance(each.get("member_id"), str))
+
+
+def _number_of(symbol: str) -> tuple[int, str]:
+    return len(symbol), symbol
+
+
+def _whole(time: Time) -> Any:
+    return int(time) if time == int(time) else time
+
+
+def _differing(path: str, expected: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The smallest parts that differ, with their paths."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for name in dict.fromkeys([*expected, *got]):
+            if name not in expected or name not in got:
+                yield f"{path}.{name}", expected.get(name, _MISSING), got.get(name, _MISSING)
+            else:
+                yield from _differing(f"{path}.{name}", expected[name], got[name])
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for number, (one, other) in enumerate(zip(expected, got, strict=True)):
+            yield from _differing(f"{path}[{number}]", one, other)
+    elif expected != got or isinstance(expected, bool) != isinstance(got, bool):
+        yield path, expected, got

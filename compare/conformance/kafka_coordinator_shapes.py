@@ -1,0 +1,256 @@
+"""Recorded requests of Kafka's coordinator traces as messages, and answers and groups in the form of the recording.
+
+Member ids in requests are real here: whoever calls has replaced the recording's symbols.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from compare.conformance.cases import MalformedCase
+from kafka_coordinator.coordinator import Topics
+from kafka_coordinator.coordinator.group import CONSUMER, Group
+from kafka_coordinator.errors import UNKNOWN_SERVER_ERROR
+from kafka_coordinator.messages import (
+    ConsumerMetadata,
+    DeleteGroup,
+    DeleteGroupAnswer,
+    DescribeGroup,
+    DescribeGroupAnswer,
+    Heartbeat,
+    HeartbeatAnswer,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    LeaveGroupAnswer,
+    Leaving,
+    ListGroups,
+    ListGroupsAnswer,
+    OffsetCommit,
+    OffsetCommitAnswer,
+    OffsetDelete,
+    OffsetDeleteAnswer,
+    OffsetFetch,
+    OffsetFetchAnswer,
+    Opaque,
+    SyncGroup,
+    SyncGroupAnswer,
+)
+from protocols.nodes import Message
+
+Json: TypeAlias = Any
+
+_THROWN = "IllegalStateException"
+"""What the real code throws where the model answers UNKNOWN_SERVER_ERROR."""
+
+
+def _join(n: int, req: Mapping[str, Any]) -> JoinGroup:
+    protocol_type, topics = req["protocol_type"], tuple(req["topics"])
+    metadata: Opaque = ConsumerMetadata(topics) if protocol_type == CONSUMER else ",".join(topics)
+    return JoinGroup(
+        n,
+        req["group_id"],
+        req["member_id"],
+        req["instance_id"],
+        req["client_id"],
+        req["session_timeout_ms"],
+        req["rebalance_timeout_ms"],
+        protocol_type,
+        tuple((name, metadata) for name in req["protocols"]),
+        req["api_version"],
+    )
+
+
+def _sync(n: int, req: Mapping[str, Any]) -> SyncGroup:
+    return SyncGroup(
+        n,
+        req["group_id"],
+        req["member_id"],
+        req["generation"],
+        req["instance_id"],
+        req["protocol_type"],
+        req["protocol"],
+        req["assignments"],
+    )
+
+
+def _heartbeat(n: int, req: Mapping[str, Any]) -> Heartbeat:
+    return Heartbeat(n, req["group_id"], req["member_id"], req["generation"], req["instance_id"])
+
+
+def _leave(n: int, req: Mapping[str, Any]) -> LeaveGroup:
+    members = tuple(Leaving(each["member_id"], each["instance_id"]) for each in req["members"])
+    return LeaveGroup(n, req["group_id"], members)
+
+
+def _commit(n: int, req: Mapping[str, Any]) -> OffsetCommit:
+    return OffsetCommit(
+        n,
+        req["group_id"],
+        req["member_id"],
+        req["generation_or_epoch"],
+        req["instance_id"],
+        tuple(((topic, number), offset, "") for topic, number, offset in req["offsets"]),
+        req["api_version"],
+    )
+
+
+def _fetch(n: int, req: Mapping[str, Any]) -> OffsetFetch:
+    partitions = req["partitions"]
+    wanted = None if partitions is None else tuple((topic, number) for topic, number in partitions)
+    return OffsetFetch(n, req["group_id"], wanted, req["member_id"], req["member_epoch"])
+
+
+def _delete_offsets(n: int, req: Mapping[str, Any]) -> OffsetDelete:
+    return OffsetDelete(n, req["group_id"], tuple((topic, number) for topic, number in req["partitions"]))
+
+
+REQUESTS: Mapping[str, Callable[[int, Mapping[str, Any]], Message]] = {
+    "join_group": _join,
+    "sync_group": _sync,
+    "heartbeat": _heartbeat,
+    "leave_group": _leave,
+    "offset_commit": _commit,
+    "offset_fetch": _fetch,
+    "offset_delete": _delete_offsets,
+    "delete_group": lambda n, req: DeleteGroup(n, req["group_id"]),
+    "list_groups": lambda n, req: ListGroups(n),
+    "describe_group": lambda n, req: DescribeGroup(n, req["group_id"]),
+    "set_topics": lambda n, req: Topics(dict(req["topics"])),
+}
+"""Operation to the message (number of the step, the recorded request)."""
+
+
+def request(op: str, n: int, req: Mapping[str, Any]) -> Message:
+    """The recorded request as a message; `MalformedCase` if it is none."""
+    try:
+        return REQUESTS[op](n, req)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise MalformedCase("req", f"a {op} request", f"{type(error).__name__}: {error}") from None
+
+
+def _metadata(metadata: Opaque) -> Json:
+    if isinstance(metadata, ConsumerMetadata):
+        return list(metadata.topics)
+    return metadata or None
+
+
+def _assignment(assignment: Opaque) -> Json:
+    return assignment or ""
+
+
+def _joined(answer: JoinGroupAnswer) -> Json:
+    return {
+        "error": answer.error,
+        "generation": answer.generation,
+        "member_id": answer.member_id,
+        "leader": answer.leader,
+        "protocol_type": answer.protocol_type,
+        "protocol": answer.protocol,
+        "skip_assignment": answer.skip_assignment,
+        "members": [
+            {"member_id": each.member_id, "instance_id": each.instance_id, "metadata": _metadata(each.metadata)}
+            for each in answer.members
+        ],
+    }
+
+
+def _synced(answer: SyncGroupAnswer) -> Json:
+    return {
+        "error": answer.error,
+        "protocol_type": answer.protocol_type,
+        "protocol": answer.protocol,
+        "assignment": _assignment(answer.assignment),
+    }
+
+
+def _left(answer: LeaveGroupAnswer) -> Json:
+    members = [
+        {"member_id": member, "instance_id": instance, "error": error} for member, instance, error in answer.members
+    ]
+    return {"error": answer.error, "members": members}
+
+
+def _described(answer: DescribeGroupAnswer) -> Json:
+    return {
+        "error": answer.error,
+        "state": answer.state,
+        "protocol_type": answer.protocol_type,
+        "protocol": answer.protocol,
+        "members": [
+            {
+                "member_id": each.member_id,
+                "instance_id": each.instance_id,
+                "client_id": each.client_id,
+                "metadata": _metadata(each.metadata),
+                "assignment": _assignment(each.assignment),
+            }
+            for each in answer.members
+        ],
+    }
+
+
+def _listed(answer: ListGroupsAnswer) -> Json:
+    groups = [
+        {"group_id": group, "protocol_type": protocol_type, "state": state, "type": kind.lower()}
+        for group, protocol_type, state, kind in answer.groups
+    ]
+    return {"error": answer.error, "groups": groups}
+
+
+ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
+    JoinGroupAnswer: _joined,
+    SyncGroupAnswer: _synced,
+    HeartbeatAnswer: lambda answer: {"error": answer.error},
+    LeaveGroupAnswer: _left,
+    OffsetCommitAnswer: lambda answer: {"results": [[*partition, error] for partition, error in answer.errors]},
+    OffsetFetchAnswer: lambda answer: {
+        "error": answer.error,
+        "results": [[*partition, offset, error] for partition, offset, error in answer.offsets],
+    },
+    OffsetDeleteAnswer: lambda answer: {
+        "error": answer.error,
+        "results": [[*partition, error] for partition, error in answer.errors],
+    },
+    DescribeGroupAnswer: _described,
+    ListGroupsAnswer: _listed,
+    DeleteGroupAnswer: lambda answer: {"error": answer.error},
+}
+
+
+def answer(message: Message) -> Json:
+    """An answer in the form of the recording."""
+    found = ANSWERS[type(message)](message)
+    return (
+        {"error": UNKNOWN_SERVER_ERROR, "exception": _THROWN} if found.get("error") == UNKNOWN_SERVER_ERROR else found
+    )
+
+
+def group_state(group: Group | None) -> Json:
+    """A group in the form of the recording; null: there is none."""
+    if group is None:
+        return None
+    return {
+        "type": "classic",
+        "state": group.state,
+        "generation": group.generation,
+        "leader": group.leader,
+        "protocol_type": group.protocol_type,
+        "protocol": group.protocol,
+        "members": {
+            member.id: {
+                "instance_id": member.instance_id,
+                "session_timeout_ms": member.session_timeout_ms,
+                "rebalance_timeout_ms": member.rebalance_timeout_ms,
+                "protocols": [name for name, _ in member.protocols],
+                "awaiting_join": member.join is not None,
+                "awaiting_sync": member.sync is not None,
+                "assignment": _assignment(member.assignment),
+            }
+            for member in group.members.values()
+        },
+        "member_order": [member.id for member in group.ordered()],
+        "num_pending_join": len(group.pending_join),
+        "pending_sync": sorted(group.pending_sync),
+        "new_member_added": group.new_member_added,
+        "subscribed_topics": None if group.subscribed is None else sorted(group.subscribed),
+    }

@@ -1,0 +1,104 @@
+"""The kinds of clients in recordings, and their settings in the words of the model.
+
+The model is the Java client. librdkafka and kafka-python keep to the same protocol; where they differ is written in
+docs/closeness.md.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from compare.conformance.cases import MalformedCase
+from compare.conformance.kafka_recordings.reading import Member, Recording
+from kafka_coordinator.consumer.settings import NAMES
+
+JAVA, CONFLUENT, KAFKA_PYTHON, KAFKAJS = "java", "confluent", "kafka-python", "kafkajs"
+
+STRATEGY = "partition.assignment.strategy"
+
+DEFAULT_STRATEGY: Final[Mapping[str, str]] = {
+    JAVA: "range,cooperative-sticky",
+    CONFLUENT: "range,roundrobin",
+    KAFKA_PYTHON: "range,roundrobin",
+}
+"""Kind of client to the assignors it has unless set otherwise. All other defaults that matter here are the same."""
+
+_ASSIGNORS: Final[Mapping[str, str]] = {
+    "RangeAssignor": "range",
+    "RoundRobinAssignor": "roundrobin",
+    "StickyAssignor": "sticky",
+    "CooperativeStickyAssignor": "cooperative-sticky",
+    "RangePartitionAssignor": "range",
+    "RoundRobinPartitionAssignor": "roundrobin",
+    "StickyPartitionAssignor": "sticky",
+    **{name: name for name in ("range", "roundrobin", "sticky", "cooperative-sticky")},
+}
+"""Simple names of the clients' classes, and librdkafka's names, to ours."""
+
+_RESETS: Final[Mapping[str, str]] = {
+    "earliest": "earliest",
+    "smallest": "earliest",
+    "beginning": "earliest",
+    "latest": "latest",
+    "largest": "latest",
+    "end": "latest",
+}
+
+
+class Client(NamedTuple):
+    """A member's client: ``settings`` under Kafka's names, only those that the model knows."""
+
+    kind: str
+    client_id: str
+    instance_id: str | None
+    strategy: str
+    settings: Mapping[str, Any]
+
+
+def why_not_played(recording: Recording) -> str | None:
+    """Why the model cannot play a recording, or None if it can."""
+    for name, member in recording.members.items():
+        if member.client == KAFKAJS:
+            return f"{name} is a kafkajs client, which is not modelled"
+        if member.client not in DEFAULT_STRATEGY:
+            return f"{name} is a client of an unknown kind ({member.client})"
+        if member.protocol != "classic":
+            return f"{name} uses the {member.protocol} protocol, which is not modelled yet"
+    return None
+
+
+def clients(recording: Recording) -> dict[str, Client]:
+    """Each member's client. Raises `MalformedCase` for settings that cannot be."""
+    return {name: _client(name, member) for name, member in recording.members.items()}
+
+
+def _client(name: str, member: Member) -> Client:
+    given: dict[str, Any] = {}
+    for own, value in member.settings.items():
+        given[own.replace("_", ".") if member.client == KAFKA_PYTHON else own] = value
+    if member.client == CONFLUENT:
+        # Its metadata.max.age.ms is the age at which a cached entry is dropped, not how often it asks.
+        given.pop("metadata.max.age.ms", None)
+        if "topic.metadata.refresh.interval.ms" in given:
+            given["metadata.max.age.ms"] = given["topic.metadata.refresh.interval.ms"]
+    given.setdefault(STRATEGY, given.get("assignors", DEFAULT_STRATEGY[member.client]))
+    settings = {setting: value for setting, value in given.items() if setting in NAMES and setting != STRATEGY}
+    reset = settings.pop("auto.offset.reset", None)
+    if reset in _RESETS:
+        settings["auto.offset.reset"] = _RESETS[reset]
+    instance_id = given.get("group.instance.id")
+    return Client(
+        member.client,
+        str(given.get("client.id", "")),
+        None if instance_id is None else str(instance_id),
+        _assignors(name, given[STRATEGY]),
+        settings,
+    )
+
+
+def _assignors(name: str, given: Any) -> str:
+    """Assignors as a client writes them (names, classes, a list or the text of one), in our names."""
+    words = [word.rpartition(".")[2] for word in re.findall(r"[\w.-]+", str(given))]
+    if not words or not all(word in _ASSIGNORS for word in words):
+        raise MalformedCase(f"members.{name}.settings.{STRATEGY}", "assignors that Kafka has", given)
+    return ",".join(_ASSIGNORS[word] for word in words)

@@ -1,0 +1,135 @@
+"""What happened in a recording.
+
+kafka-python's leader may join once more although nothing has changed, because it had not known the topic's partitions
+yet when it computed the assignment. Such a generation gives everybody what it had; it is left out, and those after it
+are numbered as if it had not been.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from compare.conformance.kafka_recordings.broker_log import PREPARING, beginnings, generations, lines, sizes
+from compare.conformance.kafka_recordings.clients import KAFKA_PYTHON, Client
+from compare.conformance.kafka_recordings.happened import Called, Change, Happened
+from compare.conformance.kafka_recordings.reading import Recording
+from protocols.queues import Queue, sort_queues
+
+T = TypeVar("T")
+
+CALLBACKS = ("assigned", "revoked", "lost")
+
+
+def happened(recording: Recording) -> Happened:
+    """The whole recording."""
+    group = next((event.g for event in reversed(recording.of("group")) if event.g is not None), None)
+    described: dict[str, set[Queue]] = {}
+    for member in group.members if group is not None else ():
+        described.setdefault(member.client, set()).update(member.tp)
+    return Happened(
+        end=recording.end,
+        callbacks=tuple(
+            Called(event.ms, event.member, event.ev, sort_queues(event.tp), event.gen)
+            for event in recording.of(*CALLBACKS)
+        ),
+        changes=tuple(_changes(recording)),
+        generations=generations(recording),
+        sizes=sizes(recording),
+        beginnings=beginnings(recording),
+        state="" if group is None else group.state,
+        described={client: sort_queues(queues) for client, queues in described.items() if queues},
+        again={_queue(name): figures.records_delivered_again for name, figures in recording.per_partition.items()},
+        silence={
+            _queue(name): figures.longest_silence_ms
+            for name, figures in recording.per_partition.items()
+            if figures.longest_silence_ms is not None
+        },
+    )
+
+
+def without_restless(all: Happened, recording: Recording, clients: Mapping[str, Client]) -> Happened:
+    """Without the generations that a leader of kafka-python began for nothing."""
+    told = {event.member_id: event.member for event in recording.events if event.member_id}
+    for line in lines(recording):
+        words = line.about.partition(" re-joining")[0]
+        member = told.get(words.removeprefix("Leader ")) if line.kind == PREPARING else None
+        if member is not None and clients[member].kind == KAFKA_PYTHON and words.startswith("Leader "):
+            skipped = _number(all, line.ms)
+            if skipped is not None and _is_for_nothing(all, skipped):
+                all = _without(all, skipped)
+    return all
+
+
+def _number(all: Happened, began: float) -> int | None:
+    """The generation that was completed by the rebalance that began at this time, as numbered by now."""
+    return next((number for number, at in all.generations.items() if at >= began), None)
+
+
+def _is_for_nothing(all: Happened, number: int) -> bool:
+    """Whether the generation gave everybody what it had."""
+    before: dict[str, tuple[Queue, ...]] = {}
+    for call in all.callbacks:
+        if call.kind != "assigned" or call.generation is None:
+            continue
+        if call.generation == number and before.get(call.member) != call.queues:
+            return False
+        before[call.member] = call.queues
+    return number > 1
+
+
+def _without(all: Happened, number: int) -> Happened:
+    """Without generation ``number``: its assignments, and what was revoked for it."""
+    began, ended = all.beginnings.get(number - 1, 0.0), all.generations[number]
+    assigned = [call for call in all.callbacks if call.kind == "assigned" and call.generation == number]
+    until = max([ended, *(call.at for call in assigned)])
+
+    def is_of_it(at: float) -> bool:
+        # The leader's own callback comes just before its JoinGroup arrives.
+        return began - _JUST_BEFORE <= at <= until
+
+    def renumbered(times: Mapping[int, T], left_out: int) -> dict[int, T]:
+        return {each - (each > left_out): at for each, at in times.items() if each != left_out}
+
+    return replace(
+        all,
+        callbacks=tuple(
+            call._replace(generation=_earlier(call.generation, number))
+            for call in all.callbacks
+            if not is_of_it(call.at)
+        ),
+        changes=tuple(change for change in all.changes if not is_of_it(change.at)),
+        generations=renumbered(all.generations, number),
+        sizes=renumbered(all.sizes, number),
+        beginnings=renumbered(all.beginnings, number - 1),
+    )
+
+
+def _earlier(generation: int | None, left_out: int) -> int | None:
+    return generation if generation is None else generation - (generation >= left_out)
+
+
+_JUST_BEFORE = 1000.0
+"""Milliseconds."""
+
+
+def _changes(recording: Recording) -> list[Change]:
+    """What callbacks, closes and kills mean for ownership."""
+    owned: dict[str, set[Queue]] = {}
+    found: list[Change] = []
+    for event in recording.events:
+        mine = owned.setdefault(event.member, set())
+        gone = event.ev == "closed" or (event.ev == "step" and event.what == "kill -9")
+        if event.ev == "assigned":
+            gained = sort_queues(set(event.tp) - mine)
+            found.append(Change(event.ms, event.member, gained, ()))
+            mine.update(gained)
+        elif event.ev in CALLBACKS or gone:
+            lost = sort_queues(mine if gone else mine & set(event.tp))
+            found.append(Change(event.ms, event.member, (), lost))
+            mine.difference_update(lost)
+    return found
+
+
+def _queue(name: str) -> Queue:
+    topic, _, number = name.rpartition(":")
+    return Queue(topic, "", int(number))

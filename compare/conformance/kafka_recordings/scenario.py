@@ -1,0 +1,293 @@
+"""A recording as a scenario for the model: who starts when with which settings, and what the script then did.
+
+Nothing that the recording found out goes in, but what the script does not say: which topics the members subscribed to
+at first and how many partitions these had (what the group handed out before the first change tells it), when each
+JoinGroup reached the coordinator, and the member ids, which decide orders.
+
+A recording leaves two things open: in which phase of the heartbeats (and of other periods) something happened, and how
+late a busy client was. So runs differ: half of them keep to the recorded times, in the other half everything after the
+first assignment is later by a part of the longest period. And each client's heartbeats are a little slower than set,
+more so in later runs, as those of a client are whose heartbeat thread looks at the clock only each
+``retry.backoff.ms``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.conformance.cases import MalformedCase
+from compare.conformance.kafka_recordings.clients import Client, clients
+from compare.conformance.kafka_recordings.joins import Joined, joins
+from compare.conformance.kafka_recordings.reading import MOST_MS, Event, Recording
+from kafka_coordinator.consumer.settings import ConsumerSettings
+from protocols.queues import Queue
+from protocols.randomness import number_below
+from protocols.scenario.model import (
+    Crash,
+    GroupPart,
+    Join,
+    Leave,
+    LoadPart,
+    Queues,
+    RunPart,
+    Scenario,
+    StopPolling,
+    Subscribe,
+    TopicPart,
+)
+from protocols.scenario.model import Event as ScenarioEvent
+from protocols.scenario.units import milliseconds
+
+RUNS = 50
+"""Seeds that a recording is compared with."""
+
+BROKER = "broker-1"
+
+LATENCY = 0.2, 2.0
+"""Milliseconds: everything ran on one machine."""
+
+APART = 20.0
+"""Milliseconds between two members that start: keeps the order in which the coordinator took them up."""
+
+START = "start member"
+"""The step by which a client begins."""
+
+HEARTBEAT = "heartbeat.interval.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that the script did: ``at`` in the recording's time; ``name`` in words."""
+
+    at: float
+    name: str
+    event: ScenarioEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that the runs of a recording have in common."""
+
+    recording: Recording
+    clients: Mapping[str, Client]
+    ids: Mapping[str, Sequence[str]]
+    """What ids are made of, to the ids in the order in which they were made."""
+    moments: tuple[Moment, ...]
+    """By time."""
+    partitions: Mapping[str, int]
+    """Topic to partitions at first."""
+    settled: float
+    """When the first assignment was there, in the recording's time."""
+    period: float
+    """The longest period of a client that decides when something is noticed, in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a plan: ``shift`` is how much later everything is that came after the first assignment."""
+
+    scenario: Scenario
+    shift: float
+    settled: float
+
+    def model_time(self, recorded: float) -> float:
+        """A recorded time in the run's time."""
+        return recorded + (self.shift if recorded > self.settled else 0.0)
+
+    def recorded_time(self, at: float) -> float:
+        """A time of the run in the recording's time."""
+        return max(at - self.shift, self.settled) if at > self.settled else at
+
+
+def plan(recording: Recording) -> Plan:
+    """What is to be played. Raises `MalformedCase` for a script that cannot be."""
+    known = clients(recording)
+    joined = joins(recording, known)
+    ids: dict[str, list[str]] = {}
+    for each in joined:
+        ids.setdefault(known[each.member].instance_id or each.member, []).append(each.member_id)
+    moments = _moments(recording, known, joined)
+    settled = min((event.ms for event in recording.of("assigned")), default=recording.end)
+    settings = [ConsumerSettings.of(client.settings) for client in known.values()]
+    periods = [max(each.heartbeat_interval_ms, each.auto_commit_interval_ms) for each in settings]
+    if any(isinstance(moment.event, Queues) for moment in moments):
+        periods += [each.metadata_max_age_ms for each in settings]
+    return Plan(
+        recording,
+        known,
+        ids,
+        tuple(moments),
+        _partitions_at_first(recording),
+        settled,
+        min(max(periods, default=0), recording.end - settled),
+    )
+
+
+def run(plan: Plan, number: int) -> Run:
+    """Run ``number`` (0 .. `RUNS` - 1), which is also its seed."""
+    recording = plan.recording
+    shift = plan.period * (number // 2) / (RUNS // 2) if number % 2 else 0.0
+    end = recording.end + shift
+    events = [_in_run(plan, moment, number, shift) for moment in plan.moments]
+    scenario = Scenario(
+        name=recording.scenario,
+        brokers=(BROKER,),
+        topics={topic: TopicPart(queues={BROKER: count}) for topic, count in plan.partitions.items()},
+        groups={recording.group: GroupPart()},
+        load=LoadPart(produce=recording.rate),
+        run=RunPart.model_validate({"for": end, "seed": number, "latency": LATENCY}),
+        events=tuple(sorted(events, key=lambda event: event.at)),
+    )
+    return Run(scenario, shift, plan.settled)
+
+
+def _in_run(plan: Plan, moment: Moment, number: int, shift: float) -> ScenarioEvent:
+    """What happens, at its time in the run; a client's heartbeats are a little slower than set."""
+    at = milliseconds(moment.at + (shift if moment.at > plan.settled else 0.0))
+    event = moment.event
+    if not isinstance(event, Join):
+        return event.model_copy(update={"at": at})
+    set_to = ConsumerSettings.of(event.settings)
+    most = set_to.retry_backoff_ms * (number // 2) // (RUNS // 2)
+    slower = number_below(most + 1, "heartbeats", number, event.join)
+    interval = min(set_to.heartbeat_interval_ms + slower, set_to.session_timeout_ms - 1)
+    return event.model_copy(update={"at": at, "settings": {**event.settings, HEARTBEAT: interval}})
+
+
+def _moments(recording: Recording, known: Mapping[str, Client], joined: Sequence[Joined]) -> list[Moment]:
+    """The script's steps, at the times at which the clients took them."""
+    started = _starts(recording, joined)
+    topics = _topics_at_first(recording)
+    found: list[Moment] = []
+    for number, step in enumerate(recording.events):
+        if step.ev != "step" or step.what in _SILENT:
+            continue
+        if step.what == START:
+            found.append(_start(step, known, started, topics))
+        elif step.what in _STEPS:
+            found.append(_STEPS[step.what](recording, step))
+        else:
+            expected = f"one of {', '.join([START, *_STEPS, *_SILENT])}"
+            raise MalformedCase(f"events.{number}.what", expected, step.what)
+    return sorted(found, key=lambda moment: moment.at)
+
+
+def _starts(recording: Recording, joined: Sequence[Joined]) -> dict[str, float]:
+    """Member to the time at which it starts: when its first JoinGroup came, those of several members far enough from
+    each other to be taken up in the recorded order. Where the log does not tell, when the client said it had."""
+    steps = {event.member: event.ms for event in recording.of("step") if event.what == START}
+    said = {event.member: event.ms for event in recording.of("started")}
+    first = {each.member: each for each in reversed(joined)}
+    order = sorted(
+        (first[member].taken, first[member].came, member)
+        if member in first
+        else (said.get(member, at),) * 2 + (member,)
+        for member, at in steps.items()
+    )
+    found: dict[str, float] = {}
+    earliest = 0.0
+    for _, came, member in order:
+        earliest = found[member] = max(came, earliest)
+        earliest += APART
+    return found
+
+
+def _start(step: Event, known: Mapping[str, Client], started: Mapping[str, float], topics: Sequence[str]) -> Moment:
+    client = known[step.member]
+    at = started[step.member]
+    event = Join(
+        at=at,
+        join=step.member,
+        subscribe=tuple(topics),
+        instance_id=client.instance_id,
+        strategy=client.strategy,
+        settings=dict(client.settings),
+    )
+    return Moment(at, f"the start of {step.member}", event)
+
+
+def _told(recording: Recording, step: Event, kind: str) -> float:
+    """When the member said that it does what the step is about; the step's own time where it did not."""
+    return next((each.ms for each in recording.of(kind) if each.member == step.member and each.ms >= step.ms), step.ms)
+
+
+def _close(recording: Recording, step: Event) -> Moment:
+    at = _told(recording, step, "closing")
+    return Moment(at, f"the close of {step.member}", Leave(at=at, leave=step.member))
+
+
+def _kill(recording: Recording, step: Event) -> Moment:
+    return Moment(step.ms, f"the kill of {step.member}", Crash(at=step.ms, crash=step.member))
+
+
+def _stop_polling(recording: Recording, step: Event) -> Moment:
+    at = _told(recording, step, "paused")
+    back = next(
+        (
+            _told(recording, each, "resumed")
+            for each in recording.of("step")
+            if each.what == "resume polling" and each.member == step.member and each.ms >= step.ms
+        ),
+        recording.end + MOST_MS,
+    )
+    event = StopPolling.model_validate({"at": at, "stop_polling": step.member, "for": back - at})
+    return Moment(at, f"{step.member} stopped polling", event)
+
+
+def _grow(recording: Recording, step: Event) -> Moment:
+    at = next(
+        (
+            each.ms
+            for each in recording.of("step")
+            if each.what == "partitions added" and each.topic == step.topic and each.ms >= step.ms
+        ),
+        step.ms,
+    )
+    if step.topic not in recording.topics:
+        raise MalformedCase("events", "a topic of the recording that gets partitions", step.topic)
+    return Moment(at, f"{step.topic} got partitions", Queues(at=at, queues={step.topic: {BROKER: step.to}}))
+
+
+def _subscribe(recording: Recording, step: Event) -> Moment:
+    at = _told(recording, step, "subscribe")
+    event = Subscribe(at=at, subscribe={step.member: step.topics})
+    return Moment(at, f"{step.member} changed its subscription", event)
+
+
+_STEPS: Mapping[str, Callable[[Recording, Event], Moment]] = {
+    "stop member (clean close)": _close,
+    "kill -9": _kill,
+    "stop polling": _stop_polling,
+    "add partitions": _grow,
+    "change subscription": _subscribe,
+}
+
+_SILENT = ("start", "end", "resume polling", "partitions added")
+"""Steps that do nothing by themselves here."""
+
+
+def _topics_at_first(recording: Recording) -> list[str]:
+    """The script does not tell what members subscribe to when they start: all topics, unless somebody changes its
+    subscription later; then those of which the group handed out anything before that."""
+    change = next((event.ms for event in recording.of("step") if event.what == "change subscription"), None)
+    if change is None:
+        return sorted(recording.topics)
+    return sorted({queue.topic for queue in _seen(recording, change)}) or sorted(recording.topics)
+
+
+def _partitions_at_first(recording: Recording) -> dict[str, int]:
+    """Nor how many partitions a topic had before it got more: those that anybody was given before that."""
+    counts = dict(recording.topics)
+    for step in reversed(recording.of("step")):
+        if step.what == "add partitions" and step.topic in counts:
+            before = [queue.number for queue in _seen(recording, step.ms) if queue.topic == step.topic]
+            counts[step.topic] = max(before, default=counts[step.topic] - 1) + 1
+    return counts
+
+
+def _seen(recording: Recording, before: float) -> set[Queue]:
+    """Partitions that callbacks or descriptions name before a time."""
+    found: set[Queue] = set()
+    for event in recording.events:
+        if event.ms < before:
+            found.update(event.tp, *(member.tp for member in (event.g.members if event.g else ())))
+    return found

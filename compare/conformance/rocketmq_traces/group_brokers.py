@@ -1,0 +1,178 @@
+"""The brokers and the name server of a whole group's trace: parts of the model, put together as the script did."""
+
+from typing import Any
+
+from compare.conformance.rocketmq_traces.client_world import LOCK_MAX_LIVE_MS, Answer
+from protocols import Queue, sort_queues
+from protocols.nodes import Time
+from rocketmq_selfbalance.broker.consumers import (
+    CHANGE,
+    CLIENT_REGISTER,
+    CLIENT_UNREGISTER,
+    UNREGISTER,
+    ConsumerEvent,
+    ConsumerManager,
+)
+from rocketmq_selfbalance.broker.locks import LockManager
+from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.client.calls import Failure
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.heartbeat import consumer_data
+from rocketmq_selfbalance.messages import MASTER_ID, SUCCESS, DataVersion, TopicConfig
+from rocketmq_selfbalance.nameserver.route_table import RouteTable
+from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+
+_CLUSTER = "cluster"
+_CHANNEL_EXPIRED_MS = 120_000
+
+
+class _Broker:
+    """One broker's tables."""
+
+    def __init__(self, now: Time) -> None:
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS)
+        self.offsets = OffsetManager(now)
+        self.locks = LockManager(LOCK_MAX_LIVE_MS)
+
+
+class GroupBrokers:
+    """All brokers by name, and the route table. A client's channel is named after it."""
+
+    def __init__(self, group: str, *, notify: bool) -> None:
+        self._group, self._notify = group, notify
+        self.brokers: dict[str, _Broker] = {}
+        self.routes = RouteTable(NameServerSettings())
+        self.unreachable: set[str] = set()
+        self.stored: dict[Queue, tuple[int, int, bool]] = {}
+        """First offset, end, and whether the first record is in memory."""
+        self._up_names: set[str] = set()
+        """Who takes heartbeats and answers who is in the group. In the recording that is not the opposite of
+        ``unreachable``: a broker that took leave of the name server is not up, but still found by its address; one
+        that registers after it went down is up, but not found by its address."""
+        self._versions = 0
+        self._effects: dict[str, list[Any]] = {}
+
+    # The script's side.
+
+    def register(self, now: Time, broker: str, topics: dict[str, int]) -> None:
+        """The broker registers with these topics, and with one of its own as always."""
+        self.brokers.setdefault(broker, _Broker(now))
+        self._up_names.add(broker)
+        self._versions += 1
+        configs = [TopicConfig(topic, count, count) for topic, count in topics.items()]
+        configs.append(TopicConfig(f"SELF_{broker}", 1, 1))
+        version = DataVersion(timestamp=now, counter=self._versions)
+        self.routes.register(now, _CLUSTER, broker, MASTER_ID, broker, configs, version, broker)
+
+    def unregister(self, broker: str) -> None:
+        """The broker takes leave of the name server."""
+        self.routes.unregister(_CLUSTER, broker, broker)
+        self._up_names.discard(broker)
+
+    def set_down(self, broker: str, down: bool) -> None:
+        """The broker goes down, or comes back with all its tables."""
+        if down:
+            self.unreachable.add(broker)
+            self._up_names.discard(broker)
+        elif broker in self.brokers:
+            self.unreachable.discard(broker)
+            self._up_names.add(broker)
+
+    def live(self, now: Time, broker: str) -> None:
+        """The name server hears of the broker."""
+        self.routes.heartbeat(now, _CLUSTER, broker)
+
+    def scan_channels(self, now: Time) -> None:
+        """Every broker looks for silent channels."""
+        for name, broker in self.brokers.items():
+            self._tell(name, broker.consumers.scan(now)[1])
+
+    def take_leave(self, consumer: Consumer) -> None:
+        """The client unregisters at every broker that is up."""
+        for name, broker in self._up():
+            client = consumer.client_id
+            self._tell(name, broker.consumers.unregister(self._group, client, client, notify=self._notify))
+
+    def lose(self, client: str) -> None:
+        """The client's connections to the brokers that are up are closed."""
+        for name, broker in self._up():
+            self._tell(name, broker.consumers.channel_closed(client))
+
+    def take_effects(self) -> dict[str, list[Any]]:
+        """What brokers told since the last call of this."""
+        effects, self._effects = self._effects, {}
+        return effects
+
+    def state(self) -> dict[str, Any]:
+        """The brokers' tables as the recording writes them."""
+        committed: dict[Queue, int] = {}
+        ids: dict[str, list[str] | None] = {}
+        topics: dict[str, list[str] | None] = {}
+        for name, broker in self.brokers.items():
+            group = broker.consumers.groups.get(self._group)
+            listed = broker.consumers.client_ids(self._group)
+            ids[name] = None if listed is None else sorted(listed)
+            topics[name] = None if group is None else sorted(group.topics)
+            for topic in broker.offsets.topics_of(self._group):
+                numbers = broker.offsets.offsets[f"{topic}@{self._group}"]
+                committed.update((Queue(topic, name, number), offset) for number, offset in numbers.items())
+        return {
+            "client_ids_on_broker": ids,
+            "subscribed_topics_on_broker": topics,
+            "committed": [[list(each), committed[each]] for each in sort_queues(committed)],
+        }
+
+    # The clients' side.
+
+    def members_of(self, group: str) -> tuple[str, ...] | None:
+        """As the first broker by name lists them that is up."""
+        return next((broker.consumers.client_ids(group) for _, broker in self._up()), None)
+
+    def query(self, group: str, queue: Queue) -> Answer:
+        """The broker's rules: see `OffsetManager.answer_query`."""
+        first, _, in_memory = self.stored.get(queue, (0, 0, True))
+        code, offset = self.brokers[queue.broker].offsets.answer_query(
+            group,
+            queue.topic,
+            queue.number,
+            set_zero_if_not_found=None,
+            min_offset=first,
+            first_in_memory=in_memory,
+        )
+        return offset if code == SUCCESS and offset is not None else Failure.NOT_FOUND
+
+    def commit(self, group: str, queue: Queue, offset: int) -> None:
+        """Brokers know all groups and topics."""
+        self.brokers[queue.broker].offsets.commit(0, group, queue.topic, queue.number, offset)
+
+    def end(self, queue: Queue) -> Answer:
+        """Queues that the script did not set are empty."""
+        return self.stored.get(queue, (0, 0, True))[1]
+
+    def at_time(self, queue: Queue) -> Answer:
+        """Nothing in these traces has a time: the first record is as good as any."""
+        return self.stored.get(queue, (0, 0, True))[0]
+
+    def lock(self, now: Time, group: str, queues: tuple[Queue, ...], client_id: str) -> tuple[Queue, ...] | None:
+        """All queues are of one broker."""
+        return self.brokers[queues[0].broker].locks.try_lock_batch(now, group, queues, client_id)
+
+    def unlock(self, group: str, queues: tuple[Queue, ...], client_id: str) -> None:
+        """All queues are of one broker."""
+        self.brokers[queues[0].broker].locks.unlock_batch(group, queues, client_id)
+
+    def heartbeat(self, now: Time, consumer: Consumer) -> None:
+        """To every broker that is up."""
+        data, client = consumer_data(consumer), consumer.client_id
+        for name, broker in self._up():
+            self._tell(name, broker.consumers.register(now, client, client, data, notify=self._notify).events)
+
+    def _up(self) -> list[tuple[str, _Broker]]:
+        return [(name, self.brokers[name]) for name in sorted(self._up_names)]
+
+    def _tell(self, name: str, events: tuple[ConsumerEvent, ...]) -> None:
+        for event in events:
+            if event.kind == CHANGE:
+                self._effects.setdefault("notified", []).append([name, sorted(event.channels)])
+            elif event.kind in (CLIENT_REGISTER, CLIENT_UNREGISTER, UNREGISTER):
+                self._effects.setdefault("broker_event", []).append([name, event.kind, event.client_id or None])

@@ -1,0 +1,141 @@
+"""A recorded trace: steps in order, each an operation with what came of it (tests/golden/rocketmq/FORMAT-traces.md).
+
+A component performs the operations on the model's own part and gives the result, the effects and the state as the
+recording writes them; everything recorded is compared with that, and nothing may be missing on either side.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from compare.conformance.cases import Difference, Line, MalformedCase
+from compare.conformance.rocketmq_fields import get, only
+
+EPOCH_MS = 1_700_000_000_000
+"""Milliseconds since 1970 at which every trace starts; times in traces and in the model count from there."""
+
+NOTHING: Any = "nothing recorded"
+"""In the place of a result or a state that a step does not have."""
+
+_HEAD = ("trace_id", "component", "title", "config", "steps")
+_FRAME = ("step", "at_ms", "op", "result", "effects", "state")
+
+
+class Outcome(NamedTuple):
+    """What an operation did: the fields of a step, as the recording writes them."""
+
+    result: Any = NOTHING
+    effects: Mapping[str, Any] = {}
+    state: Any = NOTHING
+    passed: int = 0
+    """Milliseconds that the operation itself took."""
+
+
+class Step(NamedTuple):
+    """An operation that is due: what to do, and its arguments."""
+
+    now: int
+    """Milliseconds since the start of the trace."""
+    op: str
+    arguments: Mapping[str, Any]
+
+    def text(self, name: str) -> str:
+        return str(get(self.arguments, name, str))
+
+    def number(self, name: str) -> int:
+        return int(get(self.arguments, name, int))
+
+    def truth(self, name: str) -> bool:
+        return bool(get(self.arguments, name, bool))
+
+    def optional_text(self, name: str) -> str | None:
+        value = get(self.arguments, name, str, type(None))
+        return None if value is None else str(value)
+
+    def optional_number(self, name: str) -> int | None:
+        value = get(self.arguments, name, int, type(None))
+        return None if value is None else int(value)
+
+
+Operation: TypeAlias = Callable[[Step], Outcome]
+
+
+class Component(Protocol):
+    """The model's part behind a trace."""
+
+    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
+        """Name of each operation to the arguments that it takes and what performs it. The frame keeps the time;
+        ``advance`` is among them only where something is recorded of it (``now`` is then the time afterwards)."""
+
+
+def play_steps(line: Line, make: Callable[[Mapping[str, Any]], Component]) -> list[Difference]:
+    """Perform the trace's steps on the part that ``make`` builds from its config, and compare.
+
+    Stops after the first step that differs: what comes later only follows from it.
+    """
+    only(line, "", _HEAD)
+    case, config = str(line["trace_id"]), get(line, "config", dict)
+    get(line, "title", str)
+    operations = make(config).operations()
+    now = 0
+    for number, step in enumerate(get(line, "steps", list)):
+        path = f"steps[{number}]"
+        if not isinstance(step, dict):
+            raise MalformedCase(path, "an object", step)
+        op = str(step.get("op"))
+        found = differences(case, path, {"step": step.get("step"), "at_ms": step.get("at_ms")}, _frame(number, now))
+        outcome = Outcome()
+        if op == "advance":
+            only(step, path, (*_FRAME, "ms"))
+            now += get(step, "ms", int)
+        elif op not in operations:
+            raise MalformedCase(f"{path}.op", f"one of advance, {', '.join(operations)}", op)
+        if op in operations:
+            arguments, perform = operations[op]
+            only(step, path, (*_FRAME, *arguments))
+            outcome = perform(Step(now, op, step))
+        now += outcome.passed
+        found += differences(case, path, recorded(step), as_recorded(outcome))
+        if found:
+            return found
+    return []
+
+
+def recorded(step: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step records: result, effects and state."""
+    return {name: step[name] for name in ("result", "effects", "state") if name in step}
+
+
+def as_recorded(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as a step records it."""
+    found: dict[str, Any] = {}
+    if outcome.result is not NOTHING:
+        found["result"] = outcome.result
+    effects = {kind: records for kind, records in outcome.effects.items() if records}
+    if effects:
+        found["effects"] = effects
+    if outcome.state is not NOTHING:
+        found["state"] = outcome.state
+    return found
+
+
+def differences(case: str, path: str, expected: Any, got: Any) -> list[Difference]:
+    """Where two JSON values differ, each as deep inside as it can be told."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return [
+            each
+            for name in dict.fromkeys([*expected, *got])
+            for each in differences(case, f"{path}.{name}", expected.get(name, NOTHING), got.get(name, NOTHING))
+        ]
+    if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        return [
+            each
+            for index, (one, other) in enumerate(zip(expected, got, strict=True))
+            for each in differences(case, f"{path}[{index}]", one, other)
+        ]
+    # In JSON true is no number, in Python True == 1.
+    same = expected == got and isinstance(expected, bool) == isinstance(got, bool)
+    return [] if same else [Difference(case, path, expected, got)]
+
+
+def _frame(number: int, now: int) -> dict[str, int]:
+    return {"step": number, "at_ms": now}

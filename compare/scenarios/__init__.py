@@ -1,0 +1,1 @@
+"""Scenarios lived through by several systems side by side: `equipoise compare`."""

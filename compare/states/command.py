@@ -1,0 +1,50 @@
+"""The verb `states`."""
+
+import click
+
+from compare.output import print_json, print_table
+from compare.states.drawing import svg
+from compare.states.machines import MACHINES, Machine, machine
+from compare.states.mermaid import mermaid
+
+FORMATS = ("text", "table", "markdown", "json", "mermaid", "svg")
+
+
+@click.command()
+@click.argument("system", type=click.Choice(tuple(MACHINES)))
+@click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--machine", "name", metavar="NAME", help="Which of the system's machines; its main one by default.")
+def states(system: str, format: str, name: str | None) -> int:
+    """Show a state machine of SYSTEM: every edge with its event and guard.
+
+    The drawing is made from the very table that the simulation runs from. `text` and `table` are the same; `mermaid`
+    is a state diagram for Markdown pages, `svg` a picture.
+    """
+    drawn = machine(system, name)
+    if format == "mermaid":
+        click.echo(mermaid(drawn))
+    elif format == "svg":
+        click.echo(svg(drawn))
+    elif format == "json":
+        print_json(_document(drawn))
+    else:
+        _print(drawn, "markdown" if format == "markdown" else "table")
+    return 0
+
+
+def _print(drawn: Machine, format: str) -> None:
+    columns = [(name, "left") for name in ("state", "event", "guard", "next state")]
+    rows = [[drawn.shown(edge.before), edge.event, edge.guard, drawn.shown(edge.after)] for edge in drawn.edges]
+    print_table(columns, rows, format, drawn.title)
+
+
+def _document(drawn: Machine) -> dict[str, object]:
+    return {
+        "system": drawn.system,
+        "machine": drawn.name,
+        "states": [{"name": state, "older_name": drawn.older_names.get(state)} for state in drawn.states],
+        "edges": [
+            {"state": edge.before, "event": edge.event, "guard": edge.guard or None, "next": edge.after}
+            for edge in drawn.edges
+        ],
+    }

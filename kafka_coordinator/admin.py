@@ -1,0 +1,126 @@
+"""An administrator with Kafka's own tools: ``kafka-consumer-groups --reset-offsets`` as a node (spec 2.12, 2.13).
+
+The tool asks for the coordinator and the group's state, and commits offsets as nobody's member. Kafka takes them only
+for a group without members.
+"""
+
+from typing import Any, NamedTuple, Self
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.messages import (
+    CoordinatorFound,
+    DescribeGroup,
+    DescribeGroupAnswer,
+    FindCoordinator,
+    OffsetCommit,
+    OffsetCommitAnswer,
+)
+from protocols.facts import Noted
+from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.quiet import Rest
+
+FIND_AGAIN_MS = 100.0
+"""``retry.backoff.ms`` of the tool."""
+
+
+class ResetOffsets(NamedTuple):
+    """The group's committed offsets are to be these."""
+
+    group: str
+    offsets: tuple[tuple[Partition, int], ...]
+
+
+class Admin:
+    """Does one thing after the other; what came out is told as `protocols.facts.Noted`."""
+
+    __slots__ = ("bootstrap", "broker", "number", "todo")
+
+    def __init__(self, bootstrap: tuple[str, ...]) -> None:
+        self.bootstrap = bootstrap
+        self.broker = ""
+        """The group's coordinator, where it is known."""
+        self.number = 0
+        self.todo: tuple[ResetOffsets, ...] = ()
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """Nothing to do yet."""
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """A command, or an answer to what was asked last."""
+        if isinstance(message, ResetOffsets):
+            self.todo = (*self.todo, message)
+            if len(self.todo) == 1:
+                self._begin(now, out)
+        elif self.todo and message[0] == self.number:
+            self._answered(now, message, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """The pause is over."""
+        self._begin(now, out)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nothing waits for a connection."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """Asked again after a pause."""
+        if self.todo:
+            self._pause(now, out)
+
+    def rest(self, now: Time) -> Rest | None:
+        """At rest where there is nothing to do (`protocols.quiet`)."""
+        return None if self.todo else Rest()
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        """Nothing is sent to it again and again."""
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """It does nothing again and again."""
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        made = type(self)(self.bootstrap)
+        made.broker, made.number, made.todo = self.broker, self.number, self.todo
+        return made
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return self.broker, self.todo
+
+    def _begin(self, now: Time, out: Outbox) -> None:
+        group = self.todo[0].group
+        self._ask(out.choose("broker", self.bootstrap), FindCoordinator(self.number + 1, group), out)
+
+    def _ask(self, broker: str, message: Message, out: Outbox) -> None:
+        self.number += 1
+        out.send(broker, message)
+
+    def _pause(self, now: Time, out: Outbox) -> None:
+        self.number += 1  # an answer that still comes is not waited for
+        out.set_timer("again", now + FIND_AGAIN_MS)
+
+    def _answered(self, now: Time, message: Message, out: Outbox) -> None:
+        group, offsets = self.todo[0]
+        if isinstance(message, CoordinatorFound):
+            if message.error == "NONE":
+                self.broker = message.broker
+                self._ask(self.broker, DescribeGroup(self.number + 1, group), out)
+            else:
+                self._pause(now, out)
+        elif isinstance(message, DescribeGroupAnswer):
+            if message.error in ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"):
+                self._pause(now, out)
+            elif message.state not in ("Empty", "Dead"):
+                self._done(f"offsets of {group} are not reset: the group is {message.state}, not empty", now, out)
+            else:
+                listed = tuple([(partition, offset, "") for partition, offset in offsets])
+                self._ask(self.broker, OffsetCommit(self.number + 1, group, "", -1, None, listed), out)
+        elif isinstance(message, OffsetCommitAnswer):
+            errors = dict.fromkeys(error for _, error in message.errors if error != "NONE")
+            how = f"not reset: {', '.join(errors)}" if errors else "reset"
+            self._done(f"offsets of {group} are {how}", now, out)
+
+    def _done(self, text: str, now: Time, out: Outbox) -> None:
+        out.observe(Noted(text))
+        self.todo = self.todo[1:]
+        if self.todo:
+            self._begin(now, out)

@@ -1,0 +1,126 @@
+"""A broker as a node: a group coordinator, and answers about topics and brokers (spec 1.2, 4.8).
+
+What it knows of the cluster the controller tells it (`ClusterState`, from `protocols.nodes.OPERATOR`). Records are no
+messages here: what a partition holds is a function of time (`protocols.load`).
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+from kafka_coordinator.coordinator import resting
+from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.log import OffsetsTopic
+from kafka_coordinator.coordinator.node import Coordinator
+from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
+from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.quiet import Rest
+
+ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
+
+
+class ClusterState(NamedTuple):
+    """The cluster as it is from now on. Never changed once it was told; what stays the same stays the same object."""
+
+    brokers: tuple[str, ...]
+    """Node names of the live brokers."""
+    topics: Mapping[str, tuple[str, ...]]
+    """Topic to the leader of each partition; empty where there is none."""
+    offsets_leaders: tuple[str, ...]
+    """Leader of each partition of ``__consumer_offsets``."""
+    replica_racks: ReplicaRacks = MappingProxyType({})
+
+
+class Broker:
+    """One broker. ``storage`` is the cluster's ``__consumer_offsets``, see `Coordinator`."""
+
+    __slots__ = ("_answers", "_senders", "cluster", "coordinator")
+
+    def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, cluster: ClusterState) -> None:
+        self.coordinator = Coordinator(name, settings, storage, cluster.offsets_leaders)
+        self.cluster = cluster
+        self._senders: dict[str, resting.Sender] = {}
+        """As of the last question whether it is at rest."""
+        self._answers: dict[tuple[str, ...] | None, tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]] = {}
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """The broker takes over what it leads."""
+        self.coordinator.start(now, out)
+        self._tell_topics(now, out)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """A request, or what the controller tells."""
+        kind = type(message)
+        if kind is MetadataRequest:
+            correlation, topics = message
+            out.send(sender, MetadataAnswer(correlation, self.cluster.brokers, *self._answer(topics)))
+        elif kind is ClusterState:
+            self._learn(now, sender, ClusterState._make(message), out)
+        else:
+            self.coordinator.receive(now, sender, message, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """All timers are the coordinator's."""
+        self.coordinator.timeout(now, timer, out)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Whoever connects will say what he wants."""
+        self.coordinator.connected(now, peer, out)
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nobody reads answers on this connection any more."""
+        self.coordinator.closed(now, peer, out)
+
+    def rest(self, now: Time) -> Rest | None:
+        """How the broker is at rest (`protocols.quiet`)."""
+        found = resting.senders(self.coordinator.core)
+        self._senders = found or {}
+        return None if found is None else resting.rest(found)
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        """Messages that changed nothing were passed over."""
+        resting.passed(self.coordinator.core, self._senders[sender], now, kind, out)
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """A broker begins no exchange."""
+
+    def copy(self) -> Self:
+        """An independent copy, with a copy of the storage (see `Coordinator.copy`)."""
+        made = object.__new__(type(self))
+        made.coordinator, made.cluster, made._answers = self.coordinator.copy(), self.cluster, {}
+        made._senders = {}
+        return made
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        cluster = self.cluster
+        return self.coordinator.key(now), cluster.brokers, tuple(cluster.topics.items()), cluster.offsets_leaders
+
+    def _learn(self, now: Time, sender: str, state: ClusterState, out: Outbox) -> None:
+        before, self.cluster = self.cluster, state
+        self._answers = {}
+        if state.offsets_leaders != before.offsets_leaders:
+            self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
+        if state.topics != before.topics:
+            self._tell_topics(now, out)
+
+    def _tell_topics(self, now: Time, out: Outbox) -> None:
+        counts = {topic: len(leaders) for topic, leaders in self.cluster.topics.items()}
+        self.coordinator.receive(now, self.coordinator.core.name, Topics(counts), out)
+
+    def _answer(self, topics: tuple[str, ...] | None) -> tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]:
+        """Leaders and racks of these topics; who asks the same is given the same objects."""
+        found = self._answers.get(topics)
+        if found is None:
+            cluster = self.cluster
+            if topics is None:
+                found = cluster.topics, cluster.replica_racks
+            else:
+                racks = cluster.replica_racks
+                found = (
+                    {topic: cluster.topics[topic] for topic in topics if topic in cluster.topics},
+                    {topic: racks[topic] for topic in topics if topic in racks},
+                )
+            self._answers[topics] = found
+        return found

@@ -1,0 +1,256 @@
+"""Kafka as a scenario's cluster: brokers with their coordinators, consumers, and what happens to them.
+
+A member's node has the member's name (``group/member`` where that name is in several groups); every member is a
+process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from kafka_coordinator.admin import Admin, ResetOffsets
+from kafka_coordinator.broker import Broker
+from kafka_coordinator.consumer import (
+    Close,
+    CommitNow,
+    Consumer,
+    ConsumerConfig,
+    Freeze,
+    GoOn,
+    NewLoad,
+    StopPolling,
+    Subscribe,
+    TellDelivered,
+    Thaw,
+)
+from kafka_coordinator.controller import Controller, ControllerSettings
+from kafka_coordinator.coordinator.node import offsets_topic
+from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.members import Members
+from kafka_coordinator.settings import Divided
+from kafka_coordinator.topics import TopicTable
+from protocols.nodes import Message
+from protocols.scenario import model
+from protocols.scenario.commits import offsets_of
+from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.world import apply_to_world, end_process
+from protocols.simulation import Simulation
+
+ADMIN: Final = "admin"
+"""Node name of the administrator."""
+
+
+class KafkaCluster:
+    """One variant of a scenario in Kafka (classic protocol); see `protocols.scenario.cluster.Cluster`.
+
+    Raises `protocols.errors.UserError` for an assignor or a setting that Kafka does not have, and for an event that
+    it refuses: fewer partitions of a topic.
+    """
+
+    def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
+        self.scenario, self.simulation = scenario, simulation
+        where = system.label or system.system
+        divided = Divided(system.settings, where)
+        self.settings = with_settings(BrokerSettings(), divided.coordinator, where)
+        self.timing = ControllerSettings.of(divided.controller)
+        self.storage = offsets_topic(self.settings)
+        self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions)
+        self.topics = TopicTable(scenario, self.controller, where)
+        self.places = Places.of(scenario, one_node_per_member=True)
+        self.members = Members(scenario, system, self.places, divided.consumer, where)
+
+    # What a scenario calls.
+
+    def start(self) -> None:
+        """Brokers first, then the members in the order written."""
+        for broker in self.scenario.brokers:
+            self._start_broker(broker)
+        for group, each in self.scenario.groups.items():
+            for member, part in each.members.items():
+                self._start_member(MemberKey(group, member), self.members.config(group, member, part, self.topics.load))
+
+    def apply(self, event: Event) -> None:
+        """The event happens now."""
+        own = _OWN.get(type(event))
+        if own is not None:
+            own(self, event)
+        else:
+            apply_to_world(event, self.simulation, self.places)
+
+    def finish(self) -> None:
+        """Consumers tell what they have handled."""
+        for node in self.places.members:
+            self.tell(node, TellDelivered())
+
+    def consumer(self, node: str) -> Consumer | None:
+        """The consumer of this node name; None where none runs. Not to be changed."""
+        process = self.simulation.processes.get(node)
+        found = None if process is None else process.node
+        return found if isinstance(found, Consumer) and not found.is_over else None
+
+    def tell(self, node: str, command: Message) -> None:
+        """A command to a consumer; nothing happens where it does not run."""
+        if self.consumer(node) is not None:
+            self.simulation.command(node, command)
+
+    # Members.
+
+    def _start_member(self, key: MemberKey, config: ConsumerConfig) -> None:
+        node = self.places.node[key]
+        if self.consumer(node) is not None:
+            self.simulation.command(node, Close(config))  # it is closing: the next one follows it
+            return
+        if self.simulation.is_running(node):
+            self.simulation.end(node)
+        self.simulation.start(node, Consumer(config))
+
+    def _join(self, event: model.Join) -> None:
+        key = self.places.key(event.group, event.join)
+        part = self.members.part(key.group, key.member, event)
+        self._start_member(key, self.members.config(*key, part, self.topics.load))
+
+    def _leave(self, event: model.Leave) -> None:
+        self.tell(self.places.node[self.places.key(event.group, event.leave)], Close())
+
+    def _crash(self, event: model.Crash) -> None:
+        for node in self.places.together[self.places.key(event.group, event.crash)]:
+            self._kill(node)
+
+    def _kill(self, node: str) -> bool:
+        """Whether there was something to kill."""
+        lived = self.consumer(node) is not None
+        self.tell(node, TellDelivered())
+        end_process(self.simulation, self.places, node)
+        return lived
+
+    def _restart(self, event: model.Restart) -> None:
+        key = self.places.key(event.group, event.restart)
+        part = self.members.part(key.group, key.member, event)
+        again = [key]
+        if event.how == "crash":
+            for node in self.places.together[key]:
+                other = self.places.members[node][0]
+                if self._kill(node) and other != key:
+                    again.append(other)
+        for each in again:
+            fields = part if each == key else self.members.parts[each]
+            self._start_member(each, self.members.config(*each, fields, self.topics.load))
+
+    def _hang(self, event: model.Hang) -> None:
+        nodes = self.places.together[self.places.key(event.group, event.hang)]
+        for node in nodes:
+            self.tell(node, Freeze())
+        apply_to_world(event, self.simulation, self.places)
+        for node in nodes:
+            self.tell(node, Thaw())  # waits with everything else until it goes on, and comes first then
+
+    def _stop_polling(self, event: model.StopPolling) -> None:
+        node = self.places.node[self.places.key(event.group, event.stop_polling)]
+        stopped = self.consumer(node)
+        if stopped is not None:
+            self.simulation.command(node, StopPolling())
+            until, label = self.simulation.now + event.for_, f"{event.stop_polling} polls again"
+            self.simulation.at(until, partial(self._go_on, node, stopped), label)
+
+    def _go_on(self, node: str, stopped: Consumer) -> None:
+        if self.consumer(node) is stopped:
+            self.simulation.command(node, GoOn())
+
+    def _subscribe(self, event: model.Subscribe) -> None:
+        for member, topics in event.subscribe.items():
+            key = self.places.key(event.group, member)
+            self.members.subscribe(key, topics)
+            self.tell(self.places.node[key], Subscribe(topics))
+
+    def _commit(self, event: model.Commit) -> None:
+        offsets = None
+        if event.offsets is not None:
+            named = offsets_of(event, self.topics.per_broker)
+            offsets = tuple((self.topics.partition(each), each.offset) for each in named)
+        node = self.places.node[self.places.key(event.group, event.commit)]
+        self.tell(node, CommitNow(offsets, event.generation))
+
+    # Topics.
+
+    def _queues(self, event: model.Queues) -> None:
+        self.topics.grow(event, self.simulation.now)
+        self._topics_changed()
+
+    def _add_topic(self, event: model.AddTopic) -> None:
+        self.topics.add(event, self.simulation.now)
+        self._topics_changed()
+
+    def _delete_topic(self, event: model.DeleteTopic) -> None:
+        self.topics.delete(event)
+        self._topics_changed()
+
+    def _topics_changed(self) -> None:
+        self._tell_brokers()
+        for node in self.places.members:
+            self.tell(node, NewLoad(self.topics.load))
+
+    def _reset(self, event: model.Reset) -> None:
+        if not self.simulation.is_running(ADMIN):
+            self.simulation.start(ADMIN, Admin(self.scenario.brokers))
+        self.simulation.command(ADMIN, ResetOffsets(event.reset_offsets, self.topics.offsets_at(event.topic, event.to)))
+
+    # Brokers.
+
+    def _start_broker(self, name: str) -> None:
+        self.simulation.start(name, Broker(name, self.settings, self.storage, self.controller.state))
+
+    def _broker(self, event: model.BrokerEvent) -> None:
+        name, simulation = event.broker, self.simulation
+        if event.does == "return":
+            if not simulation.is_running(name):
+                self.controller.unfence(name)
+                self._start_broker(name)
+                self._tell_brokers()
+                every = self.timing.leader_imbalance_check_interval_seconds * 1000.0
+                check = (simulation.now // every + 1) * every
+                simulation.at(check, self._rebalance_leaders, "partitions go back to their preferred leaders")
+        elif simulation.is_running(name):
+            if event.does == "stop":
+                self._fence(name)
+                simulation.end(name)
+            else:
+                simulation.end(name)
+                noticed = simulation.now + self.timing.broker_session_timeout_ms
+                simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller misses {name}")
+
+    def _fence_if_gone(self, name: str) -> None:
+        if not self.simulation.is_running(name):
+            self._fence(name)
+
+    def _fence(self, name: str) -> None:
+        self.controller.fence(name)
+        self._tell_brokers()
+
+    def _rebalance_leaders(self) -> None:
+        if self.controller.rebalance_leaders():
+            self._tell_brokers()
+
+    def _tell_brokers(self) -> None:
+        state = self.controller.state
+        for broker in self.scenario.brokers:
+            if self.simulation.is_running(broker):
+                self.simulation.command(broker, state)
+
+
+_OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
+    model.Join: KafkaCluster._join,
+    model.Leave: KafkaCluster._leave,
+    model.Crash: KafkaCluster._crash,
+    model.Restart: KafkaCluster._restart,
+    model.Hang: KafkaCluster._hang,
+    model.StopPolling: KafkaCluster._stop_polling,
+    model.Subscribe: KafkaCluster._subscribe,
+    model.Commit: KafkaCluster._commit,
+    model.Queues: KafkaCluster._queues,
+    model.AddTopic: KafkaCluster._add_topic,
+    model.DeleteTopic: KafkaCluster._delete_topic,
+    model.BrokerEvent: KafkaCluster._broker,
+    model.Reset: KafkaCluster._reset,
+}
+"""Events that are Kafka's own; the others befall processes and the network."""

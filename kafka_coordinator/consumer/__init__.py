@@ -1,0 +1,32 @@
+"""Kafka's consumer, classic protocol, from the client's side (spec 4): a node that joins a group and reads."""
+
+from kafka_coordinator.consumer.commands import (
+    Close,
+    CommitNow,
+    Freeze,
+    GoOn,
+    NewLoad,
+    StopPolling,
+    Subscribe,
+    TellDelivered,
+    Thaw,
+)
+from kafka_coordinator.consumer.config import ConsumerConfig, Load
+from kafka_coordinator.consumer.node import Consumer
+from kafka_coordinator.consumer.settings import ConsumerSettings
+
+__all__ = [
+    "Close",
+    "CommitNow",
+    "Consumer",
+    "ConsumerConfig",
+    "ConsumerSettings",
+    "Freeze",
+    "GoOn",
+    "Load",
+    "NewLoad",
+    "StopPolling",
+    "Subscribe",
+    "TellDelivered",
+    "Thaw",
+]

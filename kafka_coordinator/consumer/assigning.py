@@ -1,0 +1,151 @@
+"""The leader shares the partitions out: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2)."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from kafka_coordinator.assign import STRATEGIES, assign
+from kafka_coordinator.assignors.claims import highest_generation
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
+from kafka_coordinator.assignors.range import range_
+from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.consumer.state import ConsumerState, Memory
+from kafka_coordinator.messages import ConsumerMetadata, JoinedMember, JoinGroupAnswer
+from protocols.errors import StrategyError
+from protocols.groups import Group, Member
+from protocols.java import sorted_as_java, string_entry_order
+from protocols.queues import Queue
+
+STATELESS: Mapping[str, Callable[[GroupMetadata], Assignment]] = {"range": range_, "roundrobin": roundrobin}
+WITH_MEMORY: Mapping[str, Callable[[GroupMetadata, int], Assignment]] = {
+    "sticky": sticky,
+    "cooperative-sticky": cooperative_sticky,
+}
+SERVER_SIDE = ("server-range", "uniform")
+"""Strategies of the consumer protocol, which no client can run."""
+
+
+class CannotAssignError(Exception):
+    """The leader's assignor throws; the text says what."""
+
+
+def known_assignor(name: str) -> bool:
+    """Whether a consumer can be configured with it: Kafka's own ones and those that users registered."""
+    return name in STATELESS or name in WITH_MEMORY or (name in STRATEGIES and name not in SERVER_SIDE)
+
+
+def topics_of(members: tuple[JoinedMember, ...]) -> tuple[str, ...]:
+    """All topics that somebody in the group subscribes to, sorted."""
+    lists = {member.metadata.topics for member in members}
+    return tuple(sorted_as_java(set().union(*lists)))
+
+
+def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Partition, ...]]:
+    """Member id to its partitions in the assignor's order. Raises `CannotAssignError`."""
+    name = answer.protocol or ""
+    metadata = {member.member_id: member for member in answer.members}
+    members = [metadata[id] for id in string_entry_order(list(metadata))]
+    topics = {topic: len(c.metadata[topic]) for topic in c.assigned_topics if topic in c.metadata}
+    partitions = [partition for topic, count in topics.items() for partition in _partitions_of(topic, count)]
+    racks = {topic: each for topic, each in c.racks.items() if topic in topics}
+    try:
+        if name in STATELESS:
+            owned = STATELESS[name](GroupMetadata(topics, _stateless(members), racks)).owned
+        elif name in WITH_MEMORY:
+            group = GroupMetadata(topics, (_sticky if name == "sticky" else _cooperative)(members), racks)
+            memory = c.memories.get(name, Memory())
+            highest = highest_generation(group, memory.highest)
+            c.memories[name] = memory._replace(highest=highest)
+            owned = WITH_MEMORY[name](group, highest).owned
+        else:
+            return _registered(name, members, topics, racks)
+    except AssignorError as error:
+        raise CannotAssignError(f"the {name} assignor throws {error.error}") from None
+    return {
+        member.member_id: tuple([partitions[number] for number in numbers])
+        for member, numbers in zip(members, owned, strict=True)
+    }
+
+
+@lru_cache(maxsize=1024)
+def _partitions_of(topic: str, count: int) -> tuple[Partition, ...]:
+    return tuple([(topic, number) for number in range(count)])
+
+
+def _stateless(members: list[JoinedMember]) -> tuple[Subscription, ...]:
+    return tuple([Subscription(id, sent.topics, instance, sent.rack) for id, instance, sent in members])
+
+
+def _sticky(members: list[JoinedMember]) -> tuple[Subscription, ...]:
+    found = []
+    for id, instance, sent in members:
+        claims, generation = sent.user_data or ((), None)
+        found.append(Subscription(id, sent.topics, instance, sent.rack, claims, generation, sent.generation))
+    return tuple(found)
+
+
+def _cooperative(members: list[JoinedMember]) -> tuple[Subscription, ...]:
+    found = []
+    for id, instance, sent in members:
+        generation = sent.generation
+        if generation < 0:
+            generation = None if sent.user_data is None else sent.user_data[1]
+        found.append(Subscription(id, sent.topics, instance, sent.rack, sent.owned, generation, sent.generation))
+    return tuple(found)
+
+
+def _registered(
+    name: str, members: list[JoinedMember], topics: Mapping[str, int], racks: Mapping[str, Any]
+) -> dict[str, tuple[Partition, ...]]:
+    """A strategy of the user's own, through the same door as `kafka_coordinator.assign`."""
+    group = Group(
+        tuple(
+            Member(id, tuple(topic for topic in sent.topics if topic in topics), None, instance, sent.rack)
+            for id, instance, sent in members
+        ),
+        {topic: tuple(Queue(topic, "", number) for number in range(count)) for topic, count in topics.items()},
+        racks,
+    )
+    previous = {
+        id: [Queue(topic, "", number) for topic, number in sent.owned or (sent.user_data or ((), 0))[0]]
+        for id, _, sent in members
+    }
+    try:
+        found = assign(name, group, previous=previous)
+    except StrategyError as error:
+        raise CannotAssignError(str(error)) from None
+    return {id: tuple((queue.topic, queue.number) for queue in queues) for id, queues in found.items()}
+
+
+def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
+    """What the client tells the leader for one of its assignors (spec 4.4 step 2)."""
+    topics = tuple(sorted_as_java(c.subscription)) if len(c.subscription) > 1 else c.subscription
+    user_data: tuple[tuple[Partition, ...], int] | None = None
+    if name in WITH_MEMORY:
+        memory = c.memories.get(name)
+        if name == "cooperative-sticky":
+            user_data = ((), Memory().generation if memory is None else memory.generation)
+        elif memory is not None and memory.claims is not None:
+            user_data = (_by_topic(memory.claims), memory.generation)
+    return ConsumerMetadata(topics, c.owned, c.generation, c.config.rack, user_data)
+
+
+def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> None:
+    """The assignor is told the assignment (onAssignment)."""
+    if name in WITH_MEMORY:
+        memory = c.memories.get(name, Memory())
+        claims = assigned if name == "sticky" else memory.claims
+        c.memories[name] = Memory(claims, c.generation, memory.highest)
+
+
+def _by_topic(partitions: tuple[Partition, ...]) -> tuple[Partition, ...]:
+    """The partitions as the sticky assignor's user data lists them: topics in the order of a HashMap that was filled
+    with computeIfAbsent. That puts a new key at the front of its bin (spec 5.1 rule 5); bins that split keep their
+    order, so that in the end each bin lists its keys from the last to the first."""
+    grouped: dict[str, list[Partition]] = {}
+    for partition in partitions:
+        grouped.setdefault(partition[0], []).append(partition)
+    if len(grouped) <= 1:
+        return partitions
+    return tuple([partition for topic in string_entry_order(list(grouped)[::-1]) for partition in grouped[topic]])

@@ -1,0 +1,63 @@
+"""The user's rebalance listener, and what the member believes that it owns (spec 4.4, 4.5).
+
+Reading goes with the belief: partitions given up are told as far as they were handled, new ones wait for positions.
+"""
+
+from collections.abc import Iterable
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer import reading
+from kafka_coordinator.consumer.state import ConsumerState
+from protocols.facts import Callback, Owns
+from protocols.java import utf16_key
+from protocols.nodes import Outbox, Time
+from protocols.queues import Queue
+
+ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
+
+
+def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
+    """The partitions by topic, then number, as callbacks and requests list them."""
+    listed = list(partitions)
+    if len(listed) > 1:
+        listed.sort()
+        if not all(map(str.isascii, {topic for topic, _ in listed})):
+            listed.sort(key=lambda partition: (utf16_key(partition[0]), partition[1]))
+    return tuple(listed)
+
+
+def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
+    """Partitions in the words of the shared model: queues of no broker."""
+    return tuple([Queue(topic, "", number) for topic, number in partitions])
+
+
+def call(c: ConsumerState, kind: str, partitions: tuple[Partition, ...], out: Outbox) -> None:
+    """The user's listener is called."""
+    out.observe(Callback(c.config.group, c.config.name, kind, as_queues(partitions)))
+
+
+def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox) -> None:
+    """Everything owned is revoked or lost; the listener is called where something was owned."""
+    if c.owned:
+        reading.tell(c, now, out)
+        call(c, kind, c.owned, out)
+    believe(c, now, (), out)
+
+
+def believe(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
+    """From now on the member believes that it owns exactly these (sorted)."""
+    if owned == c.owned:
+        return
+    reading.tell(c, now, out)
+    before = set(c.owned)
+    kept = before.intersection(owned)
+    if len(kept) < len(before):
+        c.positions = {partition: each for partition, each in c.positions.items() if partition in kept}
+    if kept or c.unpositioned:
+        missing = set(c.unpositioned)
+        c.unpositioned = tuple([each for each in owned if each not in before or each in missing])
+    else:
+        c.unpositioned = owned
+    c.owned = owned
+    out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.generation if owned else None))
+    reading.share(c, now, out)

@@ -1,0 +1,52 @@
+"""What the user, the administrator or the scenario tells a consumer (sender `protocols.nodes.OPERATOR`)."""
+
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer.config import ConsumerConfig, Load
+
+
+class Close(NamedTuple):
+    """close(): commit, callbacks, leave. ``successor``: what starts in its place once it has closed."""
+
+    successor: ConsumerConfig | None = None
+
+
+class Subscribe(NamedTuple):
+    """subscribe(): other topics, or a pattern, from the next poll on; nothing at all is unsubscribe()."""
+
+    topics: tuple[str, ...]
+    pattern: str | None = None
+
+
+class CommitNow(NamedTuple):
+    """commitSync() of the positions, or of the offsets given; with ``generation`` it claims to be of another one."""
+
+    offsets: tuple[tuple[Partition, int], ...] | None = None
+    generation: int | None = None
+
+
+class StopPolling(NamedTuple):
+    """The user's loop stands still: it does not call poll() until `GoOn`."""
+
+
+class GoOn(NamedTuple):
+    """The user's loop polls again."""
+
+
+class Freeze(NamedTuple):
+    """The process is about to be stopped: no record is handled from now on. Nothing else changes."""
+
+
+class Thaw(NamedTuple):
+    """The process runs again: records are handled from now on."""
+
+
+class NewLoad(NamedTuple):
+    """What producers write from now on."""
+
+    load: Load
+
+
+class TellDelivered(NamedTuple):
+    """Tell which records were handled so far."""

@@ -1,0 +1,143 @@
+"""Commits of positions: by the clock, before a rebalance, at close, or by the user (spec 4.7, 4.9).
+
+Positions are those of records that earlier polls returned and that were handled; also unchanged ones are committed.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer import lookup, membership, reading, requests, timers
+from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
+from protocols.facts import Noted
+from protocols.nodes import Outbox, Time
+
+AUTO, PREPARE, CLOSE, USER = "auto", "prepare", "close", "user"
+"""What a commit is for."""
+
+RETRIABLE = "retriable"
+REBALANCING = "rebalance in progress"
+FAILED = "commit failed"
+DONE = "done"
+
+REACTIONS: Final[Mapping[str, str]] = {
+    "NONE": DONE,
+    "COORDINATOR_LOAD_IN_PROGRESS": RETRIABLE,
+    "UNKNOWN_TOPIC_OR_PARTITION": RETRIABLE,
+    "COORDINATOR_NOT_AVAILABLE": "rediscover",
+    "NOT_COORDINATOR": "rediscover",
+    "REQUEST_TIMED_OUT": "rediscover",
+    "REBALANCE_IN_PROGRESS": "rejoin",
+    "UNKNOWN_MEMBER_ID": "reset",
+    "ILLEGAL_GENERATION": "reset generation",
+    "FENCED_INSTANCE_ID": "fatal",
+}
+"""Error of a commit to what the client does; every other error is the caller's alone."""
+
+Offsets = tuple[tuple[Partition, int, str], ...]
+
+
+class About(NamedTuple):
+    """What a commit's answer needs to know."""
+
+    purpose: str
+    generation: int
+    member_id: str
+
+
+class UserCommit(NamedTuple):
+    """A synchronous commit of the user's: None for what is not given."""
+
+    offsets: Offsets | None
+    generation: int | None
+    until: Time
+
+
+def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
+    """What would be committed now."""
+    reading.tell(c, now, out)
+    return tuple([(partition, each.start, "") for partition, each in c.positions.items()])
+
+
+def send(
+    c: ConsumerState,
+    now: Time,
+    out: Outbox,
+    purpose: str,
+    offsets: Offsets,
+    generation: int | None = None,
+) -> str:
+    """Send a commit. Empty where it is on its way, else why not: refused here already, or no coordinator."""
+    if generation is None:
+        if c.state != STABLE:
+            return REBALANCING if c.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE) else FAILED
+        generation = c.generation
+    if c.coordinator is None:
+        return RETRIABLE
+    config = c.config
+    message = OffsetCommit(requests.number(c), config.group, c.member_id, generation, config.instance_id, offsets)
+    requests.send(c, now, c.coordinator, message, out, about=About(purpose, generation, c.member_id))
+    return ""
+
+
+def auto(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """A poll after ``auto.commit.interval.ms``."""
+    c.commit_due = False
+    wait: float = c.config.settings.auto_commit_interval_ms
+    offsets = positions(c, now, out)
+    if offsets and send(c, now, out, AUTO, offsets) == RETRIABLE:
+        wait = c.config.settings.retry_backoff_ms
+    out.set_timer(timers.AUTO_COMMIT, now + wait)
+
+
+def by_user(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """The user's commit, first or again."""
+    wanted: UserCommit = c.user_commit
+    offsets = positions(c, now, out) if wanted.offsets is None else wanted.offsets
+    outcome = send(c, now, out, USER, offsets, wanted.generation) if offsets else DONE
+    if outcome:
+        told_user(c, now, out, outcome)
+
+
+def told_user(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+    """The user's commit came out so: tried again while it may be, else told."""
+    wanted: UserCommit = c.user_commit
+    again = now + c.config.settings.retry_backoff_ms
+    if outcome == RETRIABLE and again < wanted.until:
+        out.set_timer(timers.COMMIT_AGAIN, again)
+        return
+    c.user_commit = None
+    if outcome != DONE:
+        out.observe(Noted(f"{c.config.name}'s commit: {outcome}"))
+
+
+def judge(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
+    """React to the answer; what its caller is told: `DONE`, `RETRIABLE`, or why it failed."""
+    error = answer.error
+    if error == "NONE":
+        for _, each in answer.errors:
+            if each != "NONE":
+                error = each
+                break
+        else:
+            return DONE
+    reaction = REACTIONS.get(error, error)
+    if reaction == "rediscover":
+        lookup.forget(c)
+        return RETRIABLE
+    if reaction == "rejoin":
+        c.request_rejoin("offset commit failed since group is already rebalancing")
+        return REBALANCING
+    if reaction in ("reset", "reset generation", "fatal"):
+        unchanged = about[1:] == (c.generation, c.member_id)
+        if not unchanged and c.state == PREPARING_REBALANCE:
+            return REBALANCING
+        if reaction == "fatal":
+            if unchanged:
+                c.fatal = error
+        elif unchanged:
+            membership.reset(c, now, out, error, keep_id=reaction == "reset generation")
+        return f"{FAILED}: {error}"
+    return reaction

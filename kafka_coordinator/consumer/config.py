@@ -1,0 +1,50 @@
+"""What a consumer is started with: who it is, what it reads, whom it asks first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer.settings import ConsumerSettings
+from protocols.load import Production
+from protocols.nodes import Time
+
+
+class Load(NamedTuple):
+    """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
+    (milliseconds) on to a partition that came into being later."""
+
+    per_second: float = 0.0
+    since: Mapping[Partition, Time] = MappingProxyType({})
+
+    def production(self, partition: Partition) -> Production:
+        """Of this partition."""
+        return Production(self.per_second, self.since.get(partition, 0.0))
+
+
+NO_LOAD = Load()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerConfig:
+    """One consumer. ``bootstrap``: node names of the brokers that it asks first, at least one.
+
+    It subscribes to ``topics``, or to those whose whole name matches the regular expression ``pattern``.
+    ``handle``: milliseconds that the user's code takes for one record.
+    """
+
+    name: str
+    """The member's name in the scenario: in facts, never in messages."""
+    group: str
+    bootstrap: tuple[str, ...]
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    client_id: str = ""
+    node: str = ""
+    """Its node's name, which the coordinator is told as its host."""
+    instance_id: str | None = None
+    rack: str | None = None
+    handle: float = 0.0
+    load: Load = NO_LOAD
+    settings: ConsumerSettings = field(default_factory=ConsumerSettings)

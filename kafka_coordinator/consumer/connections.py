@@ -1,0 +1,91 @@
+"""Lost connections: what becomes of the requests that were on their way (spec 4.7, disconnect)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kafka_coordinator.consumer import (
+    commits,
+    heartbeats,
+    joining,
+    leaving,
+    lookup,
+    metadata,
+    positions,
+    requests,
+    timers,
+)
+from kafka_coordinator.consumer.state import ConsumerState, Waiting
+from kafka_coordinator.messages import (
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    MetadataRequest,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+)
+from protocols.nodes import Message, Outbox, Time
+
+
+def lost(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
+    """The connection to this broker is gone, whoever ended it: its requests have failed."""
+    if c.coordinator == broker:
+        c.coordinator = None
+    for each in requests.lost(c, broker):
+        _FAILED[each.kind](c, now, each, out)
+
+
+def refused(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
+    """The broker refused or ended the connection, or does not answer on it: another one is asked if there is one."""
+    c.refusals = c.refusals + 1 if c.refused == broker else 1
+    c.refused = broker
+    lost(c, now, broker, out)
+
+
+def drop(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Close the connection to who is no longer taken for the coordinator."""
+    broker, c.dropping = c.dropping, ""
+    out.close(broker)
+    lost(c, now, broker, out)
+
+
+def overdue(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Requests were not answered in time: their connections are given up."""
+    for broker in requests.overdue(c, now, out):
+        out.close(broker)
+        refused(c, now, broker, out)
+
+
+def commit_came_out(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
+    """Whoever committed is told: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
+    if about.purpose == commits.PREPARE:
+        joining.commit_ended(c, now, out, outcome)
+    elif about.purpose == commits.USER:
+        commits.told_user(c, now, out, outcome)
+    elif about.purpose == commits.CLOSE:
+        leaving.committed(c, now, out, outcome)
+    elif outcome == commits.RETRIABLE and c.owned:
+        out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.retry_backoff_ms)
+
+
+def _join_failed(c: ConsumerState, now: Time, each: Waiting, out: Outbox) -> None:
+    if not c.closing:
+        joining.again(c, now, out, joining.PAUSE)
+
+
+def _leave_failed(c: ConsumerState, now: Time, each: Waiting, out: Outbox) -> None:
+    if c.closing:
+        leaving.end(c, now, out)
+
+
+_FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Waiting, Outbox], Any]]] = {
+    FindCoordinator: lambda c, now, each, out: lookup.failed(c, now, out),
+    MetadataRequest: lambda c, now, each, out: metadata.failed(c, now, out),
+    JoinGroup: _join_failed,
+    SyncGroup: _join_failed,
+    Heartbeat: lambda c, now, each, out: heartbeats.failed(c, now, out),
+    OffsetCommit: lambda c, now, each, out: commit_came_out(c, now, each.about, commits.RETRIABLE, out),
+    OffsetFetch: lambda c, now, each, out: positions.failed(c, now, out),
+    LeaveGroup: _leave_failed,
+}

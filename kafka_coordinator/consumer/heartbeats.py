@@ -1,0 +1,85 @@
+"""The heartbeat thread (spec 4.7): it keeps the membership alive, learns of rebalances, and gives up a member whose
+user does not poll."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_coordinator.consumer import lookup, membership, requests, timers
+from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.consumer.states import HEARTBEATS, STABLE
+from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
+from protocols.nodes import Outbox, Time
+
+REACTIONS: Final[Mapping[str, str]] = {
+    "NONE": "alive",
+    "REBALANCE_IN_PROGRESS": "rejoin",
+    "COORDINATOR_NOT_AVAILABLE": "rediscover",
+    "NOT_COORDINATOR": "rediscover",
+    "ILLEGAL_GENERATION": "reset generation",
+    "UNKNOWN_MEMBER_ID": "reset",
+    "FENCED_INSTANCE_ID": "reset, fatal",
+}
+"""Error of a heartbeat to what the client does; every other error makes poll() throw."""
+
+
+def enable(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """A JoinGroup was answered: heartbeats begin."""
+    c.heard = now
+    c.heartbeat_failures = 0
+    out.set_timer(timers.HEARTBEAT, now + c.config.settings.heartbeat_interval_ms)
+
+
+def disable(c: ConsumerState, out: Outbox) -> None:
+    """No heartbeats without a membership."""
+    out.cancel_timer(timers.HEARTBEAT)
+
+
+def due(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """The timer is due."""
+    if c.state not in HEARTBEATS:
+        return
+    settings = c.config.settings
+    expires = c.heard + settings.session_timeout_ms
+    if c.coordinator is None:
+        lookup.look_up(c, now, out)
+        out.set_timer(timers.HEARTBEAT, now + settings.retry_backoff_ms)
+    elif now >= expires:
+        # The member is not dropped: the next coordinator found decides.
+        lookup.forget(c)
+        out.set_timer(timers.HEARTBEAT, now + settings.retry_backoff_ms)
+    elif c.heartbeat_out:
+        out.set_timer(timers.HEARTBEAT, min(now + settings.heartbeat_interval_ms, expires))
+    else:
+        c.heartbeat_out = True
+        config = c.config
+        message = Heartbeat(requests.number(c), config.group, c.member_id, c.generation, config.instance_id)
+        requests.send(c, now, c.coordinator, message, out, about=(c.generation, c.member_id))
+        out.set_timer(timers.HEARTBEAT, now + settings.heartbeat_interval_ms)
+
+
+def answered(c: ConsumerState, now: Time, answer: HeartbeatAnswer, about: tuple[int, str], out: Outbox) -> None:
+    """What the coordinator says; refusals of an earlier membership's heartbeat say nothing about this one."""
+    c.heartbeat_out = False
+    reaction = REACTIONS.get(answer.error, "fatal")
+    if reaction in ("alive", "rejoin"):
+        c.heard = now
+        c.heartbeat_failures = 0
+        if reaction == "rejoin" and c.state == STABLE:
+            c.request_rejoin("group is already rebalancing")
+    elif reaction == "rediscover":
+        lookup.forget(c)
+        failed(c, now, out)
+    elif reaction == "fatal":
+        c.fatal = answer.error
+    elif about == (c.generation, c.member_id):
+        membership.reset(c, now, out, answer.error, keep_id=reaction == "reset generation")
+        if reaction == "reset, fatal":
+            c.fatal = answer.error
+
+
+def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """The heartbeat was lost, or reached who is not the coordinator: the next one after a pause."""
+    c.heartbeat_out = False
+    if c.state in HEARTBEATS:
+        out.set_timer(timers.HEARTBEAT, now + c.config.settings.backoff(c.heartbeat_failures))
+        c.heartbeat_failures += 1

@@ -1,0 +1,311 @@
+"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's share, SyncGroup, and what it means to have
+arrived. All of it happens in the user's thread, in poll()."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer import (
+    assigning,
+    callbacks,
+    commits,
+    heartbeats,
+    lookup,
+    membership,
+    metadata,
+    reading,
+    requests,
+    timers,
+)
+from kafka_coordinator.consumer.state import (
+    BACKOFF,
+    COMMIT,
+    JOIN,
+    METADATA,
+    NO_GENERATION,
+    NOTHING,
+    SYNC,
+    ConsumerState,
+)
+from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
+from kafka_coordinator.messages import JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
+from protocols.nodes import Outbox, Time
+
+PROTOCOL_TYPE = "consumer"
+
+AT_ONCE, PAUSE, REDISCOVER, RESET, RESET_GENERATION = "at once", "pause", "rediscover", "reset", "reset generation"
+
+JOIN_REACTIONS: Final[Mapping[str, str]] = {
+    "REBALANCE_IN_PROGRESS": AT_ONCE,
+    "UNKNOWN_MEMBER_ID": RESET,
+    "COORDINATOR_LOAD_IN_PROGRESS": PAUSE,
+    "COORDINATOR_NOT_AVAILABLE": REDISCOVER,
+    "NOT_COORDINATOR": REDISCOVER,
+}
+"""Error of a JoinGroup to how it is tried again; MEMBER_ID_REQUIRED is told apart before, others make poll() throw."""
+
+SYNC_REACTIONS: Final[Mapping[str, str]] = {
+    "REBALANCE_IN_PROGRESS": AT_ONCE,
+    "UNKNOWN_MEMBER_ID": RESET,
+    "ILLEGAL_GENERATION": RESET_GENERATION,
+    "COORDINATOR_NOT_AVAILABLE": REDISCOVER,
+    "NOT_COORDINATOR": REDISCOVER,
+}
+"""Error of a SyncGroup to how the client rejoins; others make poll() throw."""
+
+_NO_ASSIGNMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """poll() wants to rejoin, the coordinator is known and nothing is waited for."""
+    if c.pending_join is not None:
+        answer, c.pending_join = c.pending_join, None
+        if _is_current(c, COMPLETING_REBALANCE, answer.generation, answer.member_id):
+            _lead(c, now, answer, out)
+        else:
+            again(c, now, out, AT_ONCE)
+    elif c.config.pattern is not None and not c.metadata_fresh:
+        c.awaiting = METADATA
+        metadata.refresh(c, now, out)
+    elif c.needs_prepare:
+        c.needs_prepare = False
+        c.prepare_deadline = now + c.config.settings.max_poll_interval_ms
+        _prepare(c, now, out)
+    else:
+        _send_join(c, now, out)
+
+
+def metadata_came(c: ConsumerState) -> None:
+    """What the join waited for is there: the next poll goes on."""
+    if c.awaiting == METADATA:
+        c.awaiting = NOTHING
+
+
+# Before the join.
+
+
+def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """onJoinPrepare: first what was read is committed."""
+    if c.config.settings.enable_auto_commit:
+        offsets = commits.positions(c, now, out)
+        if not c.cooperative:
+            c.paused = True
+            reading.stop(c, now, out)
+        if offsets and not commits.send(c, now, out, commits.PREPARE, offsets):
+            c.awaiting = COMMIT
+            return
+    _prepared(c, now, out)
+    _send_join(c, now, out)
+
+
+def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+    """The commit before the join is done, or failed: a failure does not stop the rebalance."""
+    again_at = now + c.config.settings.retry_backoff_ms
+    if outcome == commits.RETRIABLE and again_at < c.prepare_deadline:
+        c.needs_prepare = True
+        c.awaiting = BACKOFF
+        out.set_timer(timers.REJOIN, again_at)
+        return
+    c.awaiting = NOTHING
+    if c.needs_prepare:
+        return  # a reset came in between: everything begins anew
+    _prepared(c, now, out)
+    _send_join(c, now, out)
+
+
+def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Then the user is told what is over."""
+    c.paused = False
+    if c.generation == NO_GENERATION or not c.member_id:
+        callbacks.give_up(c, now, callbacks.LOST, out)
+    elif not c.cooperative:
+        reading.tell(c, now, out)
+        callbacks.call(c, callbacks.REVOKED, c.owned, out)
+        callbacks.believe(c, now, (), out)
+    else:
+        subscribed = set(c.subscription)
+        dropped = tuple([each for each in c.owned if each[0] not in subscribed])
+        if dropped:
+            reading.tell(c, now, out)
+            callbacks.call(c, callbacks.REVOKED, dropped, out)
+            callbacks.believe(c, now, tuple([each for each in c.owned if each[0] in subscribed]), out)
+    c.is_leader = False
+    c.assigned_topics = ()
+
+
+# JoinGroup.
+
+
+def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
+    config, settings = c.config, c.config.settings
+    if c.coordinator is None:
+        return  # lost in the meantime: poll() finds it first
+    c.joined_subscription = c.subscription
+    if c.state != PREPARING_REBALANCE:
+        c.move("join sent", out)
+    heartbeats.disable(c, out)
+    c.awaiting = JOIN
+    message = JoinGroup(
+        requests.number(c),
+        config.group,
+        c.member_id,
+        config.instance_id,
+        config.client_id,
+        settings.session_timeout_ms,
+        settings.max_poll_interval_ms,
+        PROTOCOL_TYPE,
+        tuple([(name, assigning.metadata_for(c, name)) for name in settings.partition_assignment_strategy]),
+        reason=c.reason,
+        host=f"/{config.node or config.name}",
+    )
+    within = max(settings.request_timeout_ms, settings.max_poll_interval_ms + settings.join_extra_ms)
+    requests.send(c, now, c.coordinator, message, out, within=within)
+
+
+def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: None, out: Outbox) -> None:
+    """The coordinator's answer to a JoinGroup."""
+    c.awaiting = NOTHING
+    error = answer.error
+    if c.state != PREPARING_REBALANCE:
+        return  # reset in the meantime: poll() begins anew
+    if error == "NONE":
+        c.failures = 0
+        c.generation, c.member_id, c.protocol = answer.generation, answer.member_id, answer.protocol
+        c.move("joined", out)
+        heartbeats.enable(c, now, out)
+        if answer.leader == answer.member_id:
+            _lead(c, now, answer, out)
+        else:
+            _sync(c, now, _NO_ASSIGNMENTS, out)
+    elif error == "MEMBER_ID_REQUIRED":
+        c.generation, c.member_id = NO_GENERATION, answer.member_id
+        c.reason = f"need to re-join with the given member-id: {answer.member_id}"
+        _send_join(c, now, out)
+    else:
+        again(c, now, out, JOIN_REACTIONS.get(error, error))
+
+
+def again(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
+    """A join or a sync failed: how it is tried again; anything but the known ways makes poll() throw."""
+    c.awaiting = NOTHING
+    c.pending_join = None
+    if how in (RESET, RESET_GENERATION):
+        membership.reset(c, now, out, "the join was refused", keep_id=how == RESET_GENERATION)
+        return
+    if c.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE):
+        c.move("failed", out)
+        heartbeats.disable(c, out)
+    if how == REDISCOVER:
+        lookup.forget(c)
+    if how in (PAUSE, REDISCOVER):
+        c.awaiting = BACKOFF
+        out.set_timer(timers.REJOIN, now + c.config.settings.backoff(c.failures))
+        c.failures += 1
+    elif how != AT_ONCE:
+        c.fatal = how
+
+
+def paused_enough(c: ConsumerState) -> None:
+    """The pause after a failure is over: the next poll tries again."""
+    if c.awaiting == BACKOFF:
+        c.awaiting = NOTHING
+
+
+# The leader's share.
+
+
+def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
+    """This member is the leader: it watches all topics of the group, and shares them out unless told not to."""
+    c.is_leader = True
+    c.assigned_topics = assigning.topics_of(answer.members)
+    if not metadata.knows(c, c.assigned_topics):
+        c.awaiting = METADATA
+        c.pending_join = answer
+        metadata.refresh(c, now, out)
+        return
+    c.snapshot = metadata.snapshot(c)
+    if answer.skip_assignment:
+        _sync(c, now, _NO_ASSIGNMENTS, out)
+        return
+    try:
+        shares = assigning.assignments(c, answer)
+    except assigning.CannotAssignError as problem:
+        again(c, now, out, str(problem))
+    else:
+        _sync(c, now, shares, out)
+
+
+# SyncGroup.
+
+
+def _sync(c: ConsumerState, now: Time, shares: Mapping[str, Any], out: Outbox) -> None:
+    if c.coordinator is None:
+        again(c, now, out, PAUSE)
+        return
+    config = c.config
+    c.awaiting = SYNC
+    message = SyncGroup(
+        requests.number(c),
+        config.group,
+        c.member_id,
+        c.generation,
+        config.instance_id,
+        PROTOCOL_TYPE,
+        c.protocol,
+        shares,
+    )
+    requests.send(c, now, c.coordinator, message, out, about=(c.generation, c.member_id))
+
+
+def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: tuple[int, str], out: Outbox) -> None:
+    """The coordinator's answer to a SyncGroup: the share, unless the membership changed since it was asked for."""
+    if answer.error != "NONE":
+        again(c, now, out, SYNC_REACTIONS.get(answer.error, answer.error))
+    elif _is_current(c, COMPLETING_REBALANCE, *about):
+        c.awaiting = NOTHING
+        c.failures = 0
+        c.rejoin = False
+        c.needs_prepare = True
+        c.move("synced", out)
+        _arrived(c, now, tuple(answer.assignment), out)
+    else:
+        again(c, now, out, AT_ONCE)
+
+
+def _is_current(c: ConsumerState, state: str, generation: int, member_id: str) -> bool:
+    return c.state == state and c.generation == generation and c.member_id == member_id
+
+
+def _arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
+    """onJoinComplete."""
+    if not c.is_leader:
+        c.snapshot = None
+    if not _subscribed(c, assigned):
+        c.request_rejoin("received assignment for topics that were not subscribed")
+        return
+    owned = callbacks.in_order(assigned)
+    before = set(c.owned)
+    added = tuple([each for each in owned if each not in before]) if before else owned
+    if c.cooperative and before:
+        revoked = tuple([each for each in c.owned if each not in set(owned)])
+        if revoked:
+            reading.tell(c, now, out)
+            callbacks.call(c, callbacks.REVOKED, revoked, out)
+            c.request_rejoin("need to revoke partitions and re-join")
+    assigning.remember(c, c.protocol or "", assigned)
+    c.commit_due = False
+    if c.config.settings.enable_auto_commit and owned:
+        out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
+    else:
+        out.cancel_timer(timers.AUTO_COMMIT)
+    callbacks.believe(c, now, owned, out)
+    callbacks.call(c, callbacks.ASSIGNED, added, out)
+
+
+def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:
+    topics = {topic for topic, _ in assigned}
+    if c.config.pattern is not None:
+        matches = metadata.compiled(c.config.pattern).fullmatch
+        return all(map(matches, topics))
+    return topics.issubset(c.subscription)

@@ -1,0 +1,84 @@
+"""close() and unsubscribe() (spec 4.10): commit, callbacks, LeaveGroup; and an exception that ends the user's loop."""
+
+from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
+from kafka_coordinator.consumer.state import NO_GENERATION, NOTHING, ConsumerState
+from kafka_coordinator.consumer.states import STABLE
+from protocols.facts import Noted
+from protocols.nodes import Outbox, Time
+
+COMMITTING, LEAVING = "commit", "leave"
+
+
+def close(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """The user closes the consumer; it does so at once, also where its loop stood still."""
+    if c.closing:
+        return
+    reading.stop(c, now, out)
+    c.closing = COMMITTING
+    c.away = True
+    c.deferred.clear()
+    out.set_timer(timers.CLOSE, now + c.config.settings.close_timeout_ms)
+    commit(c, now, out)
+
+
+def fail(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """poll() throws: the user's loop ends and closes the consumer."""
+    out.observe(Noted(f"poll() of {c.config.name} throws: {c.fatal}"))
+    close(c, now, out)
+
+
+def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """The last commit, first or again. It waits for the coordinator, at most until the close times out."""
+    outcome = commits.DONE
+    if c.config.settings.enable_auto_commit and c.positions:
+        outcome = commits.send(c, now, out, commits.CLOSE, commits.positions(c, now, out))
+    if outcome:
+        committed(c, now, out, outcome)
+
+
+def committed(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+    """The last commit came out so."""
+    if c.closing != COMMITTING:
+        return
+    if outcome == commits.RETRIABLE:
+        if c.coordinator is None:
+            lookup.look_up(c, now, out)
+        out.set_timer(timers.COMMIT_AGAIN, now + c.config.settings.retry_backoff_ms)
+        return
+    c.closing = LEAVING
+    prepare(c, now, out)
+    if not membership.leave(c, now, out, "the consumer is being closed"):
+        end(c, now, out)
+
+
+def prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """onLeavePrepare: what is owned is revoked in a stable generation, else lost."""
+    stable = c.state == STABLE and c.generation != NO_GENERATION
+    callbacks.give_up(c, now, callbacks.REVOKED if stable else callbacks.LOST, out)
+
+
+def end(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """It has left, or the time for closing is over: nothing happens any more."""
+    prepare(c, now, out)
+    c.closed = True
+    c.waiting.clear()
+    for timer in timers.ALL:
+        out.cancel_timer(timer)
+    for broker in dict.fromkeys((*c.config.bootstrap, *c.brokers, *((c.coordinator,) if c.coordinator else ()))):
+        out.close(broker)
+
+
+def unsubscribe(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """No topics any more: the member leaves and stays outside."""
+    prepare(c, now, out)
+    membership.leave(c, now, out, "the consumer unsubscribed from all topics")
+    membership.forget(c, out)
+    c.rejoin = False
+    c.needs_prepare = True
+    c.awaiting = NOTHING
+    c.joined_subscription = c.subscription
+    c.snapshot = None
+    c.is_leader = False
+    c.assigned_topics = ()
+    c.commit_due = False
+    out.cancel_timer(timers.AUTO_COMMIT)

@@ -1,0 +1,291 @@
+"""A consumer as a node: what comes in is handed to the file that knows what to do with it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Self
+
+from kafka_coordinator.consumer import (
+    commits,
+    connections,
+    heartbeats,
+    joining,
+    leaving,
+    lookup,
+    membership,
+    metadata,
+    polling,
+    positions,
+    reading,
+    resting,
+    timers,
+)
+from kafka_coordinator.consumer.commands import (
+    Close,
+    CommitNow,
+    Freeze,
+    GoOn,
+    NewLoad,
+    StopPolling,
+    Subscribe,
+    TellDelivered,
+    Thaw,
+)
+from kafka_coordinator.consumer.config import ConsumerConfig
+from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from kafka_coordinator.messages import (
+    CoordinatorFound,
+    HeartbeatAnswer,
+    JoinGroupAnswer,
+    LeaveGroupAnswer,
+    MetadataAnswer,
+    OffsetCommitAnswer,
+    OffsetFetchAnswer,
+    SyncGroupAnswer,
+)
+from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.quiet import Rest
+
+
+class Consumer:
+    """Kafka's consumer (classic protocol) with its user's loop. Commands: `kafka_coordinator.consumer.commands`."""
+
+    __slots__ = ("_successor", "state")
+
+    def __init__(self, config: ConsumerConfig) -> None:
+        self.state = ConsumerState(config)
+        self._successor: ConsumerConfig | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has closed for good: nothing happens here any more."""
+        return self.state.closed
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """The user's loop begins: metadata and coordinator are asked for."""
+        metadata.refresh(self.state, now, out)
+        self._settle(now, out)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """An answer of a broker's, or a command of `OPERATOR`."""
+        c = self.state
+        if sender == OPERATOR:
+            if not c.closed:
+                self._obey(now, message, out)
+                self._settle(now, out)
+            return
+        waiting = c.waiting.pop(message[0], None)
+        if waiting is None:
+            return
+        if sender == c.refused:
+            c.refused = ""
+        kind = type(message)
+        in_poll = _IN_POLL.get(kind)
+        if in_poll is None:
+            _AT_ONCE[kind](c, now, message, waiting.about, out)
+        elif not c.closing and polling.is_elsewhere(c, now, out):
+            c.deferred.append((message, waiting.about))
+            return
+        else:
+            in_poll(c, now, message, waiting.about, out)
+        self._settle(now, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """A timer is due."""
+        _DUE[timer](self.state, now, out)
+        self._settle(now, out)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nothing waits for a connection: requests are sent as soon as there is something to ask."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """A connection is gone."""
+        connections.refused(self.state, now, peer, out)
+        self._settle(now, out)
+
+    def rest(self, now: Time) -> Rest | None:
+        """How the consumer is at rest (`protocols.quiet`)."""
+        return resting.rest(self.state)
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        """Answers that changed nothing were passed over."""
+        resting.passed(self.state, now, kind)
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """Nothing but the timer changed, and that is moved already."""
+
+    def copy(self) -> Self:
+        """An independent copy of the state."""
+        made = object.__new__(type(self))
+        made.state, made._successor = self.state.copy(), self._successor
+        return made
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to ``now``."""
+        return self.state.key(now)
+
+    def _settle(self, now: Time, out: Outbox) -> None:
+        """After every event: the user's loop goes on, if it sits in poll()."""
+        c = self.state
+        while True:
+            if c.dropping:
+                connections.drop(c, now, out)
+                continue
+            if c.closing:
+                break
+            if not (c.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
+                return
+            if c.deferred:
+                message, about = c.deferred.pop(0)
+                _IN_POLL[type(message)](c, now, message, about, out)
+                continue
+            polling.poll(c, now, out)
+            if not c.dropping and not c.closing:
+                return
+        if c.closed and self._successor is not None:
+            successor, self._successor = self._successor, None
+            self.state = ConsumerState(successor)
+            self.start(now, out)
+
+    def _obey(self, now: Time, message: Message, out: Outbox) -> None:
+        if isinstance(message, Close) and message.successor is not None:
+            self._successor = message.successor
+        _COMMANDS[type(message)](self.state, now, message, out)
+
+
+def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
+    c.config = replace(c.config, topics=command.topics, pattern=command.pattern)
+    if not command.topics and command.pattern is None:
+        c.subscription = ()
+        leaving.unsubscribe(c, now, out)
+        return
+    if command.pattern is None:
+        c.subscription = command.topics
+    else:
+        c.metadata_news = True
+    if not c.owned and c.joined_subscription == ():
+        c.request_rejoin("")
+    metadata.refresh(c, now, out)
+
+
+def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> None:
+    offsets = command.offsets
+    listed = None if offsets is None else tuple([(partition, offset, "") for partition, offset in offsets])
+    until = now + c.config.settings.default_api_timeout_ms
+    c.user_commit = commits.UserCommit(listed, command.generation, until)
+    commits.by_user(c, now, out)
+
+
+def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
+    reading.stop(c, now, out)
+    c.away = True
+    out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
+
+
+def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
+    if c.away and not c.closing:
+        c.away = False
+        out.cancel_timer(timers.POLL)
+        # What this poll gives up before it returns records is not read any more.
+        if not c.rejoin or (c.cooperative and c.generation != NO_GENERATION):
+            reading.share(c, now, out)
+
+
+def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
+    reading.stop(c, now, out)
+    c.frozen = True
+
+
+def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
+    c.frozen = False
+    reading.share(c, now, out)
+
+
+def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
+    reading.tell(c, now, out)
+    c.load = command.load
+    reading.share(c, now, out)
+
+
+_COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {
+    Close: lambda c, now, command, out: leaving.close(c, now, out),
+    Subscribe: _subscribe,
+    CommitNow: _commit,
+    StopPolling: _stop_polling,
+    GoOn: _go_on,
+    Freeze: _freeze,
+    Thaw: _thaw,
+    NewLoad: _new_load,
+    TellDelivered: lambda c, now, command, out: reading.tell(c, now, out),
+}
+
+_Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
+
+
+def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: Any, out: Outbox) -> None:
+    metadata.answered(c, now, answer, about, out)
+    if not c.refreshing:
+        joining.metadata_came(c)
+
+
+def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: commits.About, out: Outbox) -> None:
+    connections.commit_came_out(c, now, about, commits.judge(c, now, answer, about, out), out)
+
+
+def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:
+    if c.closing:
+        leaving.end(c, now, out)
+
+
+_AT_ONCE: Final[Mapping[type[Message], _Handler]] = {
+    CoordinatorFound: lookup.found,
+    MetadataAnswer: _metadata,
+    HeartbeatAnswer: heartbeats.answered,
+    LeaveGroupAnswer: _left,
+}
+"""Answers that the network and the heartbeat thread deal with."""
+
+_IN_POLL: Final[Mapping[type[Message], _Handler]] = {
+    JoinGroupAnswer: joining.join_answered,
+    SyncGroupAnswer: joining.sync_answered,
+    OffsetCommitAnswer: _committed,
+    OffsetFetchAnswer: positions.answered,
+}
+"""Answers that the user's thread deals with, in poll()."""
+
+
+def _commit_again(c: ConsumerState, now: Time, out: Outbox) -> None:
+    if c.closing:
+        leaving.commit(c, now, out)
+    elif c.user_commit is not None:
+        commits.by_user(c, now, out)
+
+
+def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
+    c.resume_at = None
+    c.polled_at = now
+
+
+def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
+    if not c.away:
+        c.resume_at = c.batch_end
+        out.set_timer(timers.RESUME, c.batch_end)
+    membership.poll_expired(c, now, out)
+
+
+def _auto_commit_due(c: ConsumerState, now: Time, out: Outbox) -> None:
+    c.commit_due = True
+
+
+_DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] = {
+    timers.REQUESTS: connections.overdue,
+    timers.LOOKUP: lookup.again,
+    timers.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
+    timers.HEARTBEAT: heartbeats.due,
+    timers.POLL: _poll_expired,
+    timers.RESUME: _resume,
+    timers.REJOIN: lambda c, now, out: joining.paused_enough(c),
+    timers.POSITIONS: lambda c, now, out: positions.again(c),
+    timers.AUTO_COMMIT: _auto_commit_due,
+    timers.COMMIT_AGAIN: _commit_again,
+    timers.CLOSE: lambda c, now, out: leaving.end(c, now, out),
+}

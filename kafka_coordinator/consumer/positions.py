@@ -1,0 +1,82 @@
+"""Where to read: the committed offsets of newly owned partitions, else where ``auto.offset.reset`` says (spec 4.3)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer import lookup, reading, requests, timers
+from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.messages import OffsetFetch, OffsetFetchAnswer
+from protocols.facts import Position
+from protocols.load import Reading
+from protocols.nodes import Outbox, Time
+from protocols.queues import Queue
+
+NO_OFFSET = -1
+
+REACTIONS: Final[Mapping[str, str]] = {
+    "COORDINATOR_LOAD_IN_PROGRESS": "again",
+    "UNSTABLE_OFFSET_COMMIT": "again",
+    "COORDINATOR_NOT_AVAILABLE": "rediscover",
+    "NOT_COORDINATOR": "rediscover",
+}
+"""Error of an OffsetFetch to what the client does; every other error makes poll() throw."""
+
+
+def fetch(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Ask the coordinator for the committed offsets of owned partitions without a position."""
+    if c.fetching or c.coordinator is None:
+        return
+    c.fetching = True
+    asked = c.unpositioned
+    message = OffsetFetch(requests.number(c), c.config.group, asked)
+    requests.send(c, now, c.coordinator, message, out, about=asked)
+
+
+def answered(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, about: tuple[Partition, ...], out: Outbox) -> None:
+    """The committed offsets: reading begins there."""
+    c.fetching = False
+    c.failures = 0
+    error = answer.error
+    if error == "NONE":
+        error = next((each for _, _, each in answer.offsets if each != "NONE"), "NONE")
+    if error == "NONE":
+        _begin(c, now, answer, out)
+    elif error not in REACTIONS:
+        c.fatal = error
+    else:
+        if REACTIONS[error] == "rediscover":
+            lookup.forget(c)
+        failed(c, now, out)
+
+
+def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Ask again after a pause."""
+    c.fetching = True
+    out.set_timer(timers.POSITIONS, now + c.config.settings.retry_backoff_ms)
+
+
+def again(c: ConsumerState) -> None:
+    """The pause is over: the next poll asks."""
+    c.fetching = False
+
+
+def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) -> None:
+    missing = set(c.unpositioned)
+    reading.tell(c, now, out)
+    config = c.config
+    reset = config.settings.auto_offset_reset
+    for partition, committed, _ in answer.offsets:
+        if partition in missing:
+            missing.discard(partition)
+            if committed != NO_OFFSET:
+                at, why = committed, "committed"
+            elif reset == "earliest":
+                at, why = 0, "first"
+            else:
+                at, why = c.load.production(partition).end_offset(now), "last"
+            c.positions[partition] = Reading(at, now, 0.0)
+            topic, number = partition
+            out.observe(Position(config.group, config.name, Queue(topic, "", number), at, why))
+    c.unpositioned = tuple([partition for partition in c.unpositioned if partition in missing])
+    reading.share(c, now, out)

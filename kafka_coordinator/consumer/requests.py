@@ -1,0 +1,75 @@
+"""Requests and their answers: numbers that match them, and the time after which nobody waits any more.
+
+A request that is not answered within ``request.timeout.ms`` ends the connection to its broker, and with it all
+requests to this broker (as in Kafka). One timer looks after all of them.
+"""
+
+from typing import Any
+
+from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer.state import ConsumerState, Waiting
+from kafka_coordinator.messages import (
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    MetadataRequest,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+)
+from protocols.nodes import Message, Outbox, Time
+
+REQUESTS = (
+    MetadataRequest,
+    FindCoordinator,
+    JoinGroup,
+    SyncGroup,
+    Heartbeat,
+    OffsetCommit,
+    OffsetFetch,
+    LeaveGroup,
+)
+"""What a consumer asks brokers."""
+
+
+def number(c: ConsumerState) -> int:
+    """A correlation number for the next request."""
+    c.correlation += 1
+    return c.correlation
+
+
+def send(
+    c: ConsumerState, now: Time, to: str, message: Message, out: Outbox, *, about: Any = None, within: float = 0.0
+) -> None:
+    """Send a request whose first field is a fresh `number`. ``within``: milliseconds, ``request.timeout.ms`` if 0.
+
+    ``about`` is given back with the answer (or its failure).
+    """
+    deadline = now + (within or c.config.settings.request_timeout_ms)
+    c.waiting[message[0]] = Waiting(to, type(message), deadline, about)
+    if c.check_at is None or deadline < c.check_at:
+        c.check_at = deadline
+        out.set_timer(timers.REQUESTS, deadline)
+    out.send(to, message)
+
+
+def is_waiting(c: ConsumerState, kind: type[Message]) -> bool:
+    """Whether a request of this kind is on its way."""
+    return any(each.kind is kind for each in c.waiting.values())
+
+
+def overdue(c: ConsumerState, now: Time, out: Outbox) -> list[str]:
+    """The timer is due: the brokers, in order, that did not answer in time. Sets the timer anew."""
+    late = dict.fromkeys(each.to for each in c.waiting.values() if each.deadline <= now)
+    waiting = [each.deadline for each in c.waiting.values() if each.to not in late]
+    c.check_at = min(waiting, default=None)
+    if c.check_at is not None:
+        out.set_timer(timers.REQUESTS, c.check_at)
+    return list(late)
+
+
+def lost(c: ConsumerState, broker: str) -> list[Waiting]:
+    """The requests to this broker that nobody will answer; they are no longer waited for."""
+    numbers = [number for number, each in c.waiting.items() if each.to == broker]
+    return [c.waiting.pop(number) for number in numbers]

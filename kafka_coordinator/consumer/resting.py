@@ -1,0 +1,73 @@
+"""When a consumer is at rest: nothing but heartbeats and commits of unchanged positions (`protocols.quiet`)."""
+
+from typing import Any
+
+from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer.state import NOTHING, ConsumerState
+from kafka_coordinator.consumer.states import STABLE, UNJOINED
+from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer, OffsetCommit, OffsetCommitAnswer
+from protocols.nodes import Time
+from protocols.quiet import Call, Exchange, Rest
+
+_IDLE = (timers.REQUESTS,)
+_OUTSIDE = Rest(idle=_IDLE)
+"""At rest without a membership."""
+
+
+def rest(c: ConsumerState) -> Rest | None:
+    """How the consumer is at rest, None if it is not."""
+    if c.closed:
+        return _OUTSIDE
+    if (
+        c.rejoin
+        or c.awaiting != NOTHING
+        or c.away
+        or c.frozen
+        or c.resume_at is not None
+        or c.deferred
+        or c.dropping
+        or c.closing
+        or c.fatal
+        or c.commit_due
+        or c.unpositioned
+        or c.metadata_news
+        or c.refreshing
+        or c.looking
+        or c.user_commit is not None
+        or c.joined_subscription is not c.subscription
+    ):
+        return None
+    if c.state == UNJOINED:
+        return None if c.waiting else _OUTSIDE
+    if c.state != STABLE or c.coordinator is None:
+        return None
+    commits = 0
+    for each in c.waiting.values():
+        if each.kind is OffsetCommit:
+            commits += 1
+        elif each.kind is not Heartbeat:
+            return None
+    settings, broker = c.config.settings, c.coordinator
+    who = (c.config.group, c.member_id, c.generation)
+    beat = Call((broker,), Heartbeat, HeartbeatAnswer, claim=who)
+    exchanges = [
+        Exchange(timers.HEARTBEAT, settings.heartbeat_interval_ms, (beat,), awaiting=c.heartbeat_out),
+    ]
+    harmless: dict[tuple[str, Any], Any] = {(broker, HeartbeatAnswer): None}
+    if settings.enable_auto_commit and c.positions and not c.reading:
+        offsets = tuple(sorted([(partition, each.start) for partition, each in c.positions.items()]))
+        commit = Call((broker,), OffsetCommit, OffsetCommitAnswer, claim=(*who, offsets))
+        exchanges.append(
+            Exchange(timers.AUTO_COMMIT, settings.auto_commit_interval_ms, (commit,), awaiting=commits > 0)
+        )
+        harmless[broker, OffsetCommitAnswer] = None
+    elif commits:
+        return None
+    return Rest(tuple(exchanges), harmless, idle=_IDLE)
+
+
+def passed(c: ConsumerState, now: Time, kind: type) -> None:
+    """Answers of this kind were passed over, the last one came now."""
+    if kind is HeartbeatAnswer:
+        c.heard = now
+        c.heartbeat_failures = 0

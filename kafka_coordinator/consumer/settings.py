@@ -1,0 +1,141 @@
+"""A consumer's settings under Kafka's own names, with Kafka's defaults (spec 4.1)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from protocols.errors import UserError
+
+EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
+
+COOPERATIVE_ASSIGNORS: Final = frozenset({"cooperative-sticky"})
+"""Those that support the cooperative protocol; every assignor supports the eager one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSettings:
+    """Times are milliseconds. `of` makes one from Kafka's names; each field's name is Kafka's with ``_`` for ``.``."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    """Also the rebalance timeout that a JoinGroup asks for."""
+    max_poll_records: int = 500
+    partition_assignment_strategy: tuple[str, ...] = ("range", "cooperative-sticky")
+    """In order of preference."""
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    auto_offset_reset: str = "earliest"
+    """Kafka's own default is ``latest``; a scenario tells more where nothing that was produced is skipped."""
+    metadata_max_age_ms: int = 300_000
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    request_timeout_ms: int = 30_000
+    default_api_timeout_ms: int = 60_000
+    """How long a synchronous commit of the user's goes on trying."""
+    close_timeout_ms: int = 30_000
+    """How long the user lets close() take; an argument of it in Kafka, not a setting."""
+    join_extra_ms: int = 5_000
+    """A JoinGroup waits for its answer this much longer than ``max.poll.interval.ms``; fixed in Kafka."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "ConsumerSettings":
+        """From Kafka's names (`NAMES`). Raises `UserError` for an unknown name or a value that cannot be."""
+        made: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in NAMES:
+                raise UserError(f"unknown consumer setting {name!r}, expected one of {', '.join(sorted(NAMES))}")
+            made[NAMES[name]] = _checked(name, value)
+        settings = cls(**made)
+        if settings.heartbeat_interval_ms >= settings.session_timeout_ms:
+            raise UserError(
+                f"heartbeat.interval.ms is {settings.heartbeat_interval_ms},"
+                f" expected less than session.timeout.ms ({settings.session_timeout_ms})"
+            )
+        return settings
+
+    @property
+    def rebalance_protocol(self) -> str:
+        """The most advanced protocol that all configured assignors support."""
+        return COOPERATIVE if set(self.partition_assignment_strategy) <= COOPERATIVE_ASSIGNORS else EAGER
+
+    def backoff(self, failures: int) -> float:
+        """Milliseconds to wait after this many failures in a row, counted from 0."""
+        return float(min(self.retry_backoff_max_ms, self.retry_backoff_ms << min(failures, 30)))
+
+    def reconnect_backoff(self, failures: int) -> float:
+        """Milliseconds to wait before a broker is connected to again, whose connection was lost so often in a row."""
+        return float(min(self.reconnect_backoff_max_ms, self.reconnect_backoff_ms << min(failures - 1, 30)))
+
+
+_FIXED = {"join_extra_ms", "close_timeout_ms"}
+
+NAMES: Final[Mapping[str, str]] = {
+    field.name.replace("_", "."): field.name for field in fields(ConsumerSettings) if field.name not in _FIXED
+}
+"""Kafka's name of a setting to its field."""
+
+_JAVA_NAMES: Final[Mapping[str, str]] = {
+    "RangeAssignor": "range",
+    "RoundRobinAssignor": "roundrobin",
+    "StickyAssignor": "sticky",
+    "CooperativeStickyAssignor": "cooperative-sticky",
+}
+"""Simple names of Kafka's own assignor classes."""
+
+_MAY_BE_ZERO = frozenset(
+    {
+        "auto.commit.interval.ms",
+        "metadata.max.age.ms",
+        "retry.backoff.ms",
+        "retry.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "reconnect.backoff.max.ms",
+    }
+)
+_OFFSET_RESETS = ("earliest", "latest")
+
+
+def assignor_names(given: object) -> tuple[str, ...]:
+    """Assignors as people write them: one name, several with commas, or a list; short names or Kafka's classes."""
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, Iterable):
+        raise UserError(f"partition.assignment.strategy is {given!r}, expected names of assignors")
+    names = [str(each).strip() for each in listed]
+    found = tuple(dict.fromkeys(_JAVA_NAMES.get(name.rpartition(".")[2], name) for name in names if name))
+    if not found:
+        raise UserError("partition.assignment.strategy is empty, expected at least one assignor")
+    return found
+
+
+def _checked(name: str, value: object) -> object:
+    if name == "partition.assignment.strategy":
+        return assignor_names(value)
+    if name == "enable.auto.commit":
+        return _boolean(name, value)
+    if name == "auto.offset.reset":
+        if value not in _OFFSET_RESETS:
+            raise UserError(f"auto.offset.reset is {value!r}, expected one of {', '.join(_OFFSET_RESETS)}")
+        return value
+    return whole_number(name, value, 0 if name in _MAY_BE_ZERO else 1)
+
+
+def _boolean(name: str, value: object) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise UserError(f"{name} is {value!r}, expected true or false")
+    return text == "true"
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """A setting's value as a whole number, also where it is written as a text, as Kafka's properties are."""
+    number = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+        number = int(value)
+    if number is None or number < least:
+        raise UserError(f"{name} is {value!r}, expected a whole number, at least {least}")
+    return number

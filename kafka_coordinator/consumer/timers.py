@@ -1,0 +1,18 @@
+"""The names of a consumer's timers."""
+
+REQUESTS = "requests"
+"""A request was not answered in time."""
+LOOKUP = "lookup"
+METADATA = "metadata"
+HEARTBEAT = "heartbeat"
+POLL = "poll"
+"""The user did not poll for ``max.poll.interval.ms``; set only while the user's loop does something else."""
+RESUME = "resume"
+"""The user's loop has handled what it had in hand."""
+REJOIN = "rejoin"
+POSITIONS = "positions"
+AUTO_COMMIT = "auto commit"
+COMMIT_AGAIN = "commit again"
+CLOSE = "close"
+
+ALL = (REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE)

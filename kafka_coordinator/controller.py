@@ -1,0 +1,98 @@
+"""The cluster's controller: which broker leads what (spec 1.2, 1.4). It stands outside of all nodes and is no node.
+
+Every partition has a replica on every broker. A partition's preferred leader is the broker that it was written for;
+while that one is away, the next live broker in the order of the cluster's brokers leads.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kafka_coordinator.broker import ClusterState, ReplicaRacks
+from kafka_coordinator.consumer.settings import whole_number
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """How fast leadership moves. A field's name is Kafka's own with ``_`` for ``.``."""
+
+    broker_session_timeout_ms: int = 9_000
+    """A broker that was killed is noticed after so many milliseconds; one that stops properly says so."""
+    leader_imbalance_check_interval_seconds: int = 300
+    """Every so many seconds, counted from the start, partitions go back to their preferred leaders."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "ControllerSettings":
+        """From Kafka's names (`NAMES`); raises `protocols.errors.UserError` for a value that cannot be."""
+        return cls(**{NAMES[name]: whole_number(name, value, 1) for name, value in given.items()})
+
+
+NAMES: Mapping[str, str] = {each.name.replace("_", "."): each.name for each in fields(ControllerSettings)}
+"""Kafka's name of a setting to the field."""
+
+
+class Controller:
+    """Brokers in order, who of them is alive, the topics and the leaders of their partitions."""
+
+    __slots__ = ("_leaders", "_offsets_leaders", "alive", "brokers", "offsets_preferred", "preferred", "racks")
+
+    def __init__(self, brokers: tuple[str, ...], offsets_partitions: int) -> None:
+        self.brokers = brokers
+        self.alive: dict[str, None] = dict.fromkeys(brokers)
+        self.preferred: dict[str, tuple[str, ...]] = {}
+        """Topic to the preferred leader of each partition."""
+        self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
+        self._leaders: dict[str, tuple[str, ...]] = {}
+        self._offsets_leaders = self.offsets_preferred
+
+    @property
+    def state(self) -> ClusterState:
+        """What brokers are told."""
+        racks: ReplicaRacks = dict(self.racks)
+        return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks)
+
+    def put_topic(
+        self, topic: str, preferred: tuple[str, ...], racks: tuple[tuple[str, ...], ...] | None = None
+    ) -> None:
+        """A topic comes into being, or has more partitions: the preferred leader of each."""
+        before = self._leaders.get(topic, ())
+        self.preferred[topic] = preferred
+        self._leaders[topic] = (*before, *map(self._stand_in, preferred[len(before) :]))
+        if racks is not None:
+            self.racks[topic] = racks
+        else:
+            self.racks.pop(topic, None)
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is gone."""
+        for held in (self.preferred, self._leaders, self.racks):
+            held.pop(topic, None)
+
+    def fence(self, broker: str) -> None:
+        """The broker is away: others lead what it led."""
+        self.alive.pop(broker, None)
+        self._move(lambda leader, preferred: self._stand_in(preferred) if leader == broker else leader)
+
+    def unfence(self, broker: str) -> None:
+        """The broker is back; it leads only what nobody leads."""
+        self.alive = {name: None for name in self.brokers if name in self.alive or name == broker}
+        self._move(lambda leader, preferred: leader or self._stand_in(preferred))
+
+    def rebalance_leaders(self) -> bool:
+        """Partitions go back to their preferred leaders where these are alive; whether any leader changed."""
+        before = self._leaders, self._offsets_leaders
+        self._move(lambda leader, preferred: preferred if preferred in self.alive else leader)
+        return (self._leaders, self._offsets_leaders) != before
+
+    def _stand_in(self, preferred: str) -> str:
+        """The preferred leader, or the next live broker after it; empty if there is none."""
+        at = self.brokers.index(preferred)
+        return next((name for name in (*self.brokers[at:], *self.brokers[:at]) if name in self.alive), "")
+
+    def _move(self, choose: Any) -> None:
+        def moved(leaders: Iterable[str], preferred: Iterable[str]) -> tuple[str, ...]:
+            return tuple([choose(*pair) for pair in zip(leaders, preferred, strict=True)])
+
+        self._leaders = {topic: moved(leaders, self.preferred[topic]) for topic, leaders in self._leaders.items()}
+        self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred)

@@ -1,0 +1,67 @@
+"""Answers that say no, one maker for each type of request."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_coordinator.coordinator.members import NO_BYTES
+from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE
+from kafka_coordinator.messages import (
+    DeleteGroup,
+    DeleteGroupAnswer,
+    DescribeGroup,
+    DescribeGroupAnswer,
+    Heartbeat,
+    HeartbeatAnswer,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    LeaveGroupAnswer,
+    OffsetCommit,
+    OffsetCommitAnswer,
+    OffsetDelete,
+    OffsetDeleteAnswer,
+    OffsetFetch,
+    OffsetFetchAnswer,
+    SyncGroup,
+    SyncGroupAnswer,
+)
+from protocols.nodes import Message
+
+NO_GENERATION = -1
+NO_MEMBER = ""
+
+
+def join_refused(correlation: int, error: str, member_id: str, protocol: str | None = "") -> JoinGroupAnswer:
+    """A JoinGroup that got nowhere. The protocol name is empty or null, depending on where Kafka noticed."""
+    return JoinGroupAnswer(correlation, error, NO_GENERATION, member_id, NO_MEMBER, None, protocol, False, ())
+
+
+def sync_refused(correlation: int, error: str) -> SyncGroupAnswer:
+    """A SyncGroup that got nowhere."""
+    return SyncGroupAnswer(correlation, error, None, None, NO_BYTES)
+
+
+def commit_refused(request: OffsetCommit, error: str) -> OffsetCommitAnswer:
+    """A commit none of whose offsets was looked at."""
+    return OffsetCommitAnswer(
+        request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets]), error
+    )
+
+
+def heartbeat_refused(request: Heartbeat, error: str) -> HeartbeatAnswer:
+    """While the log is being read a heartbeat is told that all is well (spec 1.4)."""
+    return HeartbeatAnswer(request.correlation, NONE if error == COORDINATOR_LOAD_IN_PROGRESS else error)
+
+
+REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
+    JoinGroup: lambda request, error: join_refused(request.correlation, error, request.member_id),
+    SyncGroup: lambda request, error: sync_refused(request.correlation, error),
+    Heartbeat: heartbeat_refused,
+    LeaveGroup: lambda request, error: LeaveGroupAnswer(request.correlation, error, ()),
+    OffsetCommit: commit_refused,
+    OffsetFetch: lambda request, error: OffsetFetchAnswer(request.correlation, error, ()),
+    OffsetDelete: lambda request, error: OffsetDeleteAnswer(request.correlation, error, ()),
+    DescribeGroup: lambda request, error: DescribeGroupAnswer(request.correlation, error, "", "", "", ()),
+    DeleteGroup: lambda request, error: DeleteGroupAnswer(request.correlation, error),
+}
+"""Type of request about one group to the answer that refuses it as a whole."""

@@ -1,0 +1,24 @@
+"""What the cluster's controller tells a coordinator: commands from `protocols.nodes.OPERATOR`."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from protocols.queues import Queue
+
+
+class OffsetsLeaders(NamedTuple):
+    """From now on these brokers lead the partitions of ``__consumer_offsets``: one node name per partition, empty
+    where a partition has no leader. A broker that gains one loads its groups, one that loses it drops them."""
+
+    leaders: tuple[str, ...]
+
+
+class Topics(NamedTuple):
+    """From now on the cluster has exactly these topics with so many partitions each.
+
+    ``queues``: topic to the queue that each of its partitions stands for in what is told to the observer; a partition
+    that is not in it stands for ``Queue(topic, "", number)``.
+    """
+
+    partitions: Mapping[str, int]
+    queues: Mapping[str, tuple[Queue, ...]] = {}

@@ -1,0 +1,103 @@
+"""What all parts of a coordinator work on: its groups, the log, what it knows of the cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.log import Key, OffsetsTopic, Value, offsets_partition
+from kafka_coordinator.coordinator.members import AliveParked, Parked
+from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
+from kafka_coordinator.messages import Opaque
+from protocols.nodes import Message, Outbox, Time
+from protocols.queues import Queue, sort_queues
+
+
+class Core:
+    """State of one broker's coordinator. Parts are functions that are given it; `node.Coordinator` calls them."""
+
+    __slots__ = ("_known", "closes", "groups", "leaders", "loading", "name", "queues", "settings", "storage", "topics")
+
+    def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, leaders: tuple[str, ...]) -> None:
+        self.name = name
+        self.settings = settings
+        self.storage = storage
+        self.leaders = leaders
+        """Partition of ``__consumer_offsets`` to the node name of its leader."""
+        self.loading: dict[int, None] = {}
+        """Partitions whose log is being read."""
+        self.groups: dict[str, Group] = {}
+        """The groups of all partitions that this broker leads and has loaded."""
+        self.closes: dict[str, int] = {}
+        """Peer to how many connections with it have been closed."""
+        self.topics: Mapping[str, int] | None = None
+        self.queues: Mapping[str, tuple[Queue, ...]] = {}
+        self._known: dict[Opaque, tuple[Queue, ...]] = {}
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of ``__consumer_offsets`` that stores the group."""
+        return offsets_partition(group_id, len(self.leaders))
+
+    def refusal(self, group_id: str) -> str:
+        """Why this broker answers nothing about a group, or NONE."""
+        partition = self.partition_of(group_id)
+        if self.leaders[partition] != self.name:
+            return NOT_COORDINATOR
+        return COORDINATOR_LOAD_IN_PROGRESS if partition in self.loading else NONE
+
+    def write(self, partition: int, key: Key, value: Value | None) -> None:
+        """Append a record to the log of a partition."""
+        self.storage.partitions[partition].append(key, value)
+
+    def parked(self, sender: str, correlation: int) -> Parked:
+        """A request that is answered later."""
+        return Parked(sender, correlation, self.closes.get(sender, 0))
+
+    def answer(self, parked: Parked, message: Message, out: Outbox) -> None:
+        """Answer a parked request, unless its connection has been closed: then nobody reads the answer."""
+        if self.closes.get(parked.sender, 0) == parked.closes:
+            out.send(parked.sender, message)
+
+    def queue(self, partition: Partition) -> Queue:
+        """What a partition is called in facts."""
+        topic, number = partition
+        queues = self.queues.get(topic, ())
+        return queues[number] if number < len(queues) else Queue(topic, "", number)
+
+    def queues_of(self, assignment: Opaque) -> tuple[Queue, ...]:
+        """The queues of an assignment, sorted; none if it is not a tuple of partitions."""
+        if not assignment or not isinstance(assignment, tuple):
+            return ()
+        known = self._known.get(assignment)
+        if known is None:
+            known = self._known[assignment] = sort_queues(map(self.queue, assignment))
+            if len(self._known) > _MOST_KNOWN:
+                self._known = {}
+        return known
+
+    def set_queues(self, queues: Mapping[str, tuple[Queue, ...]]) -> None:
+        """Partitions are called so from now on."""
+        self.queues = queues
+        self._known = {}
+
+    def copy(self) -> "Core":
+        """An independent copy, with a copy of the log."""
+        copied = Core(self.name, self.settings, self.storage.copy(), self.leaders)
+        copied.loading = dict(self.loading)
+        copied.groups = {group_id: group.copy() for group_id, group in self.groups.items()}
+        copied.closes = dict(self.closes)
+        copied.topics = self.topics
+        copied.queues = self.queues
+        return copied
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now. The log is left out: it holds what the groups hold."""
+        alive = AliveParked(self.closes)
+        groups = tuple(self.groups[group_id].key(now, alive) for group_id in sorted(self.groups))
+        topics = None if self.topics is None else tuple(sorted(self.topics.items()))
+        return self.leaders, tuple(sorted(self.loading)), groups, topics
+
+
+_MOST_KNOWN = 4096
+"""Assignments whose queues are remembered at once."""

@@ -1,0 +1,79 @@
+"""DescribeGroup, ListGroups, DeleteGroup: the administrator's view (spec 2.13)."""
+
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.members import NO_BYTES
+from kafka_coordinator.coordinator.storing import delete_group
+from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NONE
+from kafka_coordinator.messages import (
+    DeleteGroup,
+    DeleteGroupAnswer,
+    DescribedMember,
+    DescribeGroup,
+    DescribeGroupAnswer,
+    ListGroups,
+    ListGroupsAnswer,
+)
+from protocols.nodes import Outbox, Time
+
+CLASSIC = "Classic"
+"""The type of all groups here."""
+
+GROUP_ID_NOT_FOUND_SINCE = 6
+"""From this version of DescribeGroups on a missing group is an error, too; before it was only called Dead."""
+
+
+def describe(core: Core, now: Time, sender: str, request: DescribeGroup, out: Outbox) -> None:
+    """State and members; what they subscribe to is told of a stable group only."""
+    group = core.groups.get(request.group)
+    if group is None:
+        error = GROUP_ID_NOT_FOUND if request.version >= GROUP_ID_NOT_FOUND_SINCE else NONE
+        out.send(sender, DescribeGroupAnswer(request.correlation, error, states.DEAD, "", "", ()))
+        return
+    stable = group.state == states.STABLE
+    members = tuple(
+        [
+            DescribedMember(
+                member.id,
+                member.instance_id,
+                member.client_id,
+                member.host,
+                member.metadata(group.protocol) if stable else NO_BYTES,
+                member.assignment,
+            )
+            for member in group.ordered()
+        ]
+    )
+    protocol = group.protocol or "" if stable else ""
+    out.send(
+        sender,
+        DescribeGroupAnswer(request.correlation, NONE, group.state, group.protocol_type or "", protocol, members),
+    )
+
+
+def list_groups(core: Core, now: Time, sender: str, request: ListGroups, out: Outbox) -> None:
+    """All groups of this broker, by id; filters do not mind upper or lower case."""
+    if core.loading:
+        out.send(sender, ListGroupsAnswer(request.correlation, COORDINATOR_LOAD_IN_PROGRESS, ()))
+        return
+    wanted = {state.lower() for state in request.states}
+    types = {kind.lower() for kind in request.types}
+    groups = [
+        (group_id, group.protocol_type or "", group.state, CLASSIC)
+        for group_id, group in sorted(core.groups.items())
+        if (not wanted or group.state.lower() in wanted) and (not types or CLASSIC.lower() in types)
+    ]
+    out.send(sender, ListGroupsAnswer(request.correlation, NONE, tuple(groups)))
+
+
+def delete(core: Core, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:
+    """Delete a group without members, with its offsets."""
+    group = core.groups.get(request.group)
+    if group is None:
+        error = GROUP_ID_NOT_FOUND
+    elif group.state != states.EMPTY:
+        error = NON_EMPTY_GROUP
+    else:
+        delete_group(core, group, states.DELETED, now, out)
+        error = NONE
+    out.send(sender, DeleteGroupAnswer(request.correlation, error))

@@ -1,0 +1,273 @@
+"""A classic group: its fields and the small changes of which every procedure is made (spec 2.1, 2.9, 2.10).
+
+Nothing here sends, sets timers or decides when; procedures are in `rebalance`, `join`, `sync`, `leave`, `sessions`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
+from kafka_coordinator.messages import ConsumerMetadata
+from protocols.facts import Transition
+from protocols.java import grown_size, spread, string_entry_order, string_hash
+from protocols.nodes import Outbox, Time
+from protocols.queues import Queue
+
+CONSUMER = "consumer"
+"""The protocol type of consumers; Connect and others have their own."""
+
+
+class CommittedOffset(NamedTuple):
+    """An offset that the group has stored."""
+
+    offset: int
+    metadata: str
+    committed_at: Time
+
+
+class Group:
+    """One group. Members are held in the order in which they came; `ordered` is the order of Java's HashMap."""
+
+    __slots__ = (
+        "_order",
+        "_peak",
+        "changed",
+        "delay",
+        "generation",
+        "granted",
+        "id",
+        "leader",
+        "members",
+        "names",
+        "new_member_added",
+        "offsets",
+        "parked_joins",
+        "partition",
+        "pending_join",
+        "pending_sync",
+        "previous",
+        "protocol",
+        "protocol_type",
+        "since",
+        "state",
+        "static_members",
+        "subscribed",
+        "supported",
+    )
+
+    def __init__(self, group_id: str, partition: int) -> None:
+        self.id = group_id
+        self.partition = partition
+        """Of ``__consumer_offsets``."""
+        self.state = self.previous = states.ABSENT
+        self.since: Time = 0.0
+        """When the state changed last."""
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        """Instance id to member id."""
+        self.pending_join: dict[str, None] = {}
+        """Ids handed out with MEMBER_ID_REQUIRED and not used yet."""
+        self.pending_sync: dict[str, None] = {}
+        """Members of the generation that have not sent SyncGroup. A static member's old id stays in it when the member
+        is replaced, as in Kafka."""
+        self.parked_joins = 0
+        """How many members have a parked JoinGroup."""
+        self.new_member_added = False
+        """Whether the initial delay is to be prolonged."""
+        self.delay: tuple[int, int] | None = None
+        """While the initial delay runs: how long this part of it is, and what may be added, in milliseconds."""
+        self.subscribed: frozenset[str] | None = None
+        """Topics of all members, found out with each generation; None: unknown."""
+        self.supported: dict[str, int] = {}
+        """Protocol to the number of members that support it."""
+        self.offsets: dict[Partition, CommittedOffset] = {}
+        self.names: dict[str, int] = {}
+        """Client id to the number of members that have it."""
+        self.granted: dict[str, tuple[Queue, ...]] = {}
+        """What the observer was told that each client id was granted; only names that have something."""
+        self.changed = False
+        """Whether somebody's grant has ended since the last generation was complete."""
+        self._peak = 0
+        self._order: list[str] | None = []
+
+    def take(self, event: str, guard: str, now: Time, out: Outbox) -> None:
+        """Take the edge of the state machine; `states.IllegalTransition` where there is none."""
+        before = self.state
+        after = states.next_state(before, event, guard)
+        if after != before:
+            self.previous = before
+            self.state = after
+            self.since = now
+        out.observe(Transition("group", self.id, before, event, after))
+
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether a rebalance can be started: none is collecting members yet."""
+        return self.state != states.PREPARING_REBALANCE
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether every member's JoinGroup is parked and no id that was handed out is missing."""
+        return len(self.members) == self.parked_joins and not self.pending_join
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of the members' rebalance timeouts."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def ordered(self) -> list[Member]:
+        """The members in the coordinator's own order: that of a HashMap of their ids which never shrinks."""
+        members = self.members
+        if self._order is None:
+            mask = grown_size(self._peak) - 1
+            self._order = sorted(members, key=lambda member_id: spread(string_hash(member_id)) & mask)
+        elif len(self._order) != len(members):
+            self._order = [member_id for member_id in self._order if member_id in members]
+        return [members[member_id] for member_id in self._order]
+
+    def add(self, member: Member, protocol_type: str) -> None:
+        """A member comes into the group; the first one leads it."""
+        if not self.members:
+            self.protocol_type = protocol_type
+        self._put(member)
+        self._support(member.protocols, 1)
+        if self.leader is None:
+            self.leader = member.id
+        if member.join is not None:
+            self.parked_joins += 1
+        self.pending_join.pop(member.id, None)
+
+    def remove(self, member_ids: Iterable[str]) -> None:
+        """Members (or pending ids) leave the group; where the leader does, the first one left leads."""
+        for member_id in member_ids:
+            member = self.members.pop(member_id, None)
+            if member is not None:
+                self._taken_out(member)
+                self._support(member.protocols, -1)
+                if member.join is not None:
+                    self.parked_joins -= 1
+            self.pending_join.pop(member_id, None)
+            self.pending_sync.pop(member_id, None)
+        if self.leader is not None and self.leader not in self.members:
+            self.leader = self.ordered()[0].id if self.members else None
+
+    def replace(self, old: Member, new_id: str) -> Member:
+        """A static member comes back under a new id and inherits all but the parked requests. Returns it."""
+        del self.members[old.id]
+        self._taken_out(old)
+        new = old.copy()
+        new.id = new_id
+        new.timer = (*old.timer[:2], new_id)
+        new.join = new.sync = None
+        new.is_new = False
+        self._put(new)
+        if self.leader == old.id:
+            self.leader = new_id
+        return new
+
+    def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """A member tells its protocols and timeouts anew."""
+        if protocols != member.protocols:
+            self._support(member.protocols, -1)
+            self._support(protocols, 1)
+            member.protocols = protocols
+        member.session_timeout_ms = session_timeout_ms
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+
+    def _put(self, member: Member) -> None:
+        self.members[member.id] = member
+        self._peak = max(self._peak, len(self.members))
+        self._order = None
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.id
+        self.names[member.client_id] = self.names.get(member.client_id, 0) + 1
+
+    def _taken_out(self, member: Member) -> None:
+        if member.instance_id is not None:
+            del self.static_members[member.instance_id]
+        left = self.names[member.client_id] - 1
+        if left:
+            self.names[member.client_id] = left
+        else:
+            del self.names[member.client_id]
+
+    def _support(self, protocols: Protocols, by: int) -> None:
+        for name, _ in protocols:
+            self.supported[name] = self.supported.get(name, 0) + by
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether somebody with these protocols may come in or stay: they have one in common with all members."""
+        if self.state == states.EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        count = len(self.members)
+        return self.protocol_type == protocol_type and any(
+            self.supported.get(name, 0) == count for name, _ in protocols
+        )
+
+    def voted_protocol(self) -> str:
+        """The protocol with the most votes (spec 2.9); among equals the first in the order of a HashMap of names."""
+        count = len(self.members)
+        candidates = frozenset(name for name, supporters in self.supported.items() if supporters == count)
+        if len(candidates) == 1:
+            return next(iter(candidates))
+        votes: dict[str, int] = {}
+        for member in self.ordered():
+            choice = member.vote(candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        # max() takes the first of equals.
+        return max(string_entry_order(list(votes)), key=votes.__getitem__)
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether the group subscribes to the topic; where nobody knows, a group of consumers is taken to."""
+        return self.protocol_type == CONSUMER if self.subscribed is None else topic in self.subscribed
+
+    def find_subscribed(self) -> frozenset[str] | None:
+        """The topics of all members as far as their metadata tell (None: they do not)."""
+        if self.protocol_type != CONSUMER:
+            return None
+        lists: dict[tuple[str, ...], None] = {}
+        for member in self.members.values():
+            metadata = member.metadata(self.protocol)
+            if not isinstance(metadata, ConsumerMetadata):
+                return None
+            lists[metadata.topics] = None
+        return frozenset(topic for topics in lists for topic in topics)
+
+    def copy(self) -> "Group":
+        """An independent copy."""
+        copied = Group.__new__(Group)
+        for name in Group.__slots__:
+            value = getattr(self, name)
+            setattr(copied, name, dict(value) if isinstance(value, dict) else value)
+        copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
+        return copied
+
+    def key(self, now: Time, alive: AliveParked) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        expiring = self.state == states.EMPTY and bool(self.offsets)
+        return (
+            self.id,
+            self.state,
+            self.previous,
+            self.since - now if expiring else None,
+            self.generation,
+            self.protocol_type,
+            self.protocol,
+            self.leader,
+            tuple(member.key(alive) for member in self.ordered()),
+            grown_size(self._peak),
+            tuple(self.pending_join),
+            tuple(self.pending_sync),
+            self.new_member_added,
+            self.delay,
+            None if self.subscribed is None else tuple(sorted(self.subscribed)),
+            tuple(
+                sorted((partition, *value[:2], value.committed_at - now) for partition, value in self.offsets.items())
+            ),
+        )

@@ -1,0 +1,15 @@
+"""Is somebody who he says he is (spec 2.4)."""
+
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.errors import FENCED_INSTANCE_ID, NONE, UNKNOWN_MEMBER_ID
+
+
+def identity_error(group: Group, member_id: str, instance_id: str | None) -> str:
+    """What is wrong with the id of somebody who says that he is a member, or NONE."""
+    if instance_id is not None:
+        known = group.static_members.get(instance_id)
+        if known is None:
+            return UNKNOWN_MEMBER_ID
+        if known != member_id:
+            return FENCED_INSTANCE_ID
+    return NONE if member_id in group.members else UNKNOWN_MEMBER_ID

@@ -1,0 +1,57 @@
+"""LeaveGroup: one request, several members, one rebalance (spec 2.4)."""
+
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.answers import NO_MEMBER, join_refused
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.identity import identity_error
+from kafka_coordinator.coordinator.rebalance import Cause, rebalance, remove_members, remove_pending
+from kafka_coordinator.errors import INVALID_GROUP_ID, NONE, UNKNOWN_MEMBER_ID
+from kafka_coordinator.messages import LeaveGroup, LeaveGroupAnswer, Leaving
+from protocols.nodes import Outbox, Time
+
+
+def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) -> None:
+    """Members leave, or an administrator removes static ones."""
+    group = core.groups.get(request.group)
+    if not request.group:
+        out.send(sender, LeaveGroupAnswer(request.correlation, INVALID_GROUP_ID, ()))
+        return
+    errors: list[str] = []
+    gone: list[str | None] = []
+    for each in request.members:
+        error, name = (UNKNOWN_MEMBER_ID, None) if group is None else _remove(core, group, each, out)
+        errors.append(error)
+        if error == NONE:
+            gone.append(name)
+    answered = tuple(
+        [(each.member_id, each.instance_id, error) for each, error in zip(request.members, errors, strict=True)]
+    )
+    out.send(sender, LeaveGroupAnswer(request.correlation, NONE, answered))
+    if group is not None and gone:
+        names = [name for name in gone if name is not None]
+        words = f"{', '.join(names)} left" if names else "somebody left who had an id and never joined"
+        by = names[0] if names else None
+        rebalance(core, group, Cause(states.MEMBER_LEFT, states.ALWAYS, by, words), now, out)
+
+
+def _remove(core: Core, group: Group, leaving: Leaving, out: Outbox) -> tuple[str, str | None]:
+    """The error (or NONE) of one entry, and the name of the member that it removed, if it was one."""
+    member_id = leaving.member_id
+    if member_id == NO_MEMBER:
+        known = None if leaving.instance_id is None else group.static_members.get(leaving.instance_id)
+        if known is None:
+            return UNKNOWN_MEMBER_ID, None
+        member_id = known
+    elif member_id in group.pending_join:
+        remove_pending(group, member_id, out)
+        return NONE, None
+    else:
+        error = identity_error(group, member_id, leaving.instance_id)
+        if error != NONE:
+            return error, None
+    member = group.members[member_id]
+    if member.join is not None:
+        core.answer(member.join, join_refused(member.join.correlation, UNKNOWN_MEMBER_ID, NO_MEMBER), out)
+    remove_members(core, group, [member], out)
+    return NONE, member.client_id

@@ -1,0 +1,137 @@
+"""``__consumer_offsets``: what a coordinator remembers beyond its own life (spec 1.3).
+
+An append-only log per partition; a record's type is its key's class. Compaction keeps the newest record of each key.
+The topic is replicated: it lives outside of the brokers, and whoever leads a partition reads and writes its log.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from kafka_coordinator.messages import Opaque
+from protocols.java import string_hash
+from protocols.nodes import Time
+
+
+class OffsetKey(NamedTuple):
+    """Key of an offset commit."""
+
+    group: str
+    topic: str
+    number: int
+
+
+class GroupKey(NamedTuple):
+    """Key of a classic group's metadata."""
+
+    group: str
+
+
+class OffsetValue(NamedTuple):
+    offset: int
+    metadata: str
+    committed_at: Time
+
+
+class StoredMember(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: Opaque
+    assignment: Opaque
+
+
+class GroupValue(NamedTuple):
+    protocol_type: str | None
+    generation: int
+    protocol: str | None
+    leader: str | None
+    since: Time
+    """When the group came into its state."""
+    members: tuple[StoredMember, ...]
+
+
+Key: TypeAlias = OffsetKey | GroupKey
+Value: TypeAlias = OffsetValue | GroupValue
+
+RECORD_TYPES: Mapping[type[Key], int] = {OffsetKey: 1, GroupKey: 2}
+"""Key to the number that Kafka gives records of this type."""
+
+
+class Record(NamedTuple):
+    """``position`` counts from 0 and never changes; a value of None is a tombstone."""
+
+    position: int
+    key: Key
+    value: Value | None
+
+
+class PartitionLog:
+    """The records of one partition, compacted when too many are outdated."""
+
+    __slots__ = ("_keys", "_least", "_ratio", "end", "records")
+
+    def __init__(self, min_cleanable_ratio: float, least_records: int) -> None:
+        self.records: list[Record] = []
+        self.end = 0
+        """Position of the next record."""
+        self._keys: dict[Key, bool] = {}
+        """Keys in the log to whether their newest value is one."""
+        self._ratio = min_cleanable_ratio
+        self._least = least_records
+
+    def append(self, key: Key, value: Value | None) -> None:
+        """Write a record; it counts from now on."""
+        self.records.append(Record(self.end, key, value))
+        self.end += 1
+        self._keys[key] = value is not None
+        count = len(self.records)
+        if count >= self._least and count - len(self._keys) >= self._ratio * count:
+            self.compact()
+
+    def compact(self) -> None:
+        """Keep the newest record of each key, in order; tombstones have done their work and go."""
+        newest = {record.key: record for record in self.records}
+        kept = [each for each in newest.values() if each.value is not None]
+        self.records = sorted(kept, key=lambda each: each.position)
+        self._keys = dict.fromkeys((each.key for each in self.records), True)
+
+    def latest(self) -> dict[Key, Value]:
+        """The newest value of each key that has one, in the order in which they were written."""
+        found: dict[Key, Value] = {}
+        for _, key, value in self.records:
+            found.pop(key, None)
+            if value is not None:
+                found[key] = value
+        return found
+
+    def copy(self) -> "PartitionLog":
+        """An independent copy."""
+        copied = PartitionLog(self._ratio, self._least)
+        copied.records, copied.end, copied._keys = list(self.records), self.end, dict(self._keys)
+        return copied
+
+
+class OffsetsTopic:
+    """All partitions of ``__consumer_offsets``: one object for all brokers of a cluster."""
+
+    __slots__ = ("partitions",)
+
+    def __init__(self, partitions: int, min_cleanable_ratio: float, least_records: int) -> None:
+        self.partitions = [PartitionLog(min_cleanable_ratio, least_records) for _ in range(partitions)]
+
+    def copy(self) -> "OffsetsTopic":
+        """An independent copy."""
+        copied = OffsetsTopic(0, 0.0, 0)
+        copied.partitions = [log.copy() for log in self.partitions]
+        return copied
+
+
+def offsets_partition(group: str, partitions: int) -> int:
+    """The partition that stores a group (spec 1.1); its leader is the group's coordinator."""
+    code = string_hash(group)
+    if code == 1 << 31:
+        return 0  # Java's Math.abs cannot turn the smallest integer round; Kafka takes 0 instead.
+    return (code if code < 1 << 31 else (1 << 32) - code) % partitions

@@ -1,0 +1,171 @@
+"""The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_coordinator.coordinator.answers import REFUSE
+from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.describe import delete, describe, list_groups
+from kafka_coordinator.coordinator.expiry import expire
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.join import join
+from kafka_coordinator.coordinator.leadership import lead, loaded, take_over
+from kafka_coordinator.coordinator.leave import leave
+from kafka_coordinator.coordinator.log import OffsetsTopic
+from kafka_coordinator.coordinator.offsets import commit, delete_offsets, fetch, forget_topics
+from kafka_coordinator.coordinator.rebalance import join_timed_out
+from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
+from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.coordinator.sync import sync, sync_timed_out
+from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
+from kafka_coordinator.messages import (
+    CoordinatorFound,
+    DeleteGroup,
+    DescribeGroup,
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    ListGroups,
+    OffsetCommit,
+    OffsetDelete,
+    OffsetFetch,
+    SyncGroup,
+)
+from protocols.nodes import Message, Outbox, Time, TimerName
+
+Handler = Callable[[Core, Time, str, Any, Outbox], None]
+
+_OF_A_GROUP: Mapping[type[Message], Handler] = {
+    Heartbeat: heartbeat,
+    JoinGroup: join,
+    SyncGroup: sync,
+    LeaveGroup: leave,
+    OffsetCommit: commit,
+    OffsetFetch: fetch,
+    OffsetDelete: delete_offsets,
+    DescribeGroup: describe,
+    DeleteGroup: delete,
+}
+"""Requests that only the group's coordinator answers."""
+
+
+def _find(core: Core, now: Time, sender: str, request: FindCoordinator, out: Outbox) -> None:
+    leader = core.leaders[core.partition_of(request.group)]
+    out.send(sender, CoordinatorFound(request.correlation, NONE if leader else COORDINATOR_NOT_AVAILABLE, leader))
+
+
+def _set_leaders(core: Core, now: Time, sender: str, command: OffsetsLeaders, out: Outbox) -> None:
+    lead(core, command.leaders, now, out)
+
+
+def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox) -> None:
+    before = core.topics or {}
+    core.topics = command.partitions
+    core.set_queues(command.queues)
+    forget_topics(core, [topic for topic in before if topic not in command.partitions])
+
+
+_OF_ANY_BROKER: Mapping[type[Message], Handler] = {
+    FindCoordinator: _find,
+    ListGroups: list_groups,
+    OffsetsLeaders: _set_leaders,
+    Topics: _set_topics,
+}
+"""Requests and commands that every broker handles."""
+
+HANDLED: frozenset[type[Message]] = frozenset([*_OF_A_GROUP, *_OF_ANY_BROKER])
+"""Types of all requests and commands that a coordinator takes; a broker passes them on to it."""
+
+
+def _session(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
+    session_timed_out(core, core.groups[timer[1]], timer[2], now, out)
+
+
+def _of_group(handle: Callable[[Core, Group, Time, Outbox], None]) -> Callable[[Core, Time, TimerName, Outbox], None]:
+    return lambda core, now, timer, out: handle(core, core.groups[timer[1]], now, out)
+
+
+TIMERS: Mapping[str, Callable[[Core, Time, TimerName, Outbox], None]] = {
+    "session": _session,
+    "join": _of_group(join_timed_out),
+    "sync": _of_group(sync_timed_out),
+    "expiry": lambda core, now, timer, out: expire(core, timer[1], now, out),
+    "load": lambda core, now, timer, out: loaded(core, timer[1], now, out),
+}
+"""First part of a timer's name to what happens when it is due. The purgatory of parked requests is these timers."""
+
+
+class Coordinator:
+    """Group coordinator of one broker.
+
+    ``name`` is the broker's node name. ``storage`` is the cluster's ``__consumer_offsets``, shared by all brokers and
+    older and younger than any of them. ``leaders``: partition of it to the node name of its leader; None: this broker
+    leads them all. The commands `OffsetsLeaders` and `Topics` tell of changes.
+    """
+
+    __slots__ = ("core",)
+
+    def __init__(
+        self,
+        name: str,
+        settings: BrokerSettings = BrokerSettings(),  # noqa: B008 - frozen
+        storage: OffsetsTopic | None = None,
+        leaders: tuple[str, ...] | None = None,
+    ) -> None:
+        if storage is None:
+            storage = offsets_topic(settings)
+        self.core = Core(name, settings, storage, (name,) * len(storage.partitions) if leaders is None else leaders)
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """Take over what this broker leads."""
+        for partition, leader in enumerate(self.core.leaders):
+            if leader == self.core.name:
+                take_over(self.core, partition, now, out)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """A request about a group, or a command."""
+        core = self.core
+        kind = type(message)
+        handle = _OF_A_GROUP.get(kind)
+        if handle is None:
+            _OF_ANY_BROKER[kind](core, now, sender, message, out)
+            return
+        group_id = message.group  # type: ignore[attr-defined]
+        if group_id not in core.groups:
+            error = INVALID_GROUP_ID if group_id is None else core.refusal(group_id)
+            if error != NONE:
+                out.send(sender, REFUSE[kind](message, error))
+                return
+        handle(core, now, sender, message, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """A session, a join or sync phase, a run of the expiry, or the reading of a log has come to its end."""
+        TIMERS[timer[0]](self.core, now, timer, out)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nothing changes: whoever connects will say what he wants."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """Requests that came over this connection stay parked, but nobody reads their answers any more."""
+        self.core.closes[peer] = self.core.closes.get(peer, 0) + 1
+
+    def copy(self) -> "Coordinator":
+        """An independent copy, with a copy of the storage: where several brokers share one, give theirs to it."""
+        copied = Coordinator.__new__(Coordinator)
+        copied.core = self.core.copy()
+        return copied
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as nested plain tuples."""
+        return self.core.key(now)
+
+
+def offsets_topic(settings: BrokerSettings) -> OffsetsTopic:
+    """An empty ``__consumer_offsets`` for a cluster with these settings."""
+    return OffsetsTopic(
+        settings.offsets_topic_num_partitions,
+        settings.log_cleaner_min_cleanable_ratio,
+        settings.log_cleaner_least_records,
+    )

@@ -1,0 +1,120 @@
+"""OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12)."""
+
+from collections.abc import Iterable
+
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.answers import commit_refused
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import CONSUMER, CommittedOffset, Group
+from kafka_coordinator.coordinator.identity import identity_error
+from kafka_coordinator.coordinator.rebalance import restart_session
+from kafka_coordinator.coordinator.storing import create_group, delete_offset, store_offset
+from kafka_coordinator.errors import (
+    GROUP_ID_NOT_FOUND,
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    ILLEGAL_GENERATION,
+    NON_EMPTY_GROUP,
+    NONE,
+    OFFSET_METADATA_TOO_LARGE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from kafka_coordinator.messages import (
+    OffsetCommit,
+    OffsetCommitAnswer,
+    OffsetDelete,
+    OffsetDeleteAnswer,
+    OffsetFetch,
+    OffsetFetchAnswer,
+)
+from protocols.facts import Committed
+from protocols.nodes import Outbox, Time
+
+NO_OFFSET = -1
+
+GROUP_ID_NOT_FOUND_SINCE = 9
+"""From this version of OffsetCommit on a missing group is told from a wrong generation."""
+
+
+def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbox) -> None:
+    """Store offsets. Nobody asks whether the member owns the partition or whether the offset grows."""
+    group = core.groups.get(request.group)
+    if group is None and request.generation < 0:
+        group = create_group(core, request.group, now, out)
+    if group is None:
+        error = GROUP_ID_NOT_FOUND if request.version >= GROUP_ID_NOT_FOUND_SINCE else ILLEGAL_GENERATION
+    else:
+        error = _commit_error(group, request)
+    member = None if group is None else group.members.get(request.member_id)
+    name = None if member is None else member.client_id
+    generation = None if request.generation < 0 else request.generation
+    if group is None or error != NONE:
+        for partition, offset, _ in request.offsets:
+            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, error))
+        out.send(sender, commit_refused(request, error))
+        return
+    if member is not None and group.state in (states.STABLE, states.PREPARING_REBALANCE):
+        restart_session(member, now, out)
+    most = core.settings.offset_metadata_max_bytes
+    errors = []
+    for partition, offset, metadata in request.offsets:
+        error = OFFSET_METADATA_TOO_LARGE if len(metadata) > most else NONE
+        errors.append((partition, error))
+        told = "" if error == NONE else error
+        before = group.offsets.get(partition)
+        # A commit that repeats what is stored changes nothing: it is not told, so that it can be passed over.
+        if told or before is None or before[:2] != (offset, metadata):
+            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, told))
+        if error == NONE:
+            store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
+    out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
+
+
+def _commit_error(group: Group, request: OffsetCommit) -> str:
+    if request.generation < 0 and group.state == states.EMPTY:
+        return NONE
+    if request.generation < 0 and not request.member_id and request.instance_id is None:
+        return UNKNOWN_MEMBER_ID
+    error = identity_error(group, request.member_id, request.instance_id)
+    if error != NONE:
+        return error
+    if request.generation != group.generation:
+        return ILLEGAL_GENERATION
+    return REBALANCE_IN_PROGRESS if group.state == states.COMPLETING_REBALANCE else NONE
+
+
+def fetch(core: Core, now: Time, sender: str, request: OffsetFetch, out: Outbox) -> None:
+    """Look up offsets. Nobody asks who wants to know."""
+    group = core.groups.get(request.group)
+    offsets = {} if group is None else group.offsets
+    partitions = sorted(offsets) if request.partitions is None else request.partitions
+    found = [
+        (partition, offsets[partition].offset if partition in offsets else NO_OFFSET, NONE) for partition in partitions
+    ]
+    out.send(sender, OffsetFetchAnswer(request.correlation, NONE, tuple(found)))
+
+
+def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, out: Outbox) -> None:
+    """Forget offsets, but not those of topics to which the group subscribes."""
+    group = core.groups.get(request.group)
+    if group is None:
+        out.send(sender, OffsetDeleteAnswer(request.correlation, GROUP_ID_NOT_FOUND, ()))
+        return
+    if group.state != states.EMPTY and group.protocol_type != CONSUMER:
+        out.send(sender, OffsetDeleteAnswer(request.correlation, NON_EMPTY_GROUP, ()))
+        return
+    errors = []
+    for partition in request.partitions:
+        subscribed = group.subscribes(partition[0])
+        errors.append((partition, GROUP_SUBSCRIBED_TO_TOPIC if subscribed else NONE))
+        if not subscribed:
+            delete_offset(core, group, partition)
+    out.send(sender, OffsetDeleteAnswer(request.correlation, NONE, tuple(errors)))
+
+
+def forget_topics(core: Core, topics: Iterable[str]) -> None:
+    """Topics have been deleted: no group keeps an offset of them."""
+    gone = frozenset(topics)
+    for group in core.groups.values():
+        for partition in [each for each in group.offsets if each[0] in gone]:
+            delete_offset(core, group, partition)

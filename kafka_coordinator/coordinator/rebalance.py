@@ -1,0 +1,179 @@
+"""The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7)."""
+
+from typing import NamedTuple
+
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.answers import sync_refused
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.members import NO_BYTES, Member, session_timer
+from kafka_coordinator.coordinator.storing import store_group
+from kafka_coordinator.coordinator.telling import tell_emptied, tell_gone
+from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
+from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
+from protocols.facts import RebalanceBegan
+from protocols.nodes import Outbox, Time
+
+
+class Cause(NamedTuple):
+    """What makes a group rebalance: the event and guard of the state machine, and who did what in words."""
+
+    event: str
+    guard: str
+    by: str | None
+    words: str
+
+
+def rebalance(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) -> None:
+    """Something happened for which the members must join anew: start that, or see whether all have joined."""
+    if group.can_rebalance:
+        prepare(core, group, cause, now, out)
+    else:
+        group.take(cause.event, cause.guard, now, out)
+        try_complete(core, group, now, out)
+
+
+def prepare(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) -> None:
+    """Start a rebalance (PREPARE)."""
+    if group.state == states.COMPLETING_REBALANCE:
+        for member in group.ordered():
+            member.assignment = NO_BYTES
+            if member.sync is not None:
+                core.answer(member.sync, sync_refused(member.sync.correlation, REBALANCE_IN_PROGRESS), out)
+                member.sync = None
+                restart_session(member, now, out)
+    group.pending_sync.clear()
+    out.cancel_timer(sync_timer(group))
+    initial = group.state == states.EMPTY
+    if initial:
+        delay = core.settings.group_initial_rebalance_delay_ms
+        group.delay = delay, max(group.rebalance_timeout_ms - delay, 0)
+        out.set_timer(join_timer(group), now + delay)
+    group.take(cause.event, cause.guard, now, out)
+    out.observe(RebalanceBegan(group.id, cause.words, cause.by, group.generation))
+    if not initial:
+        if group.all_joined:
+            complete(core, group, now, out)
+        else:
+            out.set_timer(join_timer(group), now + group.rebalance_timeout_ms)
+
+
+def try_complete(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    """End the join phase if all have joined, but never before the initial delay is over (TRY-COMPLETE)."""
+    if group.all_joined and group.state == states.PREPARING_REBALANCE and group.previous != states.EMPTY:
+        complete(core, group, now, out)
+
+
+def complete(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    """The join phase ends: the next generation begins with those who joined and with absent static members."""
+    out.cancel_timer(join_timer(group))
+    group.delay = None
+    absent = [member for member in group.members.values() if member.join is None and member.instance_id is None]
+    remove_members(core, group, absent, out)
+    if group.leader is not None and group.members[group.leader].join is None:
+        joined = next((member for member in group.ordered() if member.join is not None), None)
+        if joined is None:
+            group.take(states.JOIN_ENDED, states.ONLY_ABSENT, now, out)
+            out.set_timer(join_timer(group), now + group.rebalance_timeout_ms)
+            return
+        group.leader = joined.id
+    group.generation += 1
+    group.protocol = group.voted_protocol() if group.members else None
+    group.subscribed = group.find_subscribed()
+    group.pending_sync.clear()
+    if not group.members:
+        group.take(states.JOIN_ENDED, states.WITHOUT_MEMBERS, now, out)
+        store_group(core, group)
+        tell_emptied(group, out)
+        return
+    group.take(states.JOIN_ENDED, states.WITH_MEMBERS, now, out)
+    _answer_joins(core, group, now, out)
+    out.set_timer(sync_timer(group), now + group.rebalance_timeout_ms)
+
+
+def _answer_joins(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    everybody = joined_members(group)
+    for member in group.ordered():
+        parked = member.join
+        if parked is not None:
+            members = everybody if member.id == group.leader else ()
+            core.answer(parked, joined(group, member, parked.correlation, members), out)
+            member.join = None
+        restart_session(member, now, out)
+        member.is_new = False
+        group.pending_sync[member.id] = None
+    group.parked_joins = 0
+
+
+def initial_delay_over(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    """A part of the initial delay has passed: prolong it if somebody came in it and there is time left, else end it."""
+    assert group.delay is not None
+    delay, left = group.delay
+    if group.new_member_added and left:
+        group.new_member_added = False
+        longer = min(core.settings.group_initial_rebalance_delay_ms, left)
+        group.delay = longer, max(left - delay, 0)
+        out.set_timer(join_timer(group), now + longer)
+    else:
+        complete(core, group, now, out)
+
+
+def join_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    """The join timer, of which the initial delay is one kind."""
+    if group.delay is None:
+        complete(core, group, now, out)
+    else:
+        initial_delay_over(core, group, now, out)
+
+
+def joined(
+    group: Group, member: Member, correlation: int, members: tuple[JoinedMember, ...], skip_assignment: bool = False
+) -> JoinGroupAnswer:
+    """The answer to a JoinGroup that succeeded, in the group's current generation."""
+    return JoinGroupAnswer(
+        correlation,
+        NONE,
+        group.generation,
+        member.id,
+        group.leader or "",
+        group.protocol_type,
+        group.protocol,
+        skip_assignment,
+        members,
+    )
+
+
+def joined_members(group: Group) -> tuple[JoinedMember, ...]:
+    """The list for the leader, in the coordinator's order."""
+    protocol = group.protocol
+    return tuple([JoinedMember(member.id, member.instance_id, member.metadata(protocol)) for member in group.ordered()])
+
+
+def remove_members(core: Core, group: Group, members: list[Member], out: Outbox) -> None:
+    """Members leave the group, and their session timers with them."""
+    if members:
+        for member in members:
+            out.cancel_timer(member.timer)
+        group.remove(member.id for member in members)
+        tell_gone(core, group, [member.client_id for member in members], out)
+
+
+def remove_pending(group: Group, member_id: str, out: Outbox) -> None:
+    """An id that was handed out and never used is forgotten."""
+    out.cancel_timer(session_timer(group.id, member_id))
+    group.remove((member_id,))
+
+
+def restart_session(member: Member, now: Time, out: Outbox) -> None:
+    """The member gave a sign of life, or was told something and gets time to react."""
+    out.set_timer(member.timer, now + member.session_timeout_ms)
+
+
+def join_timer(group: Group) -> tuple[str, str]:
+    """Name of the timer of the join phase."""
+    return "join", group.id
+
+
+def sync_timer(group: Group) -> tuple[str, str]:
+    """Name of the timer of the sync phase."""
+    return "sync", group.id

@@ -1,0 +1,76 @@
+"""When a coordinator is at rest: every group stable or empty, members alive and committing what is stored already.
+
+Who sends what for which member follows from the member's host, which in the simulation is ``/`` and the node's name.
+A commit that repeats the stored offset tells the observer nothing; so it can be passed over.
+"""
+
+from typing import Any, NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.members import Member
+from kafka_coordinator.coordinator.storing import store_offset
+from kafka_coordinator.messages import Heartbeat, OffsetCommit
+from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.quiet import Rest
+
+
+class Sender(NamedTuple):
+    """The member for which a node speaks."""
+
+    group: Group
+    member: Member
+
+
+def senders(core: Core) -> dict[str, Sender] | None:
+    """Node name to its member; None while something is going on in a group, or where two members have one node."""
+    found: dict[str, Sender] = {}
+    if core.loading:
+        return None
+    for group in core.groups.values():
+        if group.state not in (states.STABLE, states.EMPTY) or group.pending_join or group.pending_sync:
+            return None
+        for member in group.members.values():
+            name = member.host.removeprefix("/")
+            if name in found:
+                return None
+            found[name] = Sender(group, member)
+    return found
+
+
+def rest(found: dict[str, Sender]) -> Rest:
+    """How the coordinator of these members is at rest."""
+    harmless: dict[tuple[str, type[Message]], Any] = {}
+    guarded: dict[TimerName, tuple[str, type[Message]]] = {}
+    for name, (group, member) in found.items():
+        who = (group.id, member.id, group.generation)
+        harmless[name, Heartbeat] = who
+        guarded[member.timer] = (name, Heartbeat)
+        stored = _stored(group, member)
+        if stored is not None:
+            harmless[name, OffsetCommit] = (*who, stored)
+    return Rest((), harmless, guarded)
+
+
+def passed(core: Core, sender: Sender, now: Time, kind: type[Message], out: Outbox) -> None:
+    """Heartbeats or commits of this member were passed over, the last one came now."""
+    group, member = sender
+    out.set_timer(member.timer, now + member.session_timeout_ms)
+    if kind is OffsetCommit:
+        for partition in member.assignment:
+            offset, metadata, _ = group.offsets[partition]
+            store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
+
+
+def _stored(group: Group, member: Member) -> tuple[tuple[Partition, int], ...] | None:
+    """The committed offsets of a member's partitions; None where one has none, or one with a text."""
+    offsets = group.offsets
+    found = []
+    for partition in sorted(member.assignment):
+        stored = offsets.get(partition)
+        if stored is None or stored.metadata:
+            return None
+        found.append((partition, stored.offset))
+    return tuple(found)

@@ -1,0 +1,61 @@
+"""What is written to the log about a group, and when it begins and ends to exist (spec 1.3)."""
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, OffsetValue, StoredMember
+from kafka_coordinator.coordinator.members import session_timer
+from protocols.nodes import Outbox, Time
+
+
+def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
+    """A group that did not exist begins, empty; nothing is written yet."""
+    group = core.groups[group_id] = Group(group_id, core.partition_of(group_id))
+    group.take(states.CREATED, states.ALWAYS, now, out)
+    return group
+
+
+def store_group(core: Core, group: Group) -> None:
+    """Write the group as it is."""
+    protocol = group.protocol
+    members = tuple(
+        [
+            StoredMember(
+                member.id,
+                member.instance_id,
+                member.client_id,
+                member.host,
+                member.rebalance_timeout_ms,
+                member.session_timeout_ms,
+                member.metadata(protocol),
+                member.assignment,
+            )
+            for member in group.ordered()
+        ]
+    )
+    value = GroupValue(group.protocol_type, group.generation, protocol, group.leader, group.since, members)
+    core.write(group.partition, GroupKey(group.id), value)
+
+
+def store_offset(core: Core, group: Group, partition: Partition, committed: CommittedOffset) -> None:
+    """Store a committed offset: the last write wins."""
+    group.offsets[partition] = committed
+    core.write(group.partition, OffsetKey(group.id, *partition), OffsetValue(*committed))
+
+
+def delete_offset(core: Core, group: Group, partition: Partition) -> None:
+    """Forget a committed offset, if there is one."""
+    if group.offsets.pop(partition, None) is not None:
+        core.write(group.partition, OffsetKey(group.id, *partition), None)
+
+
+def delete_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
+    """The group ends, with its offsets and the ids that it handed out; a group with members cannot."""
+    group.take(event, states.ALWAYS, now, out)
+    for partition in list(group.offsets):
+        delete_offset(core, group, partition)
+    for member_id in group.pending_join:
+        out.cancel_timer(session_timer(group.id, member_id))
+    core.write(group.partition, GroupKey(group.id), None)
+    del core.groups[group.id]

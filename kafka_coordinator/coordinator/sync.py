@@ -1,0 +1,100 @@
+"""SyncGroup (spec 2.3, 2.4, 2.6)."""
+
+from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.answers import sync_refused
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.identity import identity_error
+from kafka_coordinator.coordinator.members import NO_BYTES, Member
+from kafka_coordinator.coordinator.rebalance import Cause, prepare, remove_members, restart_session, sync_timer
+from kafka_coordinator.coordinator.storing import store_group
+from kafka_coordinator.coordinator.telling import tell_grants
+from kafka_coordinator.errors import (
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
+from protocols.nodes import Outbox, Time
+
+
+def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) -> None:
+    """A member wants its assignment; the leader brings everybody's."""
+    group = core.groups.get(request.group)
+    error = _error(group, request)
+    if group is None or error != NONE:
+        out.send(sender, sync_refused(request.correlation, error))
+        return
+    member = group.members[request.member_id]
+    if group.state == states.STABLE:
+        group.take(states.MEMBER_SYNCED, states.ALWAYS, now, out)
+        _has_synced(group, member, out)
+        out.send(sender, _synced(group, member, request.correlation))
+        return
+    member.sync = core.parked(sender, request.correlation)
+    if member.id != group.leader:
+        group.take(states.MEMBER_SYNCED, states.ALWAYS, now, out)
+        _has_synced(group, member, out)
+        return
+    _has_synced(group, member, out)
+    _distribute(core, group, request, now, out)
+
+
+def _error(group: Group | None, request: SyncGroup) -> str:
+    if not request.group:
+        return INVALID_GROUP_ID
+    if group is None or group.state == states.EMPTY:
+        return UNKNOWN_MEMBER_ID
+    error = identity_error(group, request.member_id, request.instance_id)
+    if error != NONE:
+        return error
+    if request.generation != group.generation:
+        return ILLEGAL_GENERATION
+    if _contradicts(request.protocol_type, group.protocol_type) or _contradicts(request.protocol, group.protocol):
+        return INCONSISTENT_GROUP_PROTOCOL
+    return REBALANCE_IN_PROGRESS if group.state == states.PREPARING_REBALANCE else NONE
+
+
+def _contradicts(given: str | None, known: str | None) -> bool:
+    """Whether both are told and differ (a group has no protocol before its first generation)."""
+    return given is not None and known is not None and given != known
+
+
+def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Outbox) -> None:
+    """The leader's assignments become everybody's; whoever waits for his is answered."""
+    members = group.ordered()
+    for member in members:
+        member.assignment = request.assignments.get(member.id, NO_BYTES)
+    for member in members:
+        if member.sync is not None:
+            core.answer(member.sync, _synced(group, member, member.sync.correlation), out)
+            member.sync = None
+            restart_session(member, now, out)
+    group.take(states.LEADER_SYNCED, states.ALWAYS, now, out)
+    store_group(core, group)
+    tell_grants(core, group, out)
+
+
+def _synced(group: Group, member: Member, correlation: int) -> SyncGroupAnswer:
+    return SyncGroupAnswer(correlation, NONE, group.protocol_type, group.protocol, member.assignment)
+
+
+def _has_synced(group: Group, member: Member, out: Outbox) -> None:
+    group.pending_sync.pop(member.id, None)
+    if not group.pending_sync:
+        out.cancel_timer(sync_timer(group))
+
+
+def sync_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    """Who has not sent SyncGroup by now is removed, and the others join anew."""
+    if not group.pending_sync:
+        return
+    late = [group.members[member_id] for member_id in group.pending_sync if member_id in group.members]
+    remove_members(core, group, late, out)
+    names = [member.client_id for member in late]
+    words = f"no SyncGroup from {', '.join(names) or 'a static member that has been replaced'}"
+    by = names[0] if names else None
+    prepare(core, group, Cause(states.SYNC_EXPIRED, states.ALWAYS, by, words), now, out)

@@ -1,0 +1,109 @@
+"""From the scenario's members to consumers' configurations, as they are now."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_coordinator.consumer.config import ConsumerConfig, Load
+from kafka_coordinator.consumer.settings import ConsumerSettings, assignor_names
+from kafka_coordinator.settings import (
+    INSTANCE_ID,
+    OF_MEMBERS,
+    RACK,
+    STRATEGY,
+    check_assignors,
+    check_member_settings,
+    check_protocol,
+)
+from protocols.errors import UserError
+from protocols.scenario.lives import started_as
+from protocols.scenario.model import Join, MemberPart, Restart, Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.systems import split_system
+
+
+class Members:
+    """What every member is, or was last. Everything is checked when it is made, also what events will change.
+
+    A member's assignors are, first that is there: its setting ``partition.assignment.strategy``, its ``strategy``,
+    the variant's setting, the variant's name.
+    """
+
+    __slots__ = ("_made", "_places", "_settings", "_strategy", "bootstrap", "parts")
+
+    def __init__(
+        self, scenario: Scenario, system: SystemPart, places: Places, settings: Mapping[str, Any], where: str
+    ) -> None:
+        self.bootstrap = scenario.brokers
+        self._places = places
+        self._settings = settings
+        self._made: dict[tuple[Any, ...], ConsumerSettings] = {}
+        check_protocol(settings, where)
+        strategy = split_system(system.system)[1]
+        self._strategy = assignor_names(settings.get(STRATEGY, strategy))
+        check_assignors((strategy, *self._strategy), where)
+        self.parts: dict[MemberKey, MemberPart] = {
+            MemberKey(group, member): part
+            for group, each in scenario.groups.items()
+            for member, part in each.members.items()
+        }
+        for key, part in self.parts.items():
+            self.config(*key, part, Load())
+        will_be = dict(self.parts)
+        for event in scenario.events:
+            if isinstance(event, Join | Restart):
+                key = _key(will_be, event, scenario)
+                will_be[key] = started_as(will_be.get(key), event)
+                self.config(*key, will_be[key], Load())
+
+    def part(self, group: str, member: str, event: Join | Restart) -> MemberPart:
+        """What the member is from this event on."""
+        key = MemberKey(group, member)
+        self.parts[key] = started_as(self.parts.get(key), event)
+        return self.parts[key]
+
+    def subscribe(self, key: MemberKey, topics: tuple[str, ...]) -> None:
+        """The member subscribes to these topics from now on, also when it starts again."""
+        self.parts[key] = self.parts[key].model_copy(update={"subscribe": topics, "pattern": None})
+
+    def config(self, group: str, member: str, part: MemberPart, load: Load) -> ConsumerConfig:
+        """What its consumer is started with. Raises `UserError`."""
+        return ConsumerConfig(
+            member,
+            group,
+            self.bootstrap,
+            part.subscribe,
+            part.pattern,
+            member,
+            self._places.node[MemberKey(group, member)],
+            part.settings.get(INSTANCE_ID, part.instance_id),
+            part.settings.get(RACK, part.rack) or None,
+            part.handle,
+            load,
+            self._consumer_settings(member, part),
+        )
+
+    def _consumer_settings(self, member: str, part: MemberPart) -> ConsumerSettings:
+        # Groups have few kinds of members: equal settings are one object.
+        key = (part.strategy, *((name, repr(value)) for name, value in part.settings.items()))
+        made = self._made.get(key)
+        if made is None:
+            where = f"member {member}"
+            check_member_settings(part.settings, where)
+            check_protocol(part.settings, where)
+            strategy = part.settings.get(STRATEGY, part.strategy)
+            names = self._strategy if strategy is None else assignor_names(strategy)
+            check_assignors(names, where)
+            given = {**self._settings, **part.settings, STRATEGY: names}
+            made = ConsumerSettings.of({name: value for name, value in given.items() if name not in OF_MEMBERS})
+            self._made[key] = made
+        return made
+
+
+def _key(parts: Mapping[MemberKey, MemberPart], event: Join | Restart, scenario: Scenario) -> MemberKey:
+    name = event.join if isinstance(event, Join) else event.restart
+    if event.group is not None:
+        return MemberKey(event.group, name)
+    found = [key for key in parts if key.member == name] or [MemberKey(group, name) for group in scenario.groups]
+    if len(found) != 1:
+        raise UserError(f"member {name!r}: say which group, expected one of {', '.join(scenario.groups)}")
+    return found[0]

@@ -1,0 +1,118 @@
+"""The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer.config import Load
+from kafka_coordinator.controller import Controller
+from protocols.errors import UserError
+from protocols.nodes import Time
+from protocols.scenario.commits import NamedOffset
+from protocols.scenario.model import AddTopic, DeleteTopic, Event, Queues, Reset, Scenario
+
+
+class TopicTable:
+    """Topics with the broker of every partition, and what is written to them. Tells the controller of changes.
+
+    Raises `UserError` when it is made, if an event will take partitions away.
+    """
+
+    __slots__ = ("_brokers_of", "_controller", "_per_second", "_since")
+
+    def __init__(self, scenario: Scenario, controller: Controller, where: str) -> None:
+        self._controller = controller
+        self._brokers_of: dict[str, tuple[str, ...]] = {}
+        self._per_second = scenario.load.produce
+        self._since: dict[Partition, Time] = {}
+        _check(scenario, where)
+        for topic, part in scenario.topics.items():
+            self._put(topic, _listed(part.queues), 0.0, part.replica_racks)
+
+    @property
+    def load(self) -> Load:
+        """What producers write from now on."""
+        return Load(self._per_second, MappingProxyType(dict(self._since)))
+
+    @property
+    def per_broker(self) -> dict[str, dict[str, int]]:
+        """Topic to its number of partitions per broker."""
+        return {
+            topic: {broker: brokers.count(broker) for broker in dict.fromkeys(brokers)}
+            for topic, brokers in self._brokers_of.items()
+        }
+
+    def partition(self, named: NamedOffset) -> Partition:
+        """The partition that a commit names by topic and number, or as the n-th of a broker."""
+        if not named.broker:
+            return named.topic, named.number
+        places = [at for at, broker in enumerate(self._brokers_of[named.topic]) if broker == named.broker]
+        return named.topic, places[named.number]
+
+    def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
+        """Of each partition the offset of the first record written at this time or later."""
+        load = self.load
+        partitions = [(topic, number) for number in range(len(self._brokers_of.get(topic, ())))]
+        return tuple([(partition, load.production(partition).end_offset(time)) for partition in partitions])
+
+    def grow(self, event: Queues, now: Time) -> None:
+        """Topics have more partitions; those that they had keep their numbers and brokers."""
+        for topic, per_broker in event.queues.items():
+            if topic in self._brokers_of:
+                self._put(topic, _grown(self._brokers_of[topic], per_broker), now)
+
+    def add(self, event: AddTopic, now: Time) -> None:
+        """Topics come into being."""
+        for topic, part in event.add_topic.items():
+            self._put(topic, _listed(part.queues), now, part.replica_racks)
+
+    def delete(self, event: DeleteTopic) -> None:
+        """A topic and its records are gone."""
+        self._brokers_of.pop(event.delete_topic, None)
+        self._since = {each: since for each, since in self._since.items() if each[0] != event.delete_topic}
+        self._controller.delete_topic(event.delete_topic)
+
+    def _put(
+        self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
+    ) -> None:
+        if now:
+            for number in range(len(self._brokers_of.get(topic, ())), len(brokers)):
+                self._since[topic, number] = now
+        self._brokers_of[topic] = brokers
+        self._controller.put_topic(topic, brokers, racks)
+
+
+def _listed(per_broker: Mapping[str, int]) -> tuple[str, ...]:
+    """The broker of every partition, in the order written."""
+    return tuple([broker for broker, count in per_broker.items() for _ in range(count)])
+
+
+def _grown(before: tuple[str, ...], per_broker: Mapping[str, int]) -> tuple[str, ...]:
+    """More partitions: new ones go to the brokers that are to have more, in the order written."""
+    extra = sum(per_broker.values()) - len(before)
+    wanted = [broker for broker, count in per_broker.items() for _ in range(count - before.count(broker))]
+    return (*before, *wanted[:extra])
+
+
+def _check(scenario: Scenario, where: str) -> None:
+    counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+    for event in scenario.events:
+        _count(event, counts, where)
+
+
+def _count(event: Event, counts: dict[str, int], where: str) -> None:
+    if isinstance(event, AddTopic):
+        counts.update({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
+    elif isinstance(event, DeleteTopic):
+        counts.pop(event.delete_topic, None)
+    elif isinstance(event, Queues):
+        for topic, per_broker in event.queues.items():
+            wanted = sum(per_broker.values())
+            if wanted < counts.get(topic, 0):
+                raise UserError(
+                    f"{where}: topic {topic} from {counts[topic]} to {wanted} partitions: Kafka never takes partitions"
+                    f" away, expected at least {counts[topic]}"
+                )
+            counts[topic] = wanted
+    elif isinstance(event, Reset) and event.via == "client":
+        raise UserError(f"{where}: offsets are reset through clients in RocketMQ only, expected via: broker")

@@ -1,0 +1,176 @@
+"""What ``kafka-consumer-groups --describe`` of Kafka 4.1.0 would print of a simulated cluster, byte for byte.
+
+Every block begins with an empty line. Java pads by UTF-16 code unit; widths are those of the block's own values.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.broker import Broker
+from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.coordinator.log import offsets_partition
+from kafka_coordinator.messages import (
+    DescribedMember,
+    DescribeGroup,
+    DescribeGroupAnswer,
+    OffsetFetch,
+    OffsetFetchAnswer,
+)
+from protocols.errors import UserError
+from protocols.java import utf16_key
+from protocols.nodes import Message
+from protocols.single import SingleNode
+
+T = TypeVar("T")
+
+VIEWS = ("offsets", "members", "members-verbose", "state", "state-verbose")
+"""The tool's arguments behind ``--describe``, with ``--verbose`` where the name says so."""
+
+_HOST = "/127.0.0.1"
+_PORT = 9092
+_NOTHING = "-"
+
+
+class Described(NamedTuple):
+    """A group as its coordinator and its topics tell it."""
+
+    group: str
+    coordinator: str
+    """Host and port, two blanks, the broker's number in brackets."""
+    state: str
+    protocol: str
+    members: tuple[DescribedMember, ...]
+    committed: Mapping[Partition, int]
+    ends: Mapping[Partition, int]
+    """End offsets of the partitions of all topics."""
+
+
+def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
+    """The tool's standard output for one group now. Raises `UserError` for an unknown view, or where no broker of
+    the cluster coordinates the group at the moment."""
+    if view not in VIEWS:
+        raise UserError(f"unknown view {view!r}, expected one of {', '.join(VIEWS)}")
+    found = described(cluster, group)
+    if found is None:
+        error = "org.apache.kafka.common.errors.GroupIdNotFoundException"
+        return f"\nError: Executing consumer group command failed due to {error}: Group {group} not found.\n"
+    verbose = view.endswith("-verbose")
+    if view == "offsets":
+        table = _offsets(found)
+    elif view.startswith("members"):
+        table = _members(found, verbose)
+    else:
+        table = _state(found, verbose)
+    return "".join(f"\n{line}" for line in table) + "\n" if table else ""
+
+
+def described(cluster: KafkaCluster, group: str) -> Described | None:
+    """The group as it is now; None if there is no such group."""
+    leaders = cluster.controller.state.offsets_leaders
+    leader = leaders[offsets_partition(group, len(leaders))]
+    process = cluster.simulation.processes.get(leader)
+    if process is None or not isinstance(process.node, Broker):
+        raise UserError(f"group {group!r} has no coordinator at the moment: its broker is away")
+    answer = _asked(cluster, process.node, DescribeGroup(1, group), DescribeGroupAnswer)
+    if answer.error == "GROUP_ID_NOT_FOUND":
+        return None
+    if answer.error != "NONE":
+        raise UserError(f"group {group!r} cannot be described: {answer.error}")
+    offsets = _asked(cluster, process.node, OffsetFetch(2, group, None), OffsetFetchAnswer)
+    load, now = cluster.topics.load, cluster.simulation.now
+    return Described(
+        group,
+        f"{leader}:{_PORT}  ({cluster.scenario.brokers.index(leader) + 1})",
+        answer.state,
+        answer.protocol,
+        answer.members,
+        {partition: offset for partition, offset, _ in offsets.offsets},
+        {
+            (topic, number): load.production((topic, number)).end_offset(now)
+            for topic, partitions in cluster.controller.state.topics.items()
+            for number in range(len(partitions))
+        },
+    )
+
+
+def _asked(cluster: KafkaCluster, broker: Broker, request: Message, kind: type[T]) -> T:
+    """A broker's answer to a question that changes nothing, without any network."""
+    alone = SingleNode(broker, now=cluster.simulation.now)
+    alone.receive(cluster.simulation.now, "kafka-consumer-groups", request)
+    answer = alone.take_sent()[0].message
+    assert isinstance(answer, kind)
+    return answer
+
+
+def _offsets(found: Described) -> list[str]:
+    header = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"]
+    owners = {
+        partition: (member.member_id, member.host or _HOST, member.client_id)
+        for member in found.members
+        for partition in sorted(member.assignment)
+    }
+    nobody = (_NOTHING, _NOTHING, _NOTHING)
+    owners.update({partition: nobody for partition in found.committed if partition not in owners})
+    rows = []
+    for (topic, number), who in owners.items():
+        at, end = found.committed.get((topic, number)), found.ends.get((topic, number), 0)
+        told = (_NOTHING, end, _NOTHING) if at is None else (at, end, end - at)
+        rows.append([found.group, topic, str(number), *map(str, told), *who])
+    return _table([15, 15, 10, 15, 15, 15, 15, 15, 0], [header, *rows], (0, 1, 6, 7)) if rows else []
+
+
+def _members(found: Described, verbose: bool) -> list[str]:
+    static = any(member.instance_id for member in found.members)
+    header = ["GROUP", "CONSUMER-ID", *(["GROUP-INSTANCE-ID"] if static else []), "HOST", "CLIENT-ID", "#PARTITIONS"]
+    widths = [15, 15, *([17] if static else []), 15, 15, 15]
+    growing = [*range(len(widths) - 1)]
+    rows = [
+        [
+            found.group,
+            member.member_id,
+            *([member.instance_id or _NOTHING] if static else []),
+            member.host or _HOST,
+            member.client_id,
+            str(len(member.assignment)),
+        ]
+        for member in found.members
+    ]
+    if not verbose:
+        return _table([*widths, 0], [[*row, ""] for row in (header, *rows)], growing)
+    header += ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
+    for row, member in zip(rows, found.members, strict=True):
+        row += [_NOTHING, _assignment_text(member.assignment), _NOTHING, _NOTHING]
+    growing += [len(widths) + 1, len(widths) + 3]
+    return _table([*widths, 15, 20, 15, 20], [header, *rows], growing)
+
+
+def _state(found: Described, verbose: bool) -> list[str]:
+    header = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"]
+    row = [found.group, found.coordinator, found.protocol or _NOTHING, found.state, str(len(found.members))]
+    widths = [15, 25, 20, 20, 0]
+    if verbose:
+        header[4:4], row[4:4], widths[4:4] = ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"], [_NOTHING] * 2, [15, 25]
+    return _table(widths, [header, row], (0, 1))
+
+
+def _assignment_text(assignment: Sequence[Partition]) -> str:
+    topics: dict[str, list[str]] = {}
+    for topic, number in sorted(assignment):
+        topics.setdefault(topic, []).append(str(number))
+    return ";".join(f"{topic}:{','.join(numbers)}" for topic, numbers in topics.items()) or _NOTHING
+
+
+def _table(least: Sequence[int], rows: Sequence[Sequence[str]], growing: Sequence[int]) -> list[str]:
+    """Rows in columns of at least these widths; only ``growing`` columns are as wide as what is below the header."""
+    widths = list(least)
+    for column in growing:
+        widths[column] = max([widths[column], *(_units(row[column]) for row in rows[1:])])
+    return [
+        " ".join([cell + " " * (width - _units(cell)) for cell, width in zip(row, widths, strict=True)]) for row in rows
+    ]
+
+
+def _units(text: str) -> int:
+    """Java's String.length()."""
+    return len(utf16_key(text)) // 2

@@ -1,0 +1,277 @@
+"""Kafka 0.8 in a scenario: one ZooKeeper, consumers that rebalance themselves, brokers that are only entries in it.
+
+Every member is a node of its own, also where members share a process: then they live and die together. Brokers serve
+every partition as long as one of them runs; a partition's leader plays no role.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from kafka_coordinator.zookeeper import paths
+from kafka_coordinator.zookeeper.assignment import ASSIGNMENTS
+from kafka_coordinator.zookeeper.connection import SERVER
+from kafka_coordinator.zookeeper.consumer import Consumer, Subscription, Who
+from kafka_coordinator.zookeeper.messages import (
+    CommitNow,
+    Freeze,
+    NewLoad,
+    RemoveNode,
+    Reopen,
+    SetPersistent,
+    Shutdown,
+    TellDelivered,
+    Thaw,
+)
+from kafka_coordinator.zookeeper.server import ZooKeeper
+from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from protocols.errors import StrategyError, UserError
+from protocols.load import Production
+from protocols.nodes import Message
+from protocols.queues import Queue
+from protocols.scenario.model import (
+    AddTopic,
+    BrokerEvent,
+    Commit,
+    Crash,
+    DeleteTopic,
+    Event,
+    Hang,
+    Join,
+    Leave,
+    MemberPart,
+    Queues,
+    Reset,
+    Restart,
+    Scenario,
+    StopPolling,
+    Subscribe,
+    SystemPart,
+)
+from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.world import apply_to_world, end_process
+from protocols.simulation import Simulation
+
+SYSTEM = "kafka-zookeeper"
+
+
+class ZooKeeperCluster:
+    """A `protocols.scenario.cluster.Cluster` for ``kafka-zookeeper:range`` and ``kafka-zookeeper:roundrobin``."""
+
+    def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
+        name, _, strategy = system.system.partition(":")
+        if name != SYSTEM or strategy not in ASSIGNMENTS:
+            names = " or ".join(f"{SYSTEM}:{each}" for each in ASSIGNMENTS)
+            raise StrategyError(f"unknown system {system.system!r}, expected {names}")
+        self._simulation = simulation
+        self._places = Places.of(scenario, one_node_per_member=True)
+        base = with_settings(ConsumerSettings(), {"partition.assignment.strategy": strategy}, system.system)
+        self._settings = with_settings(base, system.settings, f"settings of {system.label or system.system}")
+        self._brokers = scenario.brokers
+        self._killed: dict[str, float] = {}
+        """Brokers that were killed to the end of their sessions."""
+        self._rate = scenario.load.produce
+        self._counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+        self._production: dict[Queue, Production] = {}
+        self._add_production()
+        self._parts: dict[MemberKey, MemberPart] = {
+            MemberKey(group, member): part
+            for group, each in scenario.groups.items()
+            for member, part in each.members.items()
+        }
+        for key, part in self._parts.items():
+            self._settings_of(key, part.strategy, part.settings)
+        for event in scenario.events:
+            self._check(event)
+
+    def start(self) -> None:
+        """ZooKeeper with the brokers and topics, then the members that are there from the beginning."""
+        self._simulation.start(SERVER, ZooKeeper())
+        for broker in self._brokers:
+            self._administer(SetPersistent(paths.broker(broker), None))
+        for topic, count in self._counts.items():
+            self._administer(SetPersistent(paths.topic(topic), count))
+        for key in list(self._parts):
+            self._start_member(key)
+
+    def apply(self, event: Event) -> None:
+        """The event happens now."""
+        own = _OWN.get(type(event))
+        if own is not None:
+            own(self, event)
+        else:
+            apply_to_world(event, self._simulation, self._places)
+
+    def finish(self) -> None:
+        """Let the consumers tell what was delivered."""
+        for node in self._places.members:
+            self._tell(node, TellDelivered())
+
+    # Members.
+
+    def _start_member(self, key: MemberKey) -> None:
+        part, node = self._parts[key], self._places.node[key]
+        end_process(self._simulation, self._places, node)
+        settings = self._settings_of(key, part.strategy, part.settings)
+        who = Who(key.group, key.member, part.client_id or key.member)
+        subscription = Subscription(part.subscribe, part.pattern)
+        self._simulation.start(node, Consumer(who, subscription, settings, dict(self._production), part.handle))
+
+    def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, Any]) -> ConsumerSettings:
+        named = {} if strategy is None else {"partition.assignment.strategy": strategy}
+        return with_settings(self._settings, {**named, **given}, f"member {key.member}")
+
+    def _join(self, event: Join) -> None:
+        key = self._places.key(event.group, event.join)
+        before = self._parts.get(key, MemberPart())
+        given = {name: getattr(event, name) for name in event.model_fields_set & MemberPart.model_fields.keys()}
+        if "subscribe" in given or "pattern" in given:
+            given = {"subscribe": (), "pattern": None, **given}
+        self._parts[key] = before.model_copy(update={name: value for name, value in given.items() if value is not None})
+        self._start_member(key)
+
+    def _leave(self, event: Leave) -> None:
+        self._tell(self._node(event.group, event.leave), Shutdown())
+
+    def _crash(self, event: Crash) -> None:
+        for node in self._places.together[self._places.key(event.group, event.crash)]:
+            self._tell(node, TellDelivered())
+        apply_to_world(event, self._simulation, self._places)
+
+    def _hang(self, event: Hang) -> None:
+        nodes = self._places.together[self._places.key(event.group, event.hang)]
+        for node in nodes:
+            self._tell(node, Freeze())
+        apply_to_world(event, self._simulation, self._places)
+        for node in nodes:
+            self._thaw_later(node, event.for_)
+
+    def _stop_polling(self, event: StopPolling) -> None:
+        node = self._node(event.group, event.stop_polling)
+        self._tell(node, Freeze())
+        self._thaw_later(node, event.for_)
+
+    def _thaw_later(self, node: str, after: float) -> None:
+        frozen = self._simulation.processes.get(node)
+
+        def thaw() -> None:
+            if frozen is not None and self._simulation.processes.get(node) is frozen:
+                self._tell(node, Thaw())
+
+        self._simulation.at(self._simulation.now + after, thaw, f"{node} handles records again")
+
+    def _restart(self, event: Restart) -> None:
+        key = self._places.key(event.group, event.restart)
+        part = self._parts[key]
+        strategy = event.strategy or part.strategy
+        self._parts[key] = part.model_copy(
+            update={"strategy": strategy, "settings": {**part.settings, **event.settings}}
+        )
+        node = self._places.node[key]
+        if event.how == "crash" or not self._simulation.is_running(node):
+            self._tell(node, TellDelivered())
+            self._start_member(key)
+        else:
+            settings = self._settings_of(key, strategy, self._parts[key].settings)
+            self._tell(node, Reopen(part.subscribe, part.pattern, settings))
+
+    def _subscribe(self, event: Subscribe) -> None:
+        for member, topics in event.subscribe.items():
+            key = self._places.key(event.group, member)
+            part = self._parts[key] = self._parts[key].model_copy(update={"subscribe": topics, "pattern": None})
+            settings = self._settings_of(key, part.strategy, part.settings)
+            self._tell(self._places.node[key], Reopen(topics, None, settings))
+
+    def _commit(self, event: Commit) -> None:
+        offsets = None
+        if event.offsets is not None:
+            split = (queue.rpartition("-") for queue in event.offsets)
+            named = ((topic, int(number)) for topic, _, number in split)
+            offsets = tuple((*each, at) for each, at in zip(named, event.offsets.values(), strict=True))
+        self._tell(self._node(event.group, event.commit), CommitNow(offsets))
+
+    def _node(self, group: str | None, member: str) -> str:
+        return self._places.node[self._places.key(group, member)]
+
+    def _tell(self, node: str, message: Message) -> None:
+        """A command, where the member runs."""
+        if self._simulation.is_running(node):
+            self._simulation.command(node, message)
+
+    # Topics, brokers, offsets.
+
+    def _queues(self, event: Queues) -> None:
+        self._change_topics({topic: sum(counts.values()) for topic, counts in event.queues.items()})
+
+    def _add_topic(self, event: AddTopic) -> None:
+        self._change_topics({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
+
+    def _change_topics(self, counts: Mapping[str, int]) -> None:
+        self._counts.update(counts)
+        self._add_production()
+        for node in self._places.members:
+            self._tell(node, NewLoad(dict(self._production)))
+        for topic, count in counts.items():
+            self._administer(SetPersistent(paths.topic(topic), count))
+
+    def _delete_topic(self, event: DeleteTopic) -> None:
+        self._counts.pop(event.delete_topic, None)
+        self._administer(RemoveNode(paths.topic(event.delete_topic)))
+
+    def _add_production(self) -> None:
+        """What is written to queues that are new now."""
+        for topic, count in self._counts.items():
+            for number in range(count):
+                fresh = Production(self._rate, self._simulation.now)
+                self._production.setdefault(Queue(topic, "", number), fresh)
+
+    def _broker(self, event: BrokerEvent) -> None:
+        path = paths.broker(event.broker)
+        if event.does == "return":
+            self._killed.pop(event.broker, None)
+            self._administer(SetPersistent(path, None))
+        elif event.does == "stop":
+            self._administer(RemoveNode(path))
+        else:
+            end = self._simulation.now + self._settings.zookeeper_session_timeout_ms
+            self._killed[event.broker] = end
+            self._simulation.at(end, partial(self._expire, event.broker), f"session of {event.broker} expires")
+
+    def _expire(self, broker: str) -> None:
+        """A killed broker's entry goes with its session, unless the broker has returned by then."""
+        if self._killed.get(broker) == self._simulation.now:
+            self._administer(RemoveNode(paths.broker(broker)))
+
+    def _reset(self, event: Reset) -> None:
+        """Consumers read the offset when they take up the partition next."""
+        for number in range(self._counts.get(event.topic, 0)):
+            offset = self._production[Queue(event.topic, "", number)].end_offset(event.to)
+            self._administer(SetPersistent(paths.offset(event.reset_offsets, event.topic, number), offset))
+
+    def _administer(self, message: Message) -> None:
+        self._simulation.command(SERVER, message)
+
+    def _check(self, event: Event) -> None:
+        """Raises `UserError` for what this system does not have, before anything runs."""
+        if isinstance(event, Join | Restart):
+            member = event.join if isinstance(event, Join) else event.restart
+            self._settings_of(self._places.key(event.group, member), event.strategy, event.settings)
+        if isinstance(event, Reset) and event.via == "client":
+            raise UserError(f"{SYSTEM} resets offsets in ZooKeeper alone, expected via: broker")
+
+
+_OWN: Final[Mapping[type[Event], Callable[[ZooKeeperCluster, Any], None]]] = {
+    Join: ZooKeeperCluster._join,
+    Leave: ZooKeeperCluster._leave,
+    Crash: ZooKeeperCluster._crash,
+    Hang: ZooKeeperCluster._hang,
+    StopPolling: ZooKeeperCluster._stop_polling,
+    Restart: ZooKeeperCluster._restart,
+    Subscribe: ZooKeeperCluster._subscribe,
+    Commit: ZooKeeperCluster._commit,
+    Queues: ZooKeeperCluster._queues,
+    AddTopic: ZooKeeperCluster._add_topic,
+    DeleteTopic: ZooKeeperCluster._delete_topic,
+    BrokerEvent: ZooKeeperCluster._broker,
+    Reset: ZooKeeperCluster._reset,
+}

@@ -1,0 +1,133 @@
+"""A consumer's session with ZooKeeper: connecting, pinging, and requests that wait for their answers.
+
+Times follow ZooKeeper's client: a ping each third of the session timeout, and a connection without a sign of life for
+two thirds is given up. Requests that were not answered when the connection broke are asked again on the next one;
+they are dropped where the session has expired meanwhile, which one learns only when connected again.
+"""
+
+from typing import Any, NamedTuple
+
+from kafka_coordinator.zookeeper.messages import (
+    CloseSession,
+    OpenSession,
+    Ping,
+    Request,
+    SessionOpened,
+)
+from kafka_coordinator.zookeeper.settings import ConsumerSettings
+from protocols.nodes import TICK, Message, Outbox, Time
+
+SERVER = "zookeeper"
+"""Node name of ZooKeeper."""
+
+CONNECTING, CONNECTED, CLOSING, CLOSED = "connecting", "connected", "closing", "closed"
+"""States of a connection."""
+
+CONNECT, PING, CLOSE = "connect", "ping", "close"
+"""Names of its timers."""
+
+
+class Asked(NamedTuple):
+    """A request that is not answered yet, and what it is for."""
+
+    purpose: str
+    request: Request
+
+
+class Connection:
+    """A part of the consumer's node, which hands on what arrives for it."""
+
+    __slots__ = ("_correlation", "_heard", "_settings", "asked", "session", "state")
+
+    def __init__(self, settings: ConsumerSettings) -> None:
+        self._correlation = 0
+        self._heard: Time = 0.0
+        self.begin(settings)
+
+    def begin(self, settings: ConsumerSettings) -> None:
+        """Forget the session: the next one is new."""
+        self._settings = settings
+        self.state = CONNECTING
+        self.session = 0
+        self.asked: dict[int, Asked] = {}
+
+    def open(self, now: Time, out: Outbox) -> None:
+        """Connect, and try again until it succeeds."""
+        self.state = CONNECTING
+        self._correlation += 1
+        out.send(SERVER, OpenSession(self._correlation, self._settings.zookeeper_session_timeout_ms, self.session))
+        out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
+
+    def lost(self, now: Time, out: Outbox) -> None:
+        """There is no connection any more."""
+        self.state = CONNECTING
+        out.cancel_timer(PING)
+        out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
+
+    def heard(self, now: Time) -> None:
+        """Something has arrived."""
+        self._heard = now
+
+    def opened(self, now: Time, message: SessionOpened, out: Outbox) -> bool:
+        """Whether this begins a new session; else what was not answered is asked again."""
+        if message.correlation != self._correlation or self.state != CONNECTING:
+            return False
+        self.state = CONNECTED
+        out.cancel_timer(CONNECT)
+        out.set_timer(PING, now + self._ping_ms())
+        if message.session != self.session:
+            self.session = message.session
+            self.asked.clear()
+            return True
+        for number, asked in self.asked.items():
+            out.send(SERVER, asked.request._replace(correlation=number))
+        return False
+
+    def ping(self, now: Time, out: Outbox) -> None:
+        """Ping, or give the connection up."""
+        if now - self._heard >= 2 * self._ping_ms():
+            out.close(SERVER)
+            self.lost(now, out)
+        else:
+            out.send(SERVER, Ping(0))
+            out.set_timer(PING, now + self._ping_ms())
+
+    def ask(self, purpose: str, request: Request, out: Outbox) -> None:
+        """Send a request; where there is no connection it waits for one."""
+        self._correlation += 1
+        self.asked[self._correlation] = Asked(purpose, request)
+        if self.state == CONNECTED:
+            out.send(SERVER, request._replace(correlation=self._correlation))
+
+    def take(self, message: Message) -> Asked | None:
+        """What this answers, or None if we do not wait for it (any more)."""
+        return self.asked.pop(message[0], None)
+
+    def end(self, now: Time, out: Outbox) -> None:
+        """Nothing more will be asked: close the session as soon as all is answered. Gives up after its timeout."""
+        out.cancel_timer(CONNECT)
+        out.cancel_timer(PING)
+        self.state = CLOSING
+        out.set_timer(CLOSE, now + self._settings.zookeeper_session_timeout_ms)
+        self.end_if_answered(out)
+
+    def end_if_answered(self, out: Outbox) -> None:
+        """While closing: close the session if nothing is left to be answered."""
+        if not self.asked:
+            out.send(SERVER, CloseSession(0))
+
+    def copy(self) -> "Connection":
+        """An independent copy."""
+        new = Connection(self._settings)
+        for name in Connection.__slots__:
+            setattr(new, name, getattr(self, name))
+        new.asked = dict(self.asked)
+        return new
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state, without numbers of requests."""
+        waiting = tuple((asked.purpose, asked.request[1:]) for asked in self.asked.values())
+        return self.state, self.session, self._heard - now, waiting
+
+    def _ping_ms(self) -> Time:
+        return round(self._settings.zookeeper_session_timeout_ms / 3 / TICK) * TICK

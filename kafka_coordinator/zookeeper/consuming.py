@@ -1,0 +1,117 @@
+"""What a consumer fetches and its user has handled: a function of time per partition, told as intervals of offsets."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from protocols.facts import Callback, Delivered, Owns
+from protocols.facts import Position as Began
+from protocols.load import Production, Reading
+from protocols.nodes import Outbox, Time
+from protocols.queues import Queue, sort_queues
+
+
+class Told(NamedTuple):
+    """The next offset to be told of, and when this was last done."""
+
+    offset: int
+    at: Time
+
+
+class Consumption:
+    """One user thread that takes records from all owned queues in turn, ``handle`` milliseconds for each.
+
+    ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is.
+    """
+
+    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_told", "production")
+
+    def __init__(self, group: str, member: str, production: Mapping[Queue, Production], handle: float) -> None:
+        self._group, self._member, self.production, self._handle = group, member, production, handle
+        self._readings: dict[Queue, Reading] = {}
+        self._told: dict[Queue, Told] = {}
+        """The queues that we believe to own, sorted."""
+        self._frozen: dict[Queue, int] | None = None
+        """Positions while the user's loop stands still."""
+
+    def start(self, now: Time, stored: Mapping[Partition, int], largest: bool, out: Outbox) -> None:
+        """Own these partitions from now on and read them from the stored offsets; where there is none (-1) from the
+        first record, or with ``largest`` from what is written next."""
+        offsets: dict[Queue, int] = {}
+        for queue in as_queues(stored):
+            offset, why = stored[queue.topic, queue.number], "committed"
+            if offset < 0:
+                written = self.production.get(queue)
+                offset = written.end_offset(now) if largest and written is not None else 0
+                why = "last" if largest else "first"
+            offsets[queue] = offset
+            out.observe(Began(self._group, self._member, queue, offset, why))
+        self._told = {queue: Told(offset, now) for queue, offset in offsets.items()}
+        if self._frozen is None:
+            self._read(now, offsets)
+        else:
+            self._frozen = offsets
+        out.observe(Owns(self._group, self._member, tuple(offsets), None))
+
+    def stop(self, now: Time, out: Outbox) -> dict[Partition, int]:
+        """Own and read nothing any more; returns the positions reached."""
+        self.tell(now, out)
+        positions = self.partitions(now)
+        if self._told:
+            out.observe(Callback(self._group, self._member, "revoked", tuple(self._told)))
+            out.observe(Owns(self._group, self._member, (), None))
+        self._readings, self._told = {}, {}
+        if self._frozen is not None:
+            self._frozen = {}
+        return positions
+
+    def freeze(self, now: Time) -> None:
+        """The user's loop stands still."""
+        self._frozen = self.positions(now)
+        self._readings = {}
+
+    def thaw(self, now: Time) -> None:
+        """The user's loop goes on where it stood."""
+        frozen, self._frozen = self._frozen, None
+        self._read(now, frozen or {})
+
+    def positions(self, now: Time) -> dict[Queue, int]:
+        """Next offset to handle of each queue."""
+        if self._frozen is not None:
+            return dict(self._frozen)
+        return {
+            queue: reading.position(now, self.production[queue]) if queue in self.production else reading.start
+            for queue, reading in self._readings.items()
+        }
+
+    def partitions(self, now: Time) -> dict[Partition, int]:
+        """`positions` by partition."""
+        return {(queue.topic, queue.number): offset for queue, offset in self.positions(now).items()}
+
+    def tell(self, now: Time, out: Outbox) -> None:
+        """Tell what was handled since this was last called."""
+        for queue, position in self.positions(now).items():
+            first, since = self._told[queue]
+            if position > first:
+                out.observe(Delivered(self._group, self._member, queue, first, position, since))
+            self._told[queue] = Told(position, now)
+
+    def copy(self) -> "Consumption":
+        """An independent copy."""
+        new = Consumption(self._group, self._member, self.production, self._handle)
+        new._readings, new._told = dict(self._readings), dict(self._told)
+        new._frozen = None if self._frozen is None else dict(self._frozen)
+        return new
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """Where each queue is read."""
+        return self._frozen is not None, tuple(sorted(self.positions(now).items()))
+
+    def _read(self, now: Time, offsets: Mapping[Queue, int]) -> None:
+        per_record = self._handle * len(offsets)
+        self._readings = {queue: Reading(offset, now, per_record) for queue, offset in offsets.items()}
+
+
+def as_queues(partitions: Iterable[Partition]) -> tuple[Queue, ...]:
+    """Partitions as queues, sorted."""
+    return sort_queues(Queue(topic, "", number) for topic, number in partitions)

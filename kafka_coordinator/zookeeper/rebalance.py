@@ -1,0 +1,224 @@
+"""One consumer's rebalance: a sequence of requests to ZooKeeper, each its own, each answered before the next.
+
+Spec 7.3. What it reads is not one picture of the group: others register, leave and release between two reads. A
+`Rebalance` knows which requests are left in its stage and what the answers so far have told; when a stage is through,
+`advance` enters the next. It does nothing itself: the consumer sends, stops and starts fetching, waits.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.zookeeper import paths
+from kafka_coordinator.zookeeper.assignment import Assign, CannotAssign
+from kafka_coordinator.zookeeper.messages import (
+    ChildrenAnswer,
+    Create,
+    DataAnswer,
+    Delete,
+    Done,
+    GetChildren,
+    GetData,
+    Registration,
+    Request,
+    SetData,
+)
+from kafka_coordinator.zookeeper.patterns import matching
+from protocols.nodes import Message
+
+
+class Stage(Enum):
+    """What a rebalance is doing, in this order; `UNDO` only where a claim was refused."""
+
+    BROKERS = "reads the brokers"
+    COMMIT = "commits offsets"
+    RELEASE = "deletes its owner nodes"
+    PARTITIONS = "reads its topics"
+    GROUP = "reads the members"
+    REGISTRATIONS = "reads the members' subscriptions"
+    TOPICS = "reads the topics that patterns may match"
+    OFFSETS = "reads offsets"
+    CLAIM = "creates owner nodes"
+    UNDO = "deletes the owner nodes it created"
+    DONE = "owns what it claimed"
+    NO_BROKER = "has nobody to fetch from"
+    WAITING = "waits for the next try"
+
+
+class Failed(Exception):  # noqa: N818 - the try has failed, the program has not
+    """This try has failed, for a reason in a few words."""
+
+
+class Rebalance:
+    """One run of up to ``rebalance.max.retries`` tries of one consumer.
+
+    ``trigger``: why it began, in a few words. ``topics``: its own.
+    """
+
+    __slots__ = (
+        "_assign",
+        "_consumer_id",
+        "_group",
+        "_topics",
+        "attempt",
+        "claimed",
+        "names",
+        "offsets",
+        "partitions",
+        "refused",
+        "registrations",
+        "share",
+        "stage",
+        "todo",
+        "trigger",
+    )
+
+    def __init__(self, trigger: str, group: str, consumer_id: str, topics: tuple[str, ...], assign: Assign) -> None:
+        self.trigger = trigger
+        self._group, self._consumer_id, self._topics, self._assign = group, consumer_id, topics, assign
+        self.attempt = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a try: forget what the one before has read."""
+        self.stage = Stage.BROKERS
+        self.todo: list[Request] = [GetChildren(0, paths.BROKERS)]
+        """Requests of this stage that are not answered yet; their correlation is given when they are sent."""
+        self.partitions: dict[str, int] = {}
+        self.names: tuple[str, ...] = ()
+        """The children that were read last."""
+        self.registrations: dict[str, Registration] = {}
+        self.share: dict[Partition, str] = {}
+        """Partition to the thread that is to own it."""
+        self.offsets: dict[Partition, int] = {}
+        """Stored offsets; -1: none."""
+        self.claimed: list[Partition] = []
+        self.refused = ""
+        """The path of a claim that was refused."""
+
+    def take(self, answer: Message) -> None:
+        """The answer to the first request that was left. Raises `Failed` where a node that was read is gone."""
+        request = self.todo.pop(0)
+        match request, answer:
+            case GetData(), DataAnswer() if self.stage is Stage.OFFSETS:
+                self.offsets[_partition(request.path)] = -1 if answer.error else answer.data
+            case GetData(), DataAnswer() if self.stage is Stage.PARTITIONS:
+                self.partitions[request.path.rpartition("/")[2]] = 0 if answer.error else answer.data
+            case GetData(), DataAnswer() if answer.error:
+                raise Failed(f"{request.path} is gone")
+            case GetData(), DataAnswer():
+                self.registrations[request.path.rpartition("/")[2]] = answer.data
+            case GetChildren(), ChildrenAnswer():
+                self.names = answer.names
+            case Create(), Done():
+                # A node with our own name in it: the answer to an earlier attempt was lost.
+                if answer.error and answer.data != request.data:
+                    self.refused = self.refused or request.path
+                else:
+                    self.claimed.append(_partition(request.path))
+            case _:
+                pass
+
+    def advance(self) -> Stage:
+        """Enter the next stage, with what it asks in `todo`. Raises `Failed`.
+
+        What is the consumer's own to do in a stage is left to it: before `COMMIT` it stops fetching and says what to
+        commit (`also_ask`), in `RELEASE` what to give up; at `DONE` it starts fetching.
+        """
+        match self.stage:
+            case Stage.BROKERS:
+                self._enter(Stage.COMMIT if self.names else Stage.NO_BROKER)
+            case Stage.COMMIT:
+                self._enter(Stage.RELEASE)
+            case Stage.RELEASE:
+                self._enter(Stage.PARTITIONS, [GetData(0, paths.topic(topic)) for topic in self._topics])
+            case Stage.PARTITIONS:
+                self._enter(Stage.GROUP, [GetChildren(0, paths.members(self._group))])
+            case Stage.GROUP:
+                self._enter(Stage.REGISTRATIONS, [GetData(0, paths.member(self._group, each)) for each in self.names])
+            case Stage.REGISTRATIONS if any(each.pattern is not None for each in self.registrations.values()):
+                self._enter(Stage.TOPICS, [GetChildren(0, paths.TOPICS)])
+            case Stage.REGISTRATIONS | Stage.TOPICS:
+                self._compute()
+                self._enter(Stage.OFFSETS, [GetData(0, paths.offset(self._group, *each)) for each in self.share])
+            case Stage.OFFSETS:
+                claims = [Create(0, paths.owner(self._group, *each), thread) for each, thread in self.share.items()]
+                self._enter(Stage.CLAIM, claims)
+            case Stage.CLAIM if self.refused:
+                self._enter(Stage.UNDO, releases(self._group, self.claimed))
+            case Stage.CLAIM:
+                self._enter(Stage.DONE)
+            case Stage.UNDO:
+                raise Failed(f"{self.refused} is still owned by another consumer")
+        return self.stage
+
+    def also_ask(self, requests: Iterable[Request]) -> None:
+        """This is to be asked in this stage, too."""
+        self.todo += requests
+
+    def wait(self) -> None:
+        """The try has failed, another one will `begin`."""
+        self.attempt += 1
+        self._enter(Stage.WAITING)
+
+    def _enter(self, stage: Stage, requests: Iterable[Request] = ()) -> None:
+        self.stage, self.todo = stage, list(requests)
+
+    def _compute(self) -> None:
+        threads: dict[str, list[str]] = {}
+        mine: list[str] = []
+        for each, registration in self.registrations.items():
+            streams = dict(registration.topics)
+            if registration.pattern is not None:
+                streams = dict.fromkeys(matching(registration.pattern, self.names), registration.streams)
+            for topic, count in streams.items():
+                threads.setdefault(topic, []).extend(_threads(each, count))
+            if each == self._consumer_id:
+                mine = _threads(each, max(streams.values(), default=0))
+        try:
+            self.share = self._assign(mine, threads, self.partitions)
+        except CannotAssign as reason:
+            raise Failed(str(reason)) from None
+
+    def copy(self) -> "Rebalance":
+        """An independent copy."""
+        new = object.__new__(Rebalance)
+        for name in Rebalance.__slots__:
+            value = getattr(self, name)
+            setattr(new, name, value.copy() if isinstance(value, list | dict) else value)
+        return new
+
+    def key(self) -> tuple[Any, ...]:
+        """The state; it holds no times."""
+        return (
+            self.stage.value,
+            self.attempt,
+            tuple(self.todo),
+            tuple(self.partitions.items()),
+            self.names,
+            tuple(self.registrations.items()),
+            tuple(self.share.items()),
+            tuple(self.offsets.items()),
+            tuple(self.claimed),
+            self.refused,
+        )
+
+
+def commits(group: str, positions: Mapping[Partition, int]) -> list[Request]:
+    """Requests that store these offsets."""
+    return [SetData(0, paths.offset(group, *partition), offset) for partition, offset in positions.items()]
+
+
+def releases(group: str, owned: Iterable[Partition]) -> list[Request]:
+    """Requests that give up these partitions."""
+    return [Delete(0, paths.owner(group, *partition)) for partition in owned]
+
+
+def _threads(consumer_id: str, streams: int) -> list[str]:
+    return [f"{consumer_id}-{number}" for number in range(streams)]
+
+
+def _partition(path: str) -> Partition:
+    _, topic, number = path.rsplit("/", 2)
+    return topic, int(number)

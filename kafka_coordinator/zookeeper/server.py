@@ -1,0 +1,228 @@
+"""ZooKeeper, as far as 0.8 consumers need it: a tree of nodes, ephemeral nodes, one-shot watches, sessions.
+
+Requests are handled one after another, each atomic. A node belongs to the session that created it, or to nobody.
+A session lives as long as it is heard from within its timeout, over one connection after another; watches that fire
+while it has none are told with the next one. Parents come into being with their children.
+"""
+
+from typing import Any, Self
+
+from kafka_coordinator.zookeeper.messages import (
+    CHILDREN,
+    DATA,
+    NO_NODE,
+    NODE_EXISTS,
+    ChildrenAnswer,
+    CloseSession,
+    Create,
+    DataAnswer,
+    Delete,
+    Done,
+    GetChildren,
+    GetData,
+    OpenSession,
+    Ping,
+    Pong,
+    RemoveNode,
+    SessionClosed,
+    SessionOpened,
+    SetData,
+    SetPersistent,
+    WatchEvent,
+)
+from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+
+NOBODY = 0
+"""The session of persistent nodes."""
+
+
+class Session:
+    """``peer``: node name of the client, None while it has no connection. ``owned``: its ephemeral nodes in order."""
+
+    __slots__ = ("missed", "owned", "peer", "timeout_ms")
+
+    def __init__(self, peer: str | None, timeout_ms: int) -> None:
+        self.peer, self.timeout_ms = peer, timeout_ms
+        self.missed: list[WatchEvent] = []
+        self.owned: dict[str, None] = {}
+
+    def copy(self) -> "Session":
+        """An independent copy."""
+        new = Session(self.peer, self.timeout_ms)
+        new.missed, new.owned = list(self.missed), dict(self.owned)
+        return new
+
+
+class ZooKeeper:
+    """The node. Invariant: a path exists at most once, so a partition has at most one owner node."""
+
+    __slots__ = ("_last", "_peers", "children", "nodes", "sessions", "watches")
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, tuple[Any, int]] = {}
+        """Path to (data, session that owns it or `NOBODY`)."""
+        self.children: dict[str, dict[str, None]] = {}
+        self.sessions: dict[int, Session] = {}
+        self.watches: dict[tuple[str, str], dict[int, None]] = {}
+        """(kind, path) to the sessions that watch."""
+        self._peers: dict[str, int] = {}
+        self._last = NOBODY
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """Nothing to do."""
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """A session begins with a request."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """The session goes on without a connection until its timeout."""
+        session = self._peers.pop(peer, NOBODY)
+        if session in self.sessions:
+            self.sessions[session].peer = None
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """A session has not been heard from: its nodes vanish."""
+        session = self.sessions[timer[1]]
+        peer = session.peer
+        self._end(timer[1], out)
+        if peer is not None:
+            out.close(peer)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """A request, or an operator's command."""
+        if sender == OPERATOR:
+            self._command(message, out)
+            return
+        if isinstance(message, OpenSession):
+            self._open(now, sender, message, out)
+            return
+        session = self._peers.get(sender, NOBODY)
+        if session == NOBODY:
+            out.close(sender)
+            return
+        out.set_timer(("session", session), now + self.sessions[session].timeout_ms)
+        out.send(sender, self._answer(session, message, out))
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        new = type(self)()
+        new.nodes = dict(self.nodes)
+        new.children = {parent: dict(names) for parent, names in self.children.items()}
+        new.sessions = {number: session.copy() for number, session in self.sessions.items()}
+        new.watches = {watched: dict(sessions) for watched, sessions in self.watches.items()}
+        new._peers, new._last = dict(self._peers), self._last
+        return new
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """All of the state; it holds no times."""
+        return (
+            tuple(sorted(self.nodes.items())),
+            tuple((n, s.peer, s.timeout_ms, tuple(s.missed), tuple(s.owned)) for n, s in self.sessions.items()),
+            tuple(sorted((watched, tuple(sessions)) for watched, sessions in self.watches.items())),
+        )
+
+    def _open(self, now: Time, sender: str, message: OpenSession, out: Outbox) -> None:
+        number = message.session
+        if number not in self.sessions:
+            self._last = number = self._last + 1
+            self.sessions[number] = Session(sender, message.timeout_ms)
+        # A client that did not wait for the answer to its first attempt has begun another session.
+        before = self.sessions.get(self._peers.get(sender, NOBODY))
+        if before is not None:
+            before.peer = None
+        session = self.sessions[number]
+        session.peer = sender
+        self._peers[sender] = number
+        out.set_timer(("session", number), now + session.timeout_ms)
+        out.send(sender, SessionOpened(message.correlation, number))
+        for event in session.missed:
+            out.send(sender, event)
+        session.missed.clear()
+
+    def _answer(self, session: int, message: Message, out: Outbox) -> Message:
+        match message:
+            case Ping():
+                return Pong(message.correlation)
+            case GetData():
+                return self._data(session, message)
+            case GetChildren():
+                if message.watch:
+                    self._watch(session, CHILDREN, message.path)
+                return ChildrenAnswer(message.correlation, tuple(sorted(self.children.get(message.path, ()))))
+            case Create():
+                if message.path in self.nodes:
+                    return Done(message.correlation, NODE_EXISTS, self.nodes[message.path][0])
+                self._put(message.path, message.data, session, out)
+                return Done(message.correlation, "")
+            case SetData():
+                self._put(message.path, message.data, NOBODY, out)
+                return Done(message.correlation, "")
+            case Delete():
+                return Done(message.correlation, "" if self._remove(message.path, out) else NO_NODE)
+            case CloseSession():
+                self._end(session, out)
+                return SessionClosed(message.correlation)
+        raise TypeError(f"ZooKeeper knows no request {message!r}")
+
+    def _command(self, message: Message, out: Outbox) -> None:
+        match message:
+            case SetPersistent():
+                self._put(message.path, message.data, NOBODY, out)
+            case RemoveNode():
+                self._remove(message.path, out)
+            case _:
+                raise TypeError(f"ZooKeeper knows no command {message!r}")
+
+    def _data(self, session: int, message: GetData) -> DataAnswer:
+        if message.watch:
+            self._watch(session, DATA, message.path)
+        if message.path not in self.nodes:
+            return DataAnswer(message.correlation, NO_NODE, None)
+        return DataAnswer(message.correlation, "", self.nodes[message.path][0])
+
+    def _watch(self, session: int, kind: str, path: str) -> None:
+        self.watches.setdefault((kind, path), {})[session] = None
+
+    def _put(self, path: str, data: Any, session: int, out: Outbox) -> None:
+        new = path not in self.nodes
+        self.nodes[path] = data, session
+        self._fire(DATA, path, out)
+        if new:
+            if session:
+                self.sessions[session].owned[path] = None
+            parent, _, name = path.rpartition("/")
+            self.children.setdefault(parent, {})[name] = None
+            self._fire(CHILDREN, parent, out)
+
+    def _remove(self, path: str, out: Outbox) -> bool:
+        if path not in self.nodes:
+            return False
+        _, session = self.nodes.pop(path)
+        if session:
+            del self.sessions[session].owned[path]
+        parent, _, name = path.rpartition("/")
+        del self.children[parent][name]
+        self._fire(DATA, path, out)
+        self._fire(CHILDREN, parent, out)
+        return True
+
+    def _fire(self, kind: str, path: str, out: Outbox) -> None:
+        for number in self.watches.pop((kind, path), ()):
+            session = self.sessions[number]
+            event = WatchEvent(kind, path)
+            if session.peer is None:
+                session.missed.append(event)
+            else:
+                out.send(session.peer, event)
+
+    def _end(self, number: int, out: Outbox) -> None:
+        """The session is over: its watches first, so that it is not told of its own end."""
+        session = self.sessions[number]
+        out.cancel_timer(("session", number))
+        for sessions in self.watches.values():
+            sessions.pop(number, None)
+        for path in list(session.owned):
+            self._remove(path, out)
+        del self.sessions[number]
+        if session.peer is not None:
+            self._peers.pop(session.peer, None)

@@ -1,0 +1,306 @@
+"""Looks out for quiet times and passes over them; what that means and what nodes promise: `protocols.quiet`.
+
+Looking costs about as much as handling one event per entry of the heap, so between two looks in vain at least half as
+many are handled. A busy run loses little, a quiet one gains nearly all.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from heapq import heappush
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from protocols.links import Link
+from protocols.nodes import Message, Time, TimerName
+from protocols.process import CLOCK, Entry, Process
+from protocols.quiet import Call, Exchange, QuietNode, Rest
+from protocols.rounds import Line, Passed, Rounds
+
+if TYPE_CHECKING:
+    from protocols.simulation import Simulation
+
+T = TypeVar("T")
+
+PAUSE_MS = 100.0
+"""Virtual time from a look to the next."""
+
+
+class Lookout:
+    """One entry of the heap that comes again and again; it has no number and changes none."""
+
+    __slots__ = ("_horizon", "_last_number", "_look", "_scheduled", "_simulation", "_until")
+
+    def __init__(self, simulation: "Simulation") -> None:
+        self._simulation = simulation
+        self._look = self.look
+        self._scheduled = False
+        self._until: Time = 0.0
+        self._last_number = 0
+        """The simulation's number at the last look in vain."""
+        self._horizon: Time = 0.0
+
+    def begin(self, until: Time) -> None:
+        """The simulation is going to run until then."""
+        self._until = until
+        if not self._scheduled:
+            self._schedule(self._simulation.now + PAUSE_MS)
+
+    def look(self, _: None) -> None:
+        """Pass over rounds, if everybody is at rest."""
+        simulation = self._simulation
+        self._scheduled = False
+        following = simulation.now + PAUSE_MS
+        size = len(simulation.heap) + len(simulation.processes)
+        if simulation.number - self._last_number >= size / 2:
+            world = World.of(simulation)
+            passed, busy = (0, False) if world is None else self._pass_over(world)
+            if passed:
+                self._last_number = simulation.number - size
+                following = following if busy else max(following, self._horizon)
+            else:
+                self._last_number = simulation.number
+        self._schedule(following)
+
+    def _schedule(self, at: Time) -> None:
+        self._scheduled = True
+        entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)
+        heappush(self._simulation.heap, entry)
+
+    def _pass_over(self, world: "World") -> tuple[int, bool]:
+        """How many processes had rounds to pass over, and whether some could not because messages are under way."""
+        simulation = self._simulation
+        alive, busy = world.alive()
+        self._horizon = horizon = world.disturbance(alive, busy, self._until)
+        found: list[tuple[Process, list[Line], Passed]] = []
+        for name, lines in alive.items():
+            process = simulation.processes[name]
+            passed = None if name in busy else Rounds(simulation, process, lines, horizon).passed()
+            if passed is not None:
+                found.append((process, lines, passed))
+        if found:
+            now = simulation.now
+            for process, lines, passed in found:
+                _count(simulation, process, lines, passed)
+            _catch_up(simulation, found)
+            simulation.now = now
+            world.check_guards(found)
+        return len(found), bool(busy)
+
+
+class World(NamedTuple):
+    """Everybody at rest."""
+
+    simulation: "Simulation"
+    rests: dict[str, Rest]
+    """Of the processes that run and do not hang."""
+
+    @classmethod
+    def of(cls, simulation: "Simulation") -> "World | None":
+        """None where somebody is not at rest, or cannot tell."""
+        rests: dict[str, Rest] = {}
+        for name, process in simulation.processes.items():
+            if not process.hung:
+                tell = getattr(process.node, "rest", None)
+                rest = None if tell is None else tell(simulation.now)
+                if rest is None:
+                    return None
+                rests[name] = rest
+        return cls(simulation, rests)
+
+    def alive(self) -> tuple[dict[str, list[Line]], set[str]]:
+        """Process to its exchanges that are alive; those processes of which messages are under way."""
+        now = self.simulation.now
+        alive: dict[str, list[Line]] = {}
+        busy: set[str] = set()
+        asked = {
+            (name, peer)
+            for name, rest in self.rests.items()
+            for exchange in rest.exchanges
+            for call in exchange.calls
+            for peer in call.peers
+        }
+        for name, rest in self.rests.items():
+            process = self.simulation.processes[name]
+            lines: list[Line] = []
+            waiting: list[Line] = []
+            under_way = False
+            for exchange in rest.exchanges:
+                links = self._links(process, exchange, asked)
+                if links is None:
+                    continue
+                under_way = under_way or any(
+                    link.last_arrival >= now or link.back.last_arrival >= now for each in links for link in each
+                )
+                timer = process.timers.get(exchange.timer, _NEVER)
+                (waiting if exchange.awaiting else lines).append(Line(exchange, timer, links))
+            if under_way:
+                # What is awaited will come.
+                busy.add(name)
+                lines += waiting
+            alive[name] = [line for line in lines if line.timer is not _NEVER or under_way]
+        return alive, busy
+
+    def disturbance(self, alive: dict[str, list[Line]], busy: set[str], until: Time) -> Time:
+        """When something happens that is not quiet; ``until`` at the latest."""
+        flows: set[tuple[str, str, type[Message]]] = set()
+        for name, lines in alive.items():
+            for line in lines:
+                for call in line.exchange.calls:
+                    for peer in call.peers:
+                        flows.add((name, peer, call.request))
+                        if call.answer is not None:
+                            flows.add((peer, name, call.answer))
+        return min(until, min(self._loud_timers(alive, flows), default=until), min(self._loud(flows), default=until))
+
+    def _loud_timers(self, alive: dict[str, list[Line]], flows: set[tuple[str, str, type[Message]]]) -> Iterator[Time]:
+        for name, rest in self.rests.items():
+            exchanges = {line.exchange.timer for line in alive[name]}
+            for timer, entry in self.simulation.processes[name].timers.items():
+                if timer not in exchanges and timer not in rest.idle:
+                    guard = rest.guarded.get(timer)
+                    if guard is None or (guard[0], name, guard[1]) not in flows:
+                        yield entry[0]
+            for (sender, kind), at in rest.missed.items():
+                if (sender, name, kind) not in flows:
+                    yield at
+
+    def _loud(self, flows: set[tuple[str, str, type[Message]]]) -> Iterator[Time]:
+        """Entries of the heap that are no timers."""
+        for due, _, _, _, handler, what in self.simulation.heap:
+            owner = getattr(handler, "__self__", None)
+            if type(owner) is Link:
+                heard = not owner.receiver.hung and not owner.shut
+                if heard and (owner.sender.name, owner.receiver.name, type(what)) not in flows:
+                    yield due
+            elif type(owner) is Process:
+                if handler.__name__ != "fire":
+                    yield due
+            elif type(owner) is not Lookout:
+                yield due
+
+    def _links(
+        self, process: Process, exchange: Exchange, asked: set[tuple[str, str]]
+    ) -> tuple[tuple[Link, ...], ...] | None:
+        """Of each call to each peer; None where the exchange is not alive."""
+        found: list[tuple[Link, ...]] = []
+        for call in exchange.calls:
+            links = [self._link(process, call, peer, asked) for peer in call.peers]
+            known = tuple(link for link in links if link is not None)
+            if len(known) < len(links):
+                return None
+            found.append(known)
+        return tuple(found)
+
+    def _link(self, process: Process, call: Call, peer: str, asked: set[tuple[str, str]]) -> Link | None:
+        link = process.links.get(peer)
+        rest, own = self.rests.get(peer), self.rests[process.name]
+        if (
+            link is None
+            or rest is None
+            or link.receiver is not self.simulation.processes.get(peer)
+            or not (link.open and link.back.open)
+            or link.fault is not None
+            or link.back.fault is not None
+            or (peer, process.name) in asked
+            or (process.name, call.request) not in rest.harmless
+            or rest.harmless[process.name, call.request] != call.claim
+            or (call.answer is not None and (peer, call.answer) not in own.harmless)
+        ):
+            return None
+        return link
+
+    def check_guards(self, found: Sequence[tuple[Process, list[Line], Passed]]) -> None:
+        """Raises `RuntimeError` where a node did not move a timer that a message would have moved."""
+        came = {
+            (receiver.name, sender, kind): last.time
+            for _, _, passed in found
+            for (receiver, sender, kind), last in passed.last.items()
+        }
+        for name, rest in self.rests.items():
+            timers = self.simulation.processes[name].timers
+            for timer, guard in rest.guarded.items():
+                at = came.get((name, *guard))
+                if at is not None and timer in timers and timers[timer][0] <= at:
+                    raise RuntimeError(f"{name} has not moved its timer {timer!r} when {guard[1].__name__} was passed")
+
+
+def _count(simulation: "Simulation", process: Process, lines: list[Line], passed: Passed) -> None:
+    """Messages, choices and latency numbers as if nothing had been left out."""
+    messages = simulation.messages
+    for line, rounds in zip(lines, passed.rounds, strict=True):
+        for call in line.exchange.calls if rounds else ():
+            messages[call.request] = messages.get(call.request, 0) + rounds
+            if call.answer is not None:
+                messages[call.answer] = messages.get(call.answer, 0) + rounds
+    for link, number, arrival in passed.lanes:
+        link.sent = number
+        link.last_arrival = arrival
+    for label, made in passed.choices.items():
+        simulation.counts["choose", process.name, label] = made
+
+
+def _catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line], Passed]]) -> None:
+    """Timers are moved and nodes told, in the order in which it would have happened."""
+    steps: list[tuple[Time, Time, int, int, int, Callable[[], None]]] = []
+    for process, lines, passed in found:
+        for due in passed.dues:
+            line, span = lines[due.line], passed.spans[due.line]
+            if span is not None:
+                exchange, order = line.exchange, line.timer[2]
+                root = line.timer[3] if exchange.after_end and exchange.calls else CLOCK
+                move = partial(_move, process, exchange.timer, due.time)
+                steps.append((due.created, due.created - exchange.period, order, 0, root, move))
+                node: QuietNode = process.node  # type: ignore[assignment]
+                begun, ended = span
+                tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(process))
+                steps.append((ended, begun, order, 1, root, tell))
+        for (receiver, sender, kind), came in passed.last.items():
+            node = receiver.node  # type: ignore[assignment]
+            tell = partial(node.passed, came.time, sender, kind, Aside(receiver))
+            steps.append((came.time, came.sent, came.order, 2, came.root, tell))
+    steps.sort(key=lambda step: step[:4])
+    for simulation.now, _, _, _, simulation.root, step in steps:
+        step()
+
+
+def _move(process: Process, name: TimerName, due: Time) -> None:
+    """An exchange's timer is set now, for the first round that is not passed over."""
+    simulation = process.simulation
+    number = simulation.number = simulation.number + 1
+    process.move_timer(name, (due, simulation.now, number, simulation.root, process.fire, name))
+
+
+class Aside:
+    """The outbox of a node that is told of what was passed over."""
+
+    __slots__ = ("_process",)
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        self._process.set_timer(name, at)
+
+    def cancel_timer(self, name: TimerName) -> None:
+        self._process.cancel_timer(name)
+
+    def send(self, to: str, message: Message) -> None:
+        raise self._refusal(f"sends {type(message).__name__}")
+
+    def close(self, peer: str) -> None:
+        raise self._refusal("closes a connection")
+
+    def observe(self, fact: tuple[Any, ...]) -> None:
+        raise self._refusal(f"tells {type(fact).__name__}")
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        raise self._refusal(f"chooses {label}")
+
+    def new_id(self, prefix: str) -> str:
+        raise self._refusal("makes an id")
+
+    def _refusal(self, what: str) -> RuntimeError:
+        return RuntimeError(f"{self._process.name} {what} for what was passed over: so it was not at rest")
+
+
+_NEVER: Entry = (0.0, 0.0, 0, CLOCK, print, None)
+"""The timer of an exchange that is not set."""

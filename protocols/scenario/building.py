@@ -1,0 +1,109 @@
+"""From plain values, as a file or a program gives them, to a scenario that can be."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from protocols.scenario import shorthands
+from protocols.scenario.checks import Checks, check_end, check_node_names, check_strategy, check_systems
+from protocols.scenario.lives import Lives, started_as
+from protocols.scenario.model import Event, ExpectPart, GroupPart, Join, LoadPart, RunPart, Scenario
+from protocols.scenario.parts import PartError, field_names, known, mapping, part
+from protocols.scenario.paths import Path
+from protocols.scenario.places import MemberKey
+from protocols.scenario.systems import default_systems
+
+
+def build(given: object, systems: Mapping[str, tuple[str, ...]]) -> Scenario:
+    """A scenario from nested values with all their shorthands. ``systems``: system to the strategies it has.
+
+    Raises `protocols.scenario.parts.PartError` for the first thing that cannot be.
+    """
+    fields = dict(mapping(given, ()))
+    known(fields, (*field_names(Scenario), "group"), ())
+    for name in ("name", "topics", "run"):
+        if name not in fields:
+            raise PartError((name,), "is missing")
+    if not fields["name"]:
+        raise PartError(("name",), "no name, expected a few words")
+    brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
+    if not brokers:
+        raise PartError(("brokers",), "no broker, expected at least one")
+    groups, members = _groups(fields)
+    events = _events(fields.get("events", ()), brokers)
+    variants = shorthands.items(fields.get("systems", ()), ("systems",))
+    lives = Lives(groups, events)
+    starting = lives.starting()
+    scenario = part(
+        Scenario,
+        {
+            **{name: value for name, value in fields.items() if name != "group"},
+            "brokers": brokers,
+            "topics": shorthands.topics(fields["topics"], brokers, ("topics",)),
+            "groups": starting,
+            "load": part(LoadPart, fields.get("load", {}), ("load",)),
+            "run": part(RunPart, fields["run"], ("run",)),
+            "expect": None if fields.get("expect") is None else part(ExpectPart, fields["expect"], ("expect",)),
+            "systems": tuple(shorthands.system(each, ("systems", number)) for number, each in enumerate(variants)),
+            "events": tuple(lives.completed(event, path) for event, path in events),
+        },
+        (),
+    )
+    check_systems(scenario, systems, "systems" in fields)
+    for key, path in members.items():
+        check_strategy(groups[key.group].members[key.member], systems, path)
+    _check_events(scenario, [path for _, path in events], members, systems)
+    if scenario.systems:
+        return scenario
+    everybody = [each for group in starting.values() for each in group.members.values()]
+    everybody += [started_as(None, event) for event in scenario.events if isinstance(event, Join)]
+    return scenario.model_copy(update={"systems": default_systems(brokers, everybody)})
+
+
+def _events(given: object, brokers: Sequence[str]) -> list[tuple[Event, Path]]:
+    """The events in the order of their times, and where each is written."""
+    written: list[tuple[Event, Path]] = [
+        (shorthands.event(each, brokers, ("events", number)), ("events", number))
+        for number, each in enumerate(shorthands.items(given, ("events",)))
+    ]
+    return sorted(written, key=lambda each: each[0].at)
+
+
+def _check_events(
+    scenario: Scenario, paths: Sequence[Path], members: Mapping[MemberKey, Path], systems: Mapping[str, tuple[str, ...]]
+) -> None:
+    check_end(scenario, paths)
+    joining = {
+        MemberKey(event.group or "", event.join): (*path, "join")
+        for event, path in reversed(list(zip(scenario.events, paths, strict=True)))
+        if isinstance(event, Join)
+    }
+    check_node_names(scenario, {**joining, **members})
+    checks = Checks(scenario, systems)
+    for event, path in zip(scenario.events, paths, strict=True):
+        checks.event(event, path)
+
+
+def _groups(fields: Mapping[str, Any]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:
+    """The groups, and where each (group, member) is written. ``group:`` with a name inside stands for one."""
+    if ("group" in fields) == ("groups" in fields):
+        raise PartError(
+            ("group",) if "group" in fields else ("groups",), "expected either groups or group, one of them"
+        )
+    if "groups" in fields:
+        given: list[tuple[str, Any, Path]] = [
+            (name, each, ("groups", name)) for name, each in mapping(fields["groups"], ("groups",)).items()
+        ]
+    else:
+        inside = dict(mapping(fields["group"], ("group",)))
+        name = inside.pop("name", None)
+        if not isinstance(name, str) or not name:
+            raise PartError(("group", "name"), "is missing, expected the name of the group")
+        given = [(name, inside, ("group",))]
+    if not given:
+        raise PartError(("groups",), "no group, expected at least one")
+    groups: dict[str, GroupPart] = {}
+    paths: dict[MemberKey, Path] = {}
+    for name, each, path in given:
+        groups[name], members = shorthands.group(each, path)
+        paths |= {MemberKey(name, member): place for member, place in members.items()}
+    return groups, paths

@@ -1,0 +1,28 @@
+"""What the fields of a scenario's parts hold, and what all parts have in common."""
+
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from protocols.scenario.units import latency_of, milliseconds, per_second
+
+Duration: TypeAlias = Annotated[float, BeforeValidator(milliseconds)]
+"""Milliseconds, not negative."""
+
+Rate: TypeAlias = Annotated[float, BeforeValidator(per_second)]
+"""Per second, not negative; written ``10/s``, ``600/min``."""
+
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
+"""A whole number from 0 on."""
+
+Share: TypeAlias = Annotated[float, Field(ge=0)]
+"""A number from 0 on."""
+
+LatencyRange: TypeAlias = Annotated[tuple[float, float], BeforeValidator(latency_of)]
+"""Least and most, in milliseconds; written ``2ms``, ``1ms..5ms``."""
+
+
+class Part(BaseModel):
+    """A part of a scenario: it never changes and has no fields but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)

@@ -1,0 +1,100 @@
+"""One part of a scenario through its model, and what is wrong with it in words that a reader understands."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from protocols.scenario.paths import Path
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class PartError(Exception):
+    """A part of a scenario cannot be: where, and in words what is wrong and what was expected."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(problem)
+        self.path, self.problem = path, problem
+
+
+def part(model: type[M], given: object, path: Path) -> M:
+    """``given`` (a mapping, or what is such a part already) as a part of this kind. Raises `PartError`."""
+    if isinstance(given, model):
+        return given
+    fields = mapping(given, path)
+    known(fields, field_names(model), path)
+    try:
+        return model.model_validate(dict(fields))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        inner = tuple(each for each in first["loc"] if each != "[key]")
+        raise PartError((*path, *inner), _problem(first)) from None
+
+
+def field_names(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a part as one writes them."""
+    return tuple(field.alias or name for name, field in model.model_fields.items())
+
+
+def mapping(given: object, path: Path) -> Mapping[str, Any]:
+    """``given`` if it is a mapping with texts as keys, else `PartError`."""
+    if not isinstance(given, Mapping):
+        raise PartError(path, f"{short(given)} is no mapping, expected fields and their values")
+    for key in given:
+        if not isinstance(key, str):
+            raise PartError(path, f"the key {short(key)} is no text, expected a name")
+    return given
+
+
+def known(fields: Iterable[str], expected: Iterable[str], path: Path, what: str = "field") -> None:
+    """Raises `PartError` for the first of the fields that is not expected."""
+    names = tuple(expected)
+    for name in fields:
+        if name not in names:
+            raise PartError((*path, name), f"unknown {what} {short(name)}, {suggestion(name, names)}")
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """What was expected instead of a name: the nearest one, or the choice."""
+    choice = list(dict.fromkeys(names))
+    near = get_close_matches(name[:100], choice[:1000], 1, 0.7)
+    if near:
+        return f"did you mean {near[0]}?"
+    if not choice:
+        return "expected none: there is none"
+    return f"expected one of {', '.join(choice[:20])}{', ...' if len(choice) > 20 else ''}"
+
+
+def short(given: object) -> str:
+    """The value as errors show it: on one line, not endless."""
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _problem(error: ErrorDetails) -> str:
+    kind, given = error["type"], error["input"]
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return str(error["ctx"]["error"])
+    for start, expected in _EXPECTED.items():
+        if kind.startswith(start):
+            return f"{short(given)} is no {expected}"
+    if kind == "literal_error":
+        return f"{short(given)} is unknown, expected {error['ctx']['expected']}"
+    return f"{short(given)}: {error['msg']}"
+
+
+_EXPECTED: Mapping[str, str] = {
+    "string": "text, expected a name or a text (in quotes, if it looks like something else)",
+    "int": "whole number, expected one such as 4",
+    "float": "number, expected one such as 1.5",
+    "finite_number": "number, expected one such as 1.5",
+    "dict": "mapping, expected names and their values",
+    "model": "mapping, expected fields and their values",
+    "tuple": "list, expected one such as [a, b]",
+}
+"""Beginning of a kind of pydantic's errors to what it says."""

@@ -1,0 +1,70 @@
+"""The door to scenarios: from a file, from a YAML text, from plain Python values."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from protocols.errors import UserError
+from protocols.scenario.building import build
+from protocols.scenario.model import Scenario
+from protocols.scenario.parts import PartError
+from protocols.scenario.paths import written_path
+from protocols.scenario.systems import SYSTEMS
+
+Systems = Mapping[str, Sequence[str]]
+"""System (``kafka``) to the strategies that were registered beside those it always has."""
+
+LARGEST = 64 * 1024 * 1024
+"""Files above this many bytes are no scenario."""
+
+
+def read(path: str | Path, registered: Systems | None = None) -> Scenario:
+    """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field."""
+    source = str(path)
+    try:
+        if Path(path).stat().st_size > LARGEST:
+            raise UserError(f"{source}: larger than {LARGEST >> 20} MiB, expected a scenario")
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise UserError(f"{source}: cannot be read: {error.strerror}, expected a scenario file") from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{source} line {line}: no UTF-8, expected a YAML text") from None
+    return read_text(text, source, registered)
+
+
+def read_text(text: str, source: str = "scenario", registered: Systems | None = None) -> Scenario:
+    """The scenario in a YAML text; ``source`` is what errors call it. Raises `UserError` as `read` does."""
+    from protocols.scenario.written import parse  # scenarios made by programs need no YAML
+
+    written = parse(text, source)
+    try:
+        return build(written.value, _all(registered))
+    except PartError as wrong:
+        raise UserError(_line(f"{source} line {written.line(wrong.path)}", wrong)) from None
+
+
+def scenario(
+    given: Mapping[str, Any] | None = None, /, *, registered: Systems | None = None, **fields: Any
+) -> Scenario:
+    """The same from plain Python values: nested mappings and lists with the same fields and shorthands as a file.
+
+    ``scenario(name="...", topics={"orders": 4}, group={...}, run={"for": "5min"}, events=[{"at": "10s", ...}])``, or
+    one mapping with all of it. A float as a duration is in milliseconds. Raises `UserError` that names the field.
+    """
+    try:
+        return build({**(given or {}), **fields}, _all(registered))
+    except PartError as wrong:
+        raise UserError(_line("scenario", wrong)) from None
+
+
+def _all(registered: Systems | None) -> dict[str, tuple[str, ...]]:
+    more = registered or {}
+    return {name: tuple(dict.fromkeys((*known, *more.get(name, ())))) for name, known in SYSTEMS.items()}
+
+
+def _line(where: str, wrong: PartError) -> str:
+    path = written_path(wrong.path)
+    return " ".join(f"{where}: {path + ': ' if path else ''}{wrong.problem}".split())

@@ -1,0 +1,158 @@
+"""The reference of the scenario file, made from the models: every field, its kind and default, what it means.
+
+``python -m protocols.scenario.reference`` prints it; `docs/scenario.md` holds it, and a test keeps them equal.
+"""
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from protocols.scenario import model
+from protocols.scenario.fields import Count, Duration, LatencyRange, Rate, Share
+from protocols.scenario.shorthands import EVENT_KINDS
+
+EXAMPLES: Mapping[type[BaseModel], str] = {
+    model.Scenario: "name: four members, two topics",
+    model.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
+    model.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
+    model.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
+    model.LoadPart: "load: {produce: 10/s}",
+    model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
+    model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
+    "settings: {virtual_nodes: 100}}]",
+    model.ExpectPart: "expect: {settles_within: 60s, max_over_mean: 1.5}",
+    model.Join: "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}",
+    model.Leave: "{at: 110s, leave: c3}",
+    model.Crash: "{at: 60s, crash: c2}",
+    model.Hang: "{at: 90s, hang: c1, for: 40s}",
+    model.StopPolling: "{at: 95s, stop_polling: c1, for: 6min}",
+    model.Restart: "{at: 100s, restart: c2, strategy: cooperative-sticky}",
+    model.Disconnect: "{at: 105s, disconnect: c1, broker: broker-a}",
+    model.Subscribe: "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}",
+    model.Commit: "{at: 20s, commit: c1, offsets: {orders-0: 10, payments-broker-a-1: 8}, generation: 1}",
+    model.Queues: "{at: 120s, queues: {orders: 8, payments: {broker-a: 2, broker-b: 2}}}",
+    model.AddTopic: "{at: 130s, add_topic: {refunds: {queues: 4}}}",
+    model.DeleteTopic: "{at: 140s, delete_topic: audit}",
+    model.BrokerEvent: "{at: 180s, broker: broker-a, does: kill}",
+    model.Network: "{at: 30s, network: loss, between: [c1, broker-a], loss: 0.2, for: 10s}",
+    model.Reset: "{at: 200s, reset_offsets: billing, topic: orders, to: 60s}",
+}
+"""An example of each part; a test reads them all."""
+
+_TITLES: Mapping[type[BaseModel], str] = {
+    model.Scenario: "The scenario",
+    model.TopicPart: "A topic",
+    model.GroupPart: "A group",
+    model.MemberPart: "A member",
+    model.LoadPart: "`load`",
+    model.RunPart: "`run`",
+    model.SystemPart: "A system",
+    model.ExpectPart: "`expect`",
+}
+
+_KINDS: tuple[tuple[object, str], ...] = (
+    (Duration, "duration (`5s`)"),
+    (Rate, "rate (`10/s`)"),
+    (LatencyRange, "duration, or two (`1ms..5ms`)"),
+    (Count, "whole number, not negative"),
+    (Share, "number, not negative"),
+    (str, "text"),
+    (int, "whole number"),
+    (float, "number"),
+    (Any, "anything"),
+)
+
+
+def reference() -> str:
+    """The reference as Markdown, one section per part."""
+    parts = [_section(title, kind, ()) for kind, title in _TITLES.items()]
+    common = ("at", "group")
+    parts.append([*_head("An event", "Something that happens. Every event has:"), *_table(model.Leave, ("leave",))])
+    for name, kind in EVENT_KINDS.items():
+        parts.append(_section(f"Event `{name}`", kind, common))
+    return "\n\n".join("\n".join(each) for each in parts) + "\n"
+
+
+def _section(title: str, kind: type[BaseModel], common: Collection[str]) -> list[str]:
+    more: list[str] = []
+    if kind is model.Join:
+        common = (*common, *model.MemberPart.model_fields)
+        more = ["", "And the fields of a member."]
+    head = _head(title, _joined(inspect.getdoc(kind) or ""))
+    return [*head, *_table(kind, common), *more, "", f"Example: `{EXAMPLES[kind]}`"]
+
+
+def _head(title: str, text: str) -> list[str]:
+    return [f"### {title}", "", text, ""]
+
+
+def _table(kind: type[BaseModel], left_out: Collection[str]) -> Iterator[str]:
+    yield "| field | kind | default | |"
+    yield "|---|---|---|---|"
+    meanings = _meanings(kind)
+    for name, field in kind.model_fields.items():
+        if name not in left_out:
+            default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
+            annotation: Any = field.annotation
+            if field.metadata:
+                annotation = Annotated[(annotation, *field.metadata)]
+            yield f"| `{field.alias or name}` | {_kind(annotation)} | {default} | {meanings[name]} |"
+
+
+def _default(value: object) -> str:
+    if isinstance(value, BaseModel) or value in (None, "", (), {}):
+        return "none"
+    if value == model.RunPart.model_fields["latency"].default:
+        return "`1ms..5ms`"
+    return (
+        f"`[{', '.join(value)}]`"
+        if isinstance(value, tuple)
+        else f"`{value:g}`"
+        if isinstance(value, float)
+        else f"`{value}`"
+    )
+
+
+def _kind(annotation: Any) -> str:
+    for known, text in _KINDS:
+        if annotation == known:
+            return text
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return ", ".join(f"`{each}`" for each in inner)
+    if origin is Annotated:
+        return _kind(inner[0])
+    if origin in (Union, types.UnionType):
+        rest = [each for each in inner if each is not type(None)]
+        return _kind(rest[0]) if len(rest) == 1 else "an event, see below"
+    if origin is tuple:
+        return f"list of: {_kind(inner[0])}"
+    if origin is dict:
+        return f"by name: {_kind(inner[1])}"
+    return _TITLES[annotation].lower()
+
+
+def _meanings(kind: type[BaseModel]) -> dict[str, str]:
+    """Field to the text below it in the model's source, those of the classes it builds on too."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__[: kind.__mro__.index(BaseModel)]):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+        assert isinstance(definition, ast.ClassDef)
+        for field, text in zip(definition.body, definition.body[1:], strict=False):
+            match field, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(meaning))):
+                    found[name] = _joined(meaning)
+    return found
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split()).replace("``", "`")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,85 @@
+"""One variant of a scenario from its first to its last moment."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from protocols.links import Latency
+from protocols.scenario.cluster import Cluster, MakeCluster
+from protocols.scenario.model import Event, GroupPart, Join, Scenario, SystemPart
+from protocols.scenario.systems import STATIC
+from protocols.scenario.telling import in_words
+from protocols.simulation import Observer, Simulation
+
+BEGINNING = "the scenario begins"
+"""Label of the call that starts everything that is there from 0s on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A scenario as one system lives through it. `run` lets it happen; until then time stands at 0."""
+
+    simulation: Simulation
+    cluster: Cluster
+    calls: dict[int, Event | None]
+    """Number of the call (the root of all that follows from it) to the event; None for the beginning."""
+    end: float
+    """Milliseconds."""
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        system: SystemPart,
+        make: MakeCluster,
+        *,
+        observer: Observer | None = None,
+        tracing: bool = False,
+        full: bool = False,
+        seed: int | None = None,
+    ) -> "Variant":
+        """A variant that is ready to run: everything is scheduled, nothing has happened.
+
+        ``full``: no quiet time is passed over. ``seed``: the scenario's, where it is left out. Raises
+        `protocols.errors.UserError` where the system has no such strategy or setting.
+        """
+        simulation = Simulation(
+            seed=scenario.run.seed if seed is None else seed,
+            latency=Latency(*scenario.run.latency),
+            observer=observer,
+            tracing=tracing,
+            full=full,
+        )
+        lived = scenario
+        if system.system.endswith(STATIC):
+            lived, system = all_static(scenario), system.model_copy(update={"system": system.system[: -len(STATIC)]})
+        cluster = make(lived, system, simulation)
+        calls: dict[int, Event | None] = {simulation.at(0.0, cluster.start, BEGINNING): None}
+        for event in lived.events:
+            calls[simulation.at(event.at, partial(cluster.apply, event), in_words(event))] = event
+        return cls(simulation, cluster, calls, scenario.run.for_)
+
+    def run(self) -> "Variant":
+        """Let everything happen, up to and including the end of the run; returns itself."""
+        self.simulation.run(self.end)
+        self.cluster.finish()
+        return self
+
+
+def all_static(scenario: Scenario) -> Scenario:
+    """The scenario with every member a static one: those without an instance id have their names as such."""
+    groups = {
+        name: GroupPart(
+            members={
+                member: part if part.instance_id is not None else part.model_copy(update={"instance_id": member})
+                for member, part in group.members.items()
+            }
+        )
+        for name, group in scenario.groups.items()
+    }
+    events = tuple(
+        event.model_copy(update={"instance_id": event.join})
+        if isinstance(event, Join) and event.instance_id is None
+        else event
+        for event in scenario.events
+    )
+    return scenario.model_copy(update={"groups": groups, "events": events})

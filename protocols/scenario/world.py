@@ -1,0 +1,118 @@
+"""What befalls processes and the network, whatever system runs in them: a cluster hands on what is not its own.
+
+| event | what happens here |
+|---|---|
+| crash | the process ends with all its members, its connections close, the members believe nothing from now on |
+| hang | the process stops, and goes on after its time if it is still the same |
+| disconnect | the process's connections are cut (or the one to ``broker``), both sides are told |
+| network | the links are cut, lossy or slow, and mended after the time; overlapping faults add up |
+
+A cluster whose nodes hold facts back (records delivered so far) lets them tell before it hands on a crash.
+Every other event is the cluster's own: join, leave, stop_polling, restart, subscribe, commit, queues, add_topic,
+delete_topic, broker, reset_offsets.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from protocols.facts import Owns
+from protocols.links import Fault
+from protocols.scenario.model import Crash, Disconnect, Event, Hang, Network
+from protocols.scenario.places import Places
+from protocols.scenario.telling import listed
+from protocols.simulation import Simulation
+
+
+def apply_to_world(event: Event, simulation: Simulation, places: Places) -> bool:
+    """The event happens now, if it is one that befalls processes or the network; whether it is one.
+
+    Nothing happens to a process that does not run (any more). Use it as the last row of a cluster's table::
+
+        def apply(self, event):
+            own = self._own.get(type(event))
+            if own is not None:
+                own(event)
+            else:
+                apply_to_world(event, self.simulation, self.places)
+    """
+    befall = _BEFALLS.get(type(event))
+    if befall is None:
+        return False
+    befall(event, simulation, places)
+    return True
+
+
+def end_process(simulation: Simulation, places: Places, node: str) -> bool:
+    """The process of this node ends at once and with it all that its members believe; whether it ran.
+
+    For crashes, and for members that have closed properly.
+    """
+    if not simulation.is_running(node):
+        return False
+    simulation.end(node)
+    for group, member in places.members.get(node, ()):
+        fact = Owns(group, member, (), None)
+        simulation.observer.fact(simulation.now, node, fact, simulation.root, simulation.handling)
+    return True
+
+
+def _crash(event: Crash, simulation: Simulation, places: Places) -> None:
+    for node in places.together[places.key(event.group, event.crash)]:
+        end_process(simulation, places, node)
+
+
+def _hang(event: Hang, simulation: Simulation, places: Places) -> None:
+    for node in places.together[places.key(event.group, event.hang)]:
+        if simulation.is_running(node):
+            simulation.hang(node)
+            stopped = simulation.processes[node]
+
+            def wake(node: str = node, stopped: object = stopped) -> None:
+                # A process that was killed and started again in the meantime is another one.
+                if simulation.processes.get(node) is stopped:
+                    simulation.wake(node)
+
+            simulation.at(simulation.now + event.for_, wake, f"{event.hang} goes on")
+
+
+def _disconnect(event: Disconnect, simulation: Simulation, places: Places) -> None:
+    for node in places.together[places.key(event.group, event.disconnect)]:
+        if simulation.is_running(node):
+            simulation.disconnect(node, event.broker)
+
+
+def _network(event: Network, simulation: Simulation, places: Places) -> None:
+    _set_faults(event, simulation, places)
+    mend = partial(_set_faults, event, simulation, places)
+    simulation.at(simulation.now + event.for_, mend, f"network of {listed(event.between)} mended")
+
+
+def _set_faults(event: Network, simulation: Simulation, places: Places) -> None:
+    """All that is wrong now with the links that the event is about."""
+    active = [each for each in places.faults if each.at <= simulation.now < each.at + each.for_]
+    befallen = [(_pairs(each, places), each) for each in active]
+    for pair in _pairs(event, places):
+        faults = [each for pairs, each in befallen if pair in pairs]
+        simulation.set_fault(*pair, _together(faults) if faults else None)
+
+
+def _pairs(event: Network, places: Places) -> Mapping[tuple[str, str], None]:
+    """The pairs of nodes, each pair once in a fixed order, between which the event puts something wrong."""
+    one = places.named(event.between[0])
+    other = places.named(event.between[1]) if len(event.between) > 1 else places.others(one)
+    return {(min(a, b), max(a, b)): None for a in one for b in other if a != b}
+
+
+def _together(faults: list[Network]) -> Fault:
+    passing = 1.0
+    for each in faults:
+        passing *= 1 - each.loss
+    return Fault(any(each.network == "cut" for each in faults), 1 - passing, sum(each.delay for each in faults))
+
+
+_BEFALLS: Mapping[type[Event], Callable[..., None]] = {
+    Crash: _crash,
+    Hang: _hang,
+    Disconnect: _disconnect,
+    Network: _network,
+}

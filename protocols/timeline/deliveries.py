@@ -1,0 +1,127 @@
+"""Records that the user's code handled, as ranges of offsets: what was handled twice, how fast, how far behind."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
+from typing import NamedTuple
+
+from protocols.facts import Delivered
+from protocols.nodes import Time
+from protocols.offsets import OffsetSet
+from protocols.queues import Queue
+
+WINDOW: Time = 1000.0
+"""Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""
+
+
+class Delivery(NamedTuple):
+    """The member handled the records ``first`` to ``end - 1`` of the queue, evenly from ``since`` to ``until``."""
+
+    group: str
+    member: str
+    queue: Queue
+    first: int
+    end: int
+    since: Time
+    until: Time
+
+    @classmethod
+    def of(cls, now: Time, fact: Delivered) -> "Delivery":
+        """From what a node told now."""
+        return cls(*fact, now)
+
+
+def handled_more_than_once(deliveries: Iterable[Delivery]) -> dict[tuple[str, Queue], list[tuple[int, int]]]:
+    """(Group, queue) to the ranges of offsets that were handled more than once, by one member or several; disjoint,
+    in order, and touching ones joined. Queues without any are left out."""
+    once: dict[tuple[str, Queue], OffsetSet] = {}
+    again: dict[tuple[str, Queue], OffsetSet] = {}
+    for each in deliveries:
+        key = each.group, each.queue
+        known = once.setdefault(key, OffsetSet())
+        if known.count(each.first, each.end):
+            repeated = again.setdefault(key, OffsetSet())
+            at = each.first
+            for first, end in known.gaps(each.first, each.end):
+                repeated.add(at, first)
+                at = end
+            repeated.add(at, each.end)
+        known.add(each.first, each.end)
+    return {key: list(found.ranges()) for key, found in again.items()}
+
+
+def redelivered(deliveries: Iterable[Delivery]) -> int:
+    """How many records were delivered to more than one member, or twice to one."""
+    ranges = handled_more_than_once(deliveries).values()
+    return sum(end - first for of_queue in ranges for first, end in of_queue)
+
+
+def bursts(deliveries: Iterable[Delivery]) -> dict[tuple[str, str], float]:
+    """(Group, member) to its highest delivery rate over its normal one.
+
+    Rates are records per `WINDOW`; the normal one is the median of the windows in which the member was delivered any.
+    """
+    of_member: dict[tuple[str, str], list[Delivery]] = {}
+    for each in deliveries:
+        if each.end > each.first:
+            of_member.setdefault((each.group, each.member), []).append(each)
+    return {key: _burst(each) for key, each in of_member.items()}
+
+
+def burst(deliveries: Iterable[Delivery]) -> float | None:
+    """The highest of the members' `bursts`; None where nothing was delivered."""
+    return max(bursts(deliveries).values(), default=None)
+
+
+def _burst(deliveries: Sequence[Delivery]) -> float:
+    windows = _windows(deliveries)
+    half = sum(count for _, count in windows) / 2
+    passed = 0
+    for at, (rate, count) in enumerate(windows):
+        passed += count
+        if passed >= half:
+            # With an even number the median lies between two windows.
+            above = windows[at + 1][0] if passed == half else rate
+            return windows[-1][0] / ((rate + above) / 2)
+    raise AssertionError("a member without a window")
+
+
+def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
+    """(Records, number of windows with as many), ascending; windows without records are left out."""
+    single: dict[int, float] = {}
+    steps: dict[int, float] = {}
+    for each in deliveries:
+        count = each.end - each.first
+        lasted = each.until - each.since
+        begin, last = floor(each.since / WINDOW), floor(each.until / WINDOW)
+        if last > begin and each.until == last * WINDOW:
+            last -= 1
+        if begin == last:
+            single[begin] = single.get(begin, 0.0) + count
+            continue
+        per_window = count * WINDOW / lasted
+        single[begin] = single.get(begin, 0.0) + per_window * (begin + 1 - each.since / WINDOW)
+        single[last] = single.get(last, 0.0) + per_window * (each.until / WINDOW - last)
+        if last > begin + 1:
+            steps[begin + 1] = steps.get(begin + 1, 0.0) + per_window
+            steps[last] = steps.get(last, 0.0) - per_window
+    found: dict[float, int] = {}
+    marks = sorted({*single, *steps, *(window + 1 for window in single)})
+    level = 0.0
+    for at, window in enumerate(marks):
+        level += steps.get(window, 0.0)
+        # What rests of sums that cancel is no record.
+        records = round(level + single.get(window, 0.0), 6)
+        following = marks[at + 1] if at + 1 < len(marks) else window + 1
+        if records > 0:
+            found[records] = found.get(records, 0) + (1 if window in single else following - window)
+    return sorted(found.items())
+
+
+def positions(deliveries: Iterable[Delivery]) -> Mapping[tuple[str, Queue], list[Delivery]]:
+    """(Group, queue) to its deliveries in the order of their beginnings."""
+    found: dict[tuple[str, Queue], list[Delivery]] = {}
+    for each in deliveries:
+        found.setdefault((each.group, each.queue), []).append(each)
+    for of_queue in found.values():
+        of_queue.sort(key=lambda each: (each.since, each.first))
+    return found

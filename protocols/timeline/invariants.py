@@ -1,0 +1,99 @@
+"""What can never be, whatever a system does: a broken one is a mistake of the model, and raises where it is told.
+
+A member's generation never goes back while it runs; a group's completed generations never do while the group lives; a
+member only believes to own queues of topics that it has subscribed to.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from protocols.facts import Owns, RebalanceEnded, Transition
+from protocols.nodes import Time
+from protocols.scenario.model import Join, Scenario, Subscribe
+
+MayOwn = Callable[[Time, str, str, str], bool]
+"""Whether, at a time, a group's member may believe that it owns queues of a topic: it subscribes, or did."""
+
+
+class InvariantError(AssertionError):
+    """The model did what it never may."""
+
+
+class Invariants:
+    """Checked with each fact."""
+
+    __slots__ = ("_completed", "_generations", "_may_own")
+
+    def __init__(self, may_own: MayOwn | None = None) -> None:
+        self._may_own = may_own
+        self._generations: dict[tuple[str, str], int] = {}
+        self._completed: dict[str, int] = {}
+
+    def owns(self, now: Time, fact: Owns) -> None:
+        """A member believes; `InvariantError` if it cannot."""
+        key = fact.group, fact.member
+        if fact.generation is None:
+            if not fact.queues:
+                # It has ended; when it starts again it begins anew.
+                self._generations.pop(key, None)
+        else:
+            before = self._generations.get(key)
+            if before is not None and fact.generation < before:
+                raise InvariantError(
+                    f"{now} ms: {fact.member} of {fact.group} goes back from generation {before} to {fact.generation}"
+                )
+            self._generations[key] = fact.generation
+        if self._may_own is not None:
+            for topic in dict.fromkeys(queue.topic for queue in fact.queues):
+                if not self._may_own(now, fact.group, fact.member, topic):
+                    raise InvariantError(
+                        f"{now} ms: {fact.member} of {fact.group} owns queues of {topic} and never subscribed to it"
+                    )
+
+    def ended(self, now: Time, fact: RebalanceEnded) -> None:
+        """A generation is complete; `InvariantError` if a later one was already."""
+        if fact.generation is None or fact.member is not None:
+            return
+        before = self._completed.get(fact.group, fact.generation)
+        if fact.generation < before:
+            raise InvariantError(f"{now} ms: {fact.group} goes back from generation {before} to {fact.generation}")
+        self._completed[fact.group] = fact.generation
+
+    def transition(self, now: Time, fact: Transition) -> None:
+        """A group that is dead begins anew if it ever comes back."""
+        if fact.machine == "group" and fact.after == "Dead":
+            self._completed.pop(fact.of, None)
+
+
+def may_own_in(scenario: Scenario) -> MayOwn:
+    """Who may own what in a scenario. Topics with a ``%`` in front are the system's own: everybody may."""
+    since: dict[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]] = {}
+    for group, part in scenario.groups.items():
+        for name, member in part.members.items():
+            since[group, name] = [(0.0, member.pattern, member.subscribe)]
+    groups = list(scenario.groups)
+
+    def of(group: str | None, name: str) -> str:
+        return group or next((each for each in groups if (each, name) in since), groups[0])
+
+    for event in scenario.events:
+        if isinstance(event, Join):
+            told = since.setdefault((of(event.group, event.join), event.join), [])
+            if event.pattern is not None or event.subscribe is not None:
+                told.append((event.at, event.pattern, event.subscribe or ()))
+        elif isinstance(event, Subscribe):
+            for name, topics in event.subscribe.items():
+                since.setdefault((of(event.group, name), name), []).append((event.at, None, topics))
+
+    return _matcher(since)
+
+
+def _matcher(since: Mapping[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]]) -> MayOwn:
+    def may_own(now: Time, group: str, member: str, topic: str) -> bool:
+        return topic.startswith("%") or any(
+            topic in topics or (pattern is not None and re.fullmatch(pattern, topic) is not None)
+            for at, pattern, topics in since.get((group, member), ())
+            if at <= now
+        )
+
+    return may_own

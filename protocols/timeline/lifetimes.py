@@ -1,0 +1,99 @@
+"""When each queue exists: topics come, go, grow and shrink by events of the scenario.
+
+A queue of a stopped broker goes on existing: that nobody reads it is what there is to see.
+"""
+
+from collections.abc import Mapping
+from math import inf
+from typing import TypeAlias
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.scenario.model import AddTopic, DeleteTopic, Event, Queues, Scenario
+
+Lifetimes: TypeAlias = Mapping[Queue, tuple[tuple[Time, Time], ...]]
+"""Queue to when it exists, in order: (from, to) in milliseconds, ``to`` infinite where it outlives the run. A queue
+that is not in it exists always."""
+
+
+class Numbering:
+    """How a system names the queues of a topic."""
+
+    __slots__ = ("_per_broker",)
+
+    def __init__(self, per_broker: bool) -> None:
+        self._per_broker = per_broker
+
+    def queues(self, topic: str, per_broker: Mapping[str, int]) -> tuple[Queue, ...]:
+        """The topic's queues: numbered on each broker (RocketMQ), or through all of them as written (Kafka)."""
+        if self._per_broker:
+            return tuple(Queue(topic, broker, n) for broker, count in per_broker.items() for n in range(count))
+        return tuple(Queue(topic, "", n) for n in range(sum(per_broker.values())))
+
+    def after(self, topic: str, before: tuple[Queue, ...], per_broker: Mapping[str, int]) -> tuple[Queue, ...]:
+        """The topic's queues once their number was changed; partitions never become fewer."""
+        changed = self.queues(topic, per_broker)
+        return changed if self._per_broker or len(changed) > len(before) else before
+
+
+PER_BROKER = Numbering(per_broker=True)
+THROUGHOUT = Numbering(per_broker=False)
+
+
+def topics_after(
+    topics: Mapping[str, tuple[Queue, ...]], event: Event, numbering: Numbering
+) -> dict[str, tuple[Queue, ...]]:
+    """Topic to its queues after an event."""
+    changed = dict(topics)
+    if isinstance(event, Queues):
+        for topic, per_broker in event.queues.items():
+            changed[topic] = numbering.after(topic, changed.get(topic, ()), per_broker)
+    elif isinstance(event, AddTopic):
+        for topic, part in event.add_topic.items():
+            changed[topic] = numbering.queues(topic, part.queues)
+    elif isinstance(event, DeleteTopic):
+        changed.pop(event.delete_topic, None)
+    return changed
+
+
+def first_topics(scenario: Scenario, numbering: Numbering) -> dict[str, tuple[Queue, ...]]:
+    """Topic to its queues at the beginning."""
+    return {topic: numbering.queues(topic, part.queues) for topic, part in scenario.topics.items()}
+
+
+def last_topics(scenario: Scenario, numbering: Numbering) -> dict[str, tuple[Queue, ...]]:
+    """Topic to its queues at the end of the run."""
+    topics = first_topics(scenario, numbering)
+    for event in scenario.events:
+        if event.at <= scenario.run.for_:
+            topics = topics_after(topics, event, numbering)
+    return topics
+
+
+def lifetimes(scenario: Scenario, numbering: Numbering) -> Lifetimes:
+    """The queues that do not exist all the time; empty for most scenarios."""
+    topics = first_topics(scenario, numbering)
+    since: dict[Queue, Time] = {queue: 0.0 for queues in topics.values() for queue in queues}
+    found: dict[Queue, tuple[tuple[Time, Time], ...]] = {}
+    for event in scenario.events:
+        after = topics_after(topics, event, numbering)
+        if after == topics:
+            continue
+        there = {queue: None for queues in after.values() for queue in queues}
+        for queue in [queue for queue in since if queue not in there]:
+            found[queue] = (*found.get(queue, ()), (since.pop(queue), event.at))
+        for queue in there:
+            since.setdefault(queue, event.at)
+        topics = after
+    for queue, at in since.items():
+        if at > 0 or queue in found:
+            found[queue] = (*found.get(queue, ()), (at, inf))
+    return found
+
+
+def existing(lives: Lifetimes, queue: Queue, since: Time, until: Time) -> Time:
+    """Milliseconds between two times during which the queue exists."""
+    spans = lives.get(queue)
+    if spans is None:
+        return until - since
+    return sum((max(0.0, min(until, end) - max(since, start)) for start, end in spans), 0.0)

@@ -1,0 +1,141 @@
+"""The messages of a run as a Mermaid sequence diagram: those that led to something, quiet stretches collapsed.
+
+What counts as news is what led to a fact worth telling (who owns what, a rebalance, a callback, a refused commit), and
+direct answers to such messages. All others (heartbeats, pulls, commits of a quiet group) are drawn only where news
+follow each other closely; elsewhere they are counted, and a note says how many there were in how long a time.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from protocols.facts import Callback, Committed, Granted, Noted, Owns, RebalanceBegan, RebalanceEnded
+from protocols.nodes import Time
+from protocols.timeline.timeline import Timeline
+from protocols.timeline.told import Told
+from protocols.timeline.trace import Sent, Trace
+from protocols.timeline.words import in_words, seconds
+
+MOST_MESSAGES = 400
+"""Arrows of a diagram; what comes after is left out, and that is said."""
+
+QUIET: Time = 200.0
+"""Milliseconds between two pieces of news from which on what lies between them is only counted."""
+
+MOST_BETWEEN = 20
+"""Other messages that are drawn between two pieces of news, however close these are."""
+
+_TOLD_OF: Mapping[type, Callable[[Any], bool]] = {
+    Owns: lambda fact: True,
+    Granted: lambda fact: True,
+    RebalanceBegan: lambda fact: True,
+    RebalanceEnded: lambda fact: fact.member is None or fact.changed,
+    Callback: lambda fact: True,
+    Committed: lambda fact: bool(fact.error),
+    Noted: lambda fact: True,
+}
+
+
+def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -> str:
+    """The diagram from ``since`` to ``until`` (milliseconds; default: all of the run). Ends with a newline.
+
+    Raises `ValueError` where the simulation did not trace.
+    """
+    if timeline.trace is None:
+        raise ValueError("a sequence diagram needs a simulation that traces")
+    end = timeline.end if until is None else until
+    facts = [told for told in timeline.told if since <= told.now <= end and _worth_telling(told)]
+    shown = _shown(timeline.trace, facts)
+    sent = [each for each in timeline.trace.messages if since <= each.at <= end]
+    nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
+    nodes.update(dict.fromkeys(told.node for told in facts))
+    numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
+    lines = ["sequenceDiagram"]
+    lines += (f"    participant {number} as {_text(name)}" for name, number in numbers.items())
+    lines += _drawn(timeline, sent, facts, shown, numbers, since, end)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _worth_telling(told: Told) -> bool:
+    worth = _TOLD_OF.get(type(told.fact))
+    return worth is not None and worth(told.fact)
+
+
+def _shown(trace: Trace, facts: list[Told]) -> set[int]:
+    """Numbers of the messages to draw."""
+    led: set[int] = set()
+    for told in facts:
+        for step in trace.back(told.cause):
+            if step.number in led:
+                break
+            led.add(step.number)
+    answers = {each.number for each in trace.messages if each.cause in led and isinstance(trace[each.cause], Sent)}
+    return led | answers
+
+
+def _drawn(
+    timeline: Timeline,
+    sent: list[Sent],
+    facts: list[Told],
+    shown: set[int],
+    numbers: Mapping[str, str],
+    since: Time,
+    end: Time,
+) -> Iterator[str]:
+    everybody = ",".join(dict.fromkeys([*numbers.values()][:1] + [*numbers.values()][-1:]))
+    between: list[Sent] = []
+    latest, drawn, left_out = since, 0, 0
+    for at, one in _in_order(timeline, sent, facts, since, end):
+        if isinstance(one, Sent) and one.number not in shown:
+            between.append(one)
+            continue
+        if drawn >= MOST_MESSAGES:
+            left_out += len(between) + isinstance(one, Sent)
+            between.clear()
+            continue
+        if at - latest < QUIET and len(between) <= MOST_BETWEEN:
+            yield from (_arrow(each, numbers) for each in between)
+            drawn += len(between)
+        elif between:
+            yield f"    Note over {everybody}: {_quiet(between, latest, at)}"
+        between.clear()
+        latest = at
+        if isinstance(one, Sent):
+            drawn += 1
+            yield _arrow(one, numbers)
+        elif isinstance(one, Told):
+            yield f"    Note over {numbers[one.node]}: {_text(in_words(one.fact))} ({seconds(at)})"
+        elif numbers:
+            yield f"    Note over {everybody}: {_text(one)} ({seconds(at)})"
+    if left_out:
+        yield f"    Note over {everybody}: {left_out + len(between)} more messages are not drawn"
+    elif between:
+        yield f"    Note over {everybody}: {_quiet(between, latest, end)}"
+
+
+def _arrow(one: Sent, numbers: Mapping[str, str]) -> str:
+    arrow = "-x" if one.arrives is None else "->>"
+    told = f"{type(one.message).__name__} ({seconds(one.at)})"
+    return f"    {numbers[one.sender]}{arrow}{numbers[one.to]}: {_text(told)}"
+
+
+def _in_order(
+    timeline: Timeline, sent: list[Sent], facts: list[Told], since: Time, end: Time
+) -> list[tuple[Time, Sent | Told | str]]:
+    """Events first, then what was told, then what was sent, where all happen at the same time."""
+    happenings = [each for each in timeline.causes.happenings if since <= each.at <= end]
+    found: list[tuple[Time, Sent | Told | str]] = [(each.at, each.text) for each in happenings]
+    found += [(each.now, each) for each in facts]
+    found += [(each.at, each) for each in sent]
+    return sorted(found, key=lambda each: each[0])
+
+
+def _quiet(between: list[Sent], since: Time, until: Time) -> str:
+    counts = sorted(Counter(type(each.message).__name__ for each in between).items())
+    return f"{seconds(until - since)} without news: {', '.join(f'{count} {name}' for name, count in counts)}"
+
+
+def _text(text: str) -> str:
+    """Text that Mermaid takes as it is: what it would read as its own language is written as an entity code."""
+    codes = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " ", "%": "#37;"}
+    return "".join(codes.get(character, character) for character in text)

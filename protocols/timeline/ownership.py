@@ -1,0 +1,226 @@
+"""Who owns what, followed live: what members believe, what they were granted, and what follows from beliefs.
+
+Gaps and double ownership are counted on beliefs, each queue after its first owner. A queue moves when a member begins
+to believe in it that was not the last one to have it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.timeline.intervals import Double, Gap, Interval
+from protocols.timeline.lifetimes import Lifetimes, existing
+
+Held = dict[Queue, tuple[Time, int | None]]
+"""Queue to since when it is held, in which generation."""
+
+_NOTHING: tuple[Queue, ...] = ()
+
+
+class OwnershipFigures(NamedTuple):
+    """What followed from all beliefs up to a moment. Times in milliseconds; queue times add up over queues."""
+
+    unowned: Time
+    """Queue time without an owner."""
+    double_owned: Time
+    """Queue time with more than one owner."""
+    longest_gap: Time
+    """The longest time that one queue was without an owner."""
+    moves: int
+    """How often a queue went to another owner."""
+    last_change: Time
+    """When any member's belief changed last."""
+
+
+class View:
+    """What each member holds in one view, from one statement to the next; intervals go to ``intervals``, if given."""
+
+    __slots__ = ("_intervals", "_said", "held")
+
+    def __init__(self, intervals: list[Interval] | None = None) -> None:
+        self.held: dict[tuple[str, str], Held] = {}
+        self._said: dict[tuple[str, str], tuple[tuple[Queue, ...], int | None]] = {}
+        self._intervals = intervals
+
+    def change(
+        self, now: Time, group: str, member: str, queues: tuple[Queue, ...], generation: int | None
+    ) -> tuple[Sequence[Queue], Sequence[Queue]]:
+        """From now on the member holds exactly these queues; returns what it lost and what it gained."""
+        key = group, member
+        said = self._said.get(key)
+        if said == (queues, generation):
+            return _NOTHING, _NOTHING
+        self._said[key] = queues, generation
+        held = self.held.setdefault(key, {})
+        if not queues:
+            lost = list(held)
+            self._close(now, key, lost, held)
+            return lost, _NOTHING
+        stays = dict.fromkeys(queues)
+        lost = [queue for queue in held if queue not in stays]
+        self._close(now, key, lost, held)
+        gained = [queue for queue in queues if queue not in held]
+        if self._intervals is not None and held:
+            renewed = [queue for queue, (_, within) in held.items() if within != generation]
+            self._close(now, key, renewed, held)
+            held.update(dict.fromkeys(renewed, (now, generation)))
+        held.update(dict.fromkeys(gained, (now, generation)))
+        return lost, gained
+
+    def _close(self, now: Time, key: tuple[str, str], lost: Sequence[Queue], held: Held) -> None:
+        for queue in lost:
+            since, generation = held.pop(queue)
+            if self._intervals is not None:
+                self._intervals.append(Interval(*key, queue, since, now, generation))
+
+    def open(self) -> list[Interval]:
+        """What is held now, as intervals without an end."""
+        return [
+            Interval(group, member, queue, since, None, generation)
+            for (group, member), held in self.held.items()
+            for queue, (since, generation) in held.items()
+        ]
+
+
+class _Queue:
+    __slots__ = ("latest", "members", "owners", "since")
+
+    def __init__(self, owner: str) -> None:
+        self.owners: dict[str, None] = {owner: None}
+        self.latest = owner
+        """Who of those who own it came last; of a queue without owner, who had it last."""
+        self.since: Time = 0.0
+        """Since when it has no owner, or several."""
+        self.members: dict[str, None] = {}
+        """Who owned it since it had several."""
+
+
+class Beliefs:
+    """What members believe, and the figures that follow, kept up with every statement.
+
+    ``lives``: queues that do not exist all the time; gaps and double ownership count only while a queue does.
+    ``uncounted``: queues of topics whose names begin with one of these are not counted in any figure.
+    ``intervals``, ``gaps``, ``doubles``: filled where given.
+    """
+
+    __slots__ = (
+        "_doubles",
+        "_gaps",
+        "_lives",
+        "_queues",
+        "_uncounted",
+        "double_owned",
+        "last_change",
+        "longest_gap",
+        "moves",
+        "unowned",
+        "view",
+    )
+
+    def __init__(
+        self,
+        lives: Lifetimes | None = None,
+        uncounted: tuple[str, ...] = (),
+        intervals: list[Interval] | None = None,
+        gaps: list[Gap] | None = None,
+        doubles: list[Double] | None = None,
+    ) -> None:
+        self.view = View(intervals)
+        self.moves = 0
+        self.last_change: Time = 0.0
+        self.unowned: Time = 0.0
+        self.double_owned: Time = 0.0
+        self.longest_gap: Time = 0.0
+        self._lives: Lifetimes = lives or {}
+        self._uncounted = uncounted
+        self._gaps, self._doubles = gaps, doubles
+        self._queues: dict[tuple[str, Queue], _Queue] = {}
+
+    def change(self, now: Time, group: str, member: str, queues: tuple[Queue, ...], generation: int | None) -> bool:
+        """From now on the member believes that it owns exactly these queues; whether that is anything new."""
+        lost, gained = self.view.change(now, group, member, queues, generation)
+        if not lost and not gained:
+            return False
+        self.last_change = now
+        uncounted = self._uncounted
+        for queue in lost:
+            if not uncounted or not queue[0].startswith(uncounted):
+                self._lose(now, group, member, queue)
+        for queue in gained:
+            if not uncounted or not queue[0].startswith(uncounted):
+                self._gain(now, group, member, queue)
+        return True
+
+    def figures(self, now: Time) -> OwnershipFigures:
+        """The figures as they would be if all stayed as it is until ``now``; changes nothing."""
+        unowned, double_owned, longest = self.unowned, self.double_owned, self.longest_gap
+        for (_, queue), state in self._queues.items():
+            if len(state.owners) != 1:
+                lasted = existing(self._lives, queue, state.since, now)
+                if state.owners:
+                    double_owned += lasted
+                else:
+                    unowned += lasted
+                    longest = max(longest, lasted)
+        return OwnershipFigures(unowned, double_owned, longest, self.moves, self.last_change)
+
+    def open_gaps(self) -> list[Gap]:
+        """The queues that are without an owner now."""
+        return [
+            Gap(group, queue, state.since, None, state.latest, None)
+            for (group, queue), state in self._queues.items()
+            if not state.owners
+        ]
+
+    def open_doubles(self) -> list[Double]:
+        """The queues that have several owners now."""
+        return [
+            Double(group, queue, state.since, None, tuple(state.members))
+            for (group, queue), state in self._queues.items()
+            if len(state.owners) > 1
+        ]
+
+    def owners(self) -> Mapping[tuple[str, Queue], tuple[str, ...]]:
+        """Every queue that ever had an owner to those it has now."""
+        return {key: tuple(state.owners) for key, state in self._queues.items()}
+
+    def _gain(self, now: Time, group: str, member: str, queue: Queue) -> None:
+        key = group, queue
+        state = self._queues.get(key)
+        if state is None:
+            self._queues[key] = _Queue(member)
+            return
+        owners = state.owners
+        if not owners:
+            self._end_of_gap(now, group, queue, state, member)
+        else:
+            if len(owners) == 1:
+                state.since, state.members = now, dict(owners)
+            state.members[member] = None
+        if state.latest != member:
+            self.moves += 1
+            state.latest = member
+        owners[member] = None
+
+    def _lose(self, now: Time, group: str, member: str, queue: Queue) -> None:
+        state = self._queues[group, queue]
+        owners = state.owners
+        del owners[member]
+        if not owners:
+            state.since = now
+            return
+        if len(owners) == 1 and now > state.since:
+            self.double_owned += existing(self._lives, queue, state.since, now)
+            if self._doubles is not None:
+                self._doubles.append(Double(group, queue, state.since, now, tuple(state.members)))
+        if state.latest == member:
+            state.latest = next(reversed(owners))
+
+    def _end_of_gap(self, now: Time, group: str, queue: Queue, state: _Queue, after: str) -> None:
+        if now > state.since:
+            lasted = existing(self._lives, queue, state.since, now)
+            self.unowned += lasted
+            self.longest_gap = max(self.longest_gap, lasted)
+            if self._gaps is not None:
+                self._gaps.append(Gap(group, queue, state.since, now, state.latest, after))

@@ -1,0 +1,117 @@
+"""What one would wish of a system, as sentences that are measured: each held in a run or not, and then comes why."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.timeline.commits import back_within_a_generation
+from protocols.timeline.intervals import Interval
+from protocols.timeline.story import story_of_queue
+from protocols.timeline.timeline import Timeline
+from protocols.timeline.words import of_generation, queue_name, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Whether a property held. Where it did not: ``why``, a sentence about the first failure, ``failures``, how many
+    there were, and ``story``, the lines that led to the first."""
+
+    name: str
+    held: bool
+    why: str = ""
+    failures: int = 0
+    story: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where a property did not hold; time in milliseconds."""
+
+    at: Time
+    group: str
+    queue: Queue
+    why: str
+
+
+Expected: TypeAlias = Iterable[tuple[str, Queue]]
+"""(Group, queue) of all that somebody alive at the end subscribes to."""
+
+Property: TypeAlias = Callable[[Timeline, Expected], Iterator[Failure]]
+
+ONE_OWNER = "no queue is owned twice within a generation"
+NO_COMMIT_BACK = "committed offsets never go back within a generation"
+SETTLES = "after the last event everything settles and is owned"
+
+
+def measure(timeline: Timeline, expected: Expected, names: Sequence[str] = ()) -> list[Measured]:
+    """Every property (or those of these names). ``expected``: what must have an owner at the end."""
+    wanted = list(expected)
+    return [_measured(timeline, wanted, name) for name in names or PROPERTIES]
+
+
+def _measured(timeline: Timeline, expected: Expected, name: str) -> Measured:
+    failures = sorted(PROPERTIES[name](timeline, expected), key=lambda each: each.at)
+    if not failures:
+        return Measured(name, True)
+    first = failures[0]
+    story = story_of_queue(timeline, first.group, first.queue, first.at)
+    return Measured(name, False, first.why, len(failures), tuple(story))
+
+
+def _one_owner(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
+    """Beliefs of one generation in one queue that overlap in time. Systems without generations are not asked."""
+    alike: dict[tuple[str, Queue, int], list[Interval]] = {}
+    for each in timeline.beliefs:
+        if each.generation is not None:
+            alike.setdefault((each.group, each.queue, each.generation), []).append(each)
+    for (group, queue, generation), intervals in alike.items():
+        for at, first in enumerate(intervals):
+            for other in intervals[at + 1 :]:
+                until = timeline.end if first.until is None else first.until
+                until = min(until, timeline.end if other.until is None else other.until)
+                if first.member != other.member and max(first.since, other.since) < until:
+                    yield Failure(
+                        max(first.since, other.since),
+                        group,
+                        queue,
+                        f"{queue_name(queue)} was owned by {first.member} and {other.member} from"
+                        f" {seconds(max(first.since, other.since))} to {seconds(until)}{of_generation(generation)}",
+                    )
+
+
+def _no_commit_back(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
+    for each in back_within_a_generation(timeline.commits):
+        yield Failure(
+            each.at,
+            each.group,
+            each.queue,
+            f"{each.member} committed {queue_name(each.queue)} at {each.offset} at {seconds(each.at)}"
+            f"{of_generation(each.generation)}; {each.before} stood there",
+        )
+
+
+def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
+    """At the end each queue that somebody subscribes to has exactly one owner, and no rebalance is going on."""
+    owners: dict[tuple[str, Queue], list[str]] = {}
+    for each in timeline.beliefs:
+        if each.until is None:
+            owners.setdefault((each.group, each.queue), []).append(each.member)
+    unfinished = {each.group: each for each in timeline.rebalances if each.ended is None}
+    for group, queue in expected:
+        having = owners.get((group, queue), [])
+        if len(having) != 1:
+            who = f"is owned by {' and '.join(having)}" if having else "is without an owner"
+            yield Failure(timeline.end, group, queue, f"{queue_name(queue)} {who} at the end")
+        elif group in unfinished:
+            began = seconds(unfinished[group].began)
+            yield Failure(timeline.end, group, queue, f"the rebalance of {group} that began at {began} goes on")
+
+
+PROPERTIES: Mapping[str, Property] = {
+    ONE_OWNER: _one_owner,
+    NO_COMMIT_BACK: _no_commit_back,
+    SETTLES: _settles,
+}
+"""Sentence to what finds its failures."""

@@ -1,0 +1,145 @@
+"""Listens to a simulation and makes a timeline of what it hears."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from protocols.facts import Committed, Delivered, Granted, Owns, RebalanceEnded, Transition
+from protocols.nodes import Message, Time
+from protocols.scenario.model import Event
+from protocols.simulation import CALL
+from protocols.timeline.causes import Call, Causes
+from protocols.timeline.commits import commits
+from protocols.timeline.deliveries import Delivery
+from protocols.timeline.intervals import Double, Gap, Interval, Pause
+from protocols.timeline.invariants import Invariants, MayOwn
+from protocols.timeline.lifetimes import Lifetimes
+from protocols.timeline.ownership import Beliefs, View
+from protocols.timeline.rebalances import rebalances
+from protocols.timeline.timeline import Timeline
+from protocols.timeline.told import Told
+from protocols.timeline.trace import Due, Sent, Trace
+
+
+class Recorder:
+    """A `protocols.simulation.Observer`. Its cost follows the number of facts, never the number of records.
+
+    ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
+    ``uncounted``: prefixes of topics that no figure counts. Raises `InvariantError` where the model breaks one.
+    """
+
+    def __init__(
+        self,
+        *,
+        lives: Lifetimes | None = None,
+        may_own: MayOwn | None = None,
+        uncounted: tuple[str, ...] = (),
+    ) -> None:
+        self._lives: Lifetimes = lives or {}
+        self._uncounted = uncounted
+        self._told: list[Told] = []
+        self._calls: list[Call] = []
+        self._trace: Trace | None = None
+        self._believed: list[Interval] = []
+        self._granted: list[Interval] = []
+        self._gaps: list[Gap] = []
+        self._doubles: list[Double] = []
+        self._pauses: list[Pause] = []
+        self._empty: dict[tuple[str, str], Time] = {}
+        self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles)
+        self._grants = View(self._granted)
+        self._invariants = Invariants(may_own)
+        self._live: Mapping[type, Callable[[Time, Any], None]] = {
+            Owns: self._owns,
+            Granted: self._grant,
+            RebalanceEnded: self._invariants.ended,
+            Transition: self._invariants.transition,
+        }
+
+    # The simulation's side.
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        self._told.append(Told(now, node, fact, root, cause))
+        live = self._live.get(type(fact))
+        if live is not None:
+            live(now, fact)
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+        if kind == CALL:
+            self._calls.append(Call(number, due, what, cause))
+            if self._trace is None:
+                return
+        self._tracing().add(Due(due, kind, node, what, number, cause))
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        self._tracing().add(Sent(now, arrives, sender, to, message, number, cause))
+
+    # The reader's side.
+
+    def timeline(
+        self,
+        end: Time,
+        events: Mapping[int, Event | None] | None = None,
+        messages: Mapping[type[Message], int] | None = None,
+    ) -> Timeline:
+        """What was heard until ``end`` (milliseconds), when the run was over.
+
+        ``events``: number of each call to its event (`protocols.scenario.running.Variant.calls`); ``messages``: type
+        to how many were sent (`protocols.simulation.Simulation.messages`). The recorder may go on afterwards.
+        """
+        causes = Causes(self._calls, events)
+        gaps = _ordered([*self._gaps, *self._beliefs.open_gaps()])
+        pauses = [each for each in self._pauses if not causes.ended_between(each.member, each.since, each.until)]
+        return Timeline(
+            end=end,
+            causes=causes,
+            told=tuple(self._told),
+            beliefs=tuple(_ordered([*self._believed, *self._beliefs.view.open()])),
+            grants=tuple(_ordered([*self._granted, *self._grants.open()])),
+            gaps=tuple(gaps),
+            doubles=tuple(_ordered([*self._doubles, *self._beliefs.open_doubles()])),
+            ownership=self._beliefs.figures(end),
+            pauses=tuple(pauses),
+            rebalances=tuple(rebalances(self._told, causes, gaps, pauses)),
+            commits=tuple(commits((told.now, told.fact) for told in self._told if isinstance(told.fact, Committed))),
+            deliveries=tuple(Delivery.of(told.now, told.fact) for told in self._told if type(told.fact) is Delivered),
+            messages=_by_name(messages or {}),
+            trace=self._trace,
+            lives=self._lives,
+            uncounted=self._uncounted,
+        )
+
+    def _tracing(self) -> Trace:
+        """The trace; begun with what tells first that there is one. Calls are told with tracing and without."""
+        if self._trace is None:
+            self._trace = Trace()
+            for call in self._calls:
+                self._trace.add(Due(call.at, CALL, "", call.label, call.number, call.cause))
+        return self._trace
+
+    def _owns(self, now: Time, fact: Owns) -> None:
+        self._invariants.owns(now, fact)
+        changed = self._beliefs.change(now, *fact)
+        key = fact.group, fact.member
+        if fact.queues:
+            since = self._empty.pop(key, None)
+            if since is not None and now > since:
+                self._pauses.append(Pause(*key, since, now))
+        elif changed:
+            self._empty[key] = now
+
+    def _grant(self, now: Time, fact: Granted) -> None:
+        self._grants.change(now, *fact)
+
+
+def _ordered(found: list[Any]) -> list[Any]:
+    """Intervals by their beginnings; equal ones in the order in which they were told."""
+    return sorted(found, key=lambda each: each.since)
+
+
+def _by_name(counted: Mapping[type[Message], int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for kind in sorted(counted, key=lambda each: each.__name__):
+        found[kind.__name__] = found.get(kind.__name__, 0) + counted[kind]
+    return found

@@ -1,0 +1,162 @@
+"""A timeline as rows of plain values, and the columns they have: what Spark, a data frame or a file gets to read.
+
+Times are milliseconds of virtual time; a queue is its topic, broker (empty for Kafka) and number.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.timeline.sizes import size_class
+from protocols.timeline.timeline import Timeline
+
+Row: TypeAlias = tuple[Any, ...]
+
+COLUMNS: Mapping[str, Mapping[str, type]] = {
+    "intervals": {
+        "view": str,
+        "group": str,
+        "topic": str,
+        "broker": str,
+        "queue": int,
+        "owner": str,
+        "from_ms": float,
+        "to_ms": float,
+        "generation": int,
+    },
+    "rebalances": {
+        "group": str,
+        "generation": int,
+        "began_ms": float,
+        "ended_ms": float,
+        "trigger": str,
+        "by": str,
+        "cause": str,
+        "cause_ms": float,
+        "changed": bool,
+        "paused_members": int,
+        "longest_pause_ms": float,
+        "queue_gaps_ms": float,
+    },
+    "messages": {
+        "type": str,
+        "size": str,
+        "sender": str,
+        "to": str,
+        "sent_ms": float,
+        "arrives_ms": float,
+        "number": int,
+        "cause": int,
+    },
+    "deliveries": {
+        "group": str,
+        "topic": str,
+        "broker": str,
+        "queue": int,
+        "member": str,
+        "first": int,
+        "end": int,
+        "from_ms": float,
+        "to_ms": float,
+    },
+    "commits": {
+        "group": str,
+        "topic": str,
+        "broker": str,
+        "queue": int,
+        "offset": int,
+        "member": str,
+        "generation": int,
+        "error": str,
+        "back": bool,
+        "at_ms": float,
+    },
+}
+"""Table to its columns and their types. What is not known, or has not ended, is None. ``view`` is ``belief`` or
+``grant``. ``messages`` has rows only where the simulation traced."""
+
+LAG: Mapping[str, type] = {"at_ms": float, "group": str, "topic": str, "broker": str, "queue": int, "records": int}
+"""The columns of `protocols.timeline.lag.lag_over_time` as rows."""
+
+SNAPSHOT: Mapping[str, Mapping[str, type]] = {
+    "ownership": {"group": str, "topic": str, "broker": str, "queue": int, "owner": str},
+    "members": {"group": str, "member": str},
+}
+"""The same for who owns what at one moment, in two tables as `compare.spark.fairness` reads them."""
+
+
+def rows(timeline: Timeline, table: str) -> Iterator[Row]:
+    """The rows of one of the tables in `COLUMNS`, in the order of their times."""
+    return _ROWS[table](timeline)
+
+
+def ownership_at(timeline: Timeline, now: Time, queues: Iterable[tuple[str, Queue]]) -> list[Row]:
+    """The rows of `SNAPSHOT`'s ownership at a time (milliseconds): one per queue and owner, by beliefs.
+
+    ``queues``: (group, queue) of all that should be owned then; those without an owner have a row with None.
+    """
+    held: dict[tuple[str, Queue], dict[str, None]] = {key: {} for key in queues}
+    for each in timeline.beliefs:
+        if each.since <= now and (each.until is None or each.until > now):
+            key = each.group, each.queue
+            held[key] = {**held.get(key, {}), each.member: None}
+    return [(group, *queue, owner) for (group, queue), owners in held.items() for owner in owners or (None,)]
+
+
+def _intervals(timeline: Timeline) -> Iterator[Row]:
+    for view, intervals in (("belief", timeline.beliefs), ("grant", timeline.grants)):
+        for each in intervals:
+            yield view, each.group, *each.queue, each.member, each.since, each.until, each.generation
+
+
+def _rebalances(timeline: Timeline) -> Iterator[Row]:
+    for each in timeline.rebalances:
+        yield (
+            each.group,
+            each.generation,
+            each.began,
+            each.ended,
+            each.trigger,
+            each.by,
+            each.cause.text,
+            each.cause.at,
+            each.changed,
+            len(each.paused),
+            max(each.paused.values(), default=0.0),
+            each.queue_gaps,
+        )
+
+
+def _messages(timeline: Timeline) -> Iterator[Row]:
+    for each in timeline.trace.messages if timeline.trace else ():
+        name, size = type(each.message).__name__, size_class(each.message)
+        yield name, size, each.sender, each.to, each.at, each.arrives, each.number, each.cause
+
+
+def _deliveries(timeline: Timeline) -> Iterator[Row]:
+    for each in timeline.deliveries:
+        yield each.group, *each.queue, each.member, each.first, each.end, each.since, each.until
+
+
+def _commits(timeline: Timeline) -> Iterator[Row]:
+    for each in timeline.commits:
+        yield (
+            each.group,
+            *each.queue,
+            each.offset,
+            each.member,
+            each.generation,
+            each.error,
+            each.back,
+            each.at,
+        )
+
+
+_ROWS = {
+    "intervals": _intervals,
+    "rebalances": _rebalances,
+    "messages": _messages,
+    "deliveries": _deliveries,
+    "commits": _commits,
+}

@@ -1,0 +1,89 @@
+"""What happened in a run: who owned what when, why it changed, what was said, committed and delivered."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from protocols.facts import Owns
+from protocols.nodes import Time
+from protocols.queues import Queue, sort_queues
+from protocols.timeline.causes import Causes
+from protocols.timeline.commits import Commit
+from protocols.timeline.deliveries import Delivery, burst, redelivered
+from protocols.timeline.intervals import Double, Gap, Interval, Pause
+from protocols.timeline.lifetimes import Lifetimes
+from protocols.timeline.ownership import OwnershipFigures
+from protocols.timeline.rebalances import Rebalance, completed
+from protocols.timeline.told import Told
+from protocols.timeline.trace import Trace
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Everything is in the order of its time; times are milliseconds of virtual time."""
+
+    end: Time
+    causes: Causes
+    """What the scenario let happen."""
+    told: tuple[Told, ...]
+    """Every fact."""
+    beliefs: tuple[Interval, ...]
+    """Ownership as members believe it."""
+    grants: tuple[Interval, ...]
+    """Ownership as it was granted (Kafka) or computed (RocketMQ, ZooKeeper)."""
+    gaps: tuple[Gap, ...]
+    """Queues without an owner, after their first one, by beliefs."""
+    doubles: tuple[Double, ...]
+    """Queues with several owners, by beliefs."""
+    ownership: OwnershipFigures
+    pauses: tuple[Pause, ...]
+    rebalances: tuple[Rebalance, ...]
+    commits: tuple[Commit, ...]
+    deliveries: tuple[Delivery, ...]
+    messages: Mapping[str, int]
+    """Type of message to how many were sent."""
+    trace: Trace | None = None
+    """Every message and cause, where the simulation traced."""
+    lives: Lifetimes = field(default_factory=dict)
+    uncounted: tuple[str, ...] = ()
+
+    @cached_property
+    def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:
+        """(Group, member) to what it believes to own at the end, sorted; members that own nothing are left out."""
+        found: dict[tuple[str, str], list[Queue]] = {}
+        for each in self.beliefs:
+            if each.until is None:
+                found.setdefault((each.group, each.member), []).append(each.queue)
+        return {key: sort_queues(queues) for key, queues in found.items()}
+
+    @cached_property
+    def last_of_generation(self) -> Mapping[tuple[str, int | None], Told]:
+        """(Group, generation) to the last statement of a member about what it owns in it, if that is anything."""
+        stated = (told for told in self.told if isinstance(told.fact, Owns) and told.fact.queues)
+        return {(told.fact.group, told.fact.generation): told for told in stated}
+
+    @cached_property
+    def rebalance_count(self) -> int:
+        """Generations completed (Kafka), distinct causes after which a member's queues changed (RocketMQ)."""
+        return completed(self.rebalances)
+
+    @property
+    def settle(self) -> Time:
+        """Milliseconds from the last event of the scenario to the last change of any belief."""
+        return max(0.0, self.ownership.last_change - self.causes.last_event)
+
+    @cached_property
+    def redelivered(self) -> int:
+        """How many records were delivered to more than one member, or twice."""
+        return redelivered(self.counted_deliveries())
+
+    @cached_property
+    def burst(self) -> float | None:
+        """The highest delivery rate of a member over its normal rate; None without deliveries."""
+        return burst(self.counted_deliveries())
+
+    def counted_deliveries(self) -> Iterable[Delivery]:
+        """The deliveries of the queues that figures count."""
+        if not self.uncounted:
+            return self.deliveries
+        return [each for each in self.deliveries if not each.queue.topic.startswith(self.uncounted)]

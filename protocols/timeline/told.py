@@ -1,0 +1,16 @@
+"""A fact as the recorder heard it."""
+
+from typing import Any, NamedTuple
+
+from protocols.nodes import Time
+
+
+class Told(NamedTuple):
+    """``node`` told ``fact`` (one of `protocols.facts`) at ``now``, in milliseconds. ``root``: the call that began the
+    chain of causes; ``cause``: what was being handled (see `protocols.simulation.Observer`)."""
+
+    now: Time
+    node: str
+    fact: Any
+    root: int
+    cause: int

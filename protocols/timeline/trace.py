@@ -1,0 +1,89 @@
+"""Every message and every cause, kept only while a simulation traces."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from protocols.nodes import Message, Time
+from protocols.simulation import CALL, CONNECTED, TIMER
+
+
+class Sent(NamedTuple):
+    """A message; ``arrives`` is None where it was lost. ``number`` is its delivery, ``cause`` what was being handled
+    when it was sent (0: nothing)."""
+
+    at: Time
+    arrives: Time | None
+    sender: str
+    to: str
+    message: Message
+    number: int
+    cause: int
+
+
+class Due(NamedTuple):
+    """Something else that was handled: ``kind`` is `TIMER` (``what`` is its name), `CONNECTED`, `CLOSED` (the peer) or
+    `CALL` (its label)."""
+
+    at: Time
+    kind: int
+    node: str
+    what: Any
+    number: int
+    cause: int
+
+
+class Trace:
+    """What was handled, by number."""
+
+    __slots__ = ("_handled",)
+
+    def __init__(self) -> None:
+        self._handled: dict[int, Sent | Due] = {}
+
+    def add(self, one: Sent | Due) -> None:
+        """One more; numbers rise."""
+        self._handled[one.number] = one
+
+    def __getitem__(self, number: int) -> Sent | Due:
+        return self._handled[number]
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._handled
+
+    @property
+    def messages(self) -> list[Sent]:
+        """All messages, in the order of their sending."""
+        return [each for each in self._handled.values() if isinstance(each, Sent)]
+
+    def back(self, number: int) -> Iterator[Sent | Due]:
+        """What was handled under this number, what caused it, and so on, back to a call of the scenario.
+
+        Stops before a timer of a kind that it has passed already: from there on it is the same again, and the clock is
+        the cause.
+        """
+        passed: set[tuple[str, Any]] = set()
+        while number in self._handled:
+            one = self._handled[number]
+            if isinstance(one, Due) and one.kind == TIMER:
+                if (one.node, one.what) in passed:
+                    return
+                passed.add((one.node, one.what))
+            yield one
+            number = one.cause
+
+
+def step_in_words(one: Sent | Due) -> str:
+    """What happened at a step, without the time."""
+    if isinstance(one, Sent):
+        name = type(one.message).__name__
+        return f"{one.sender} sends {name} to {one.to}" + (", which is lost" if one.arrives is None else "")
+    if one.kind == TIMER:
+        return f"{one.node}: timer {timer_in_words(one.what)}"
+    if one.kind == CALL:
+        return str(one.what)
+    return f"{one.node}: connection with {one.what} {'opens' if one.kind == CONNECTED else 'closes'}"
+
+
+def timer_in_words(name: Any) -> str:
+    """A timer's name as people read it."""
+    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)

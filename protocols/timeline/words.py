@@ -1,0 +1,87 @@
+"""Facts, queues and times as people read them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from protocols.facts import (
+    Callback,
+    Committed,
+    Delivered,
+    Granted,
+    Noted,
+    Owns,
+    Position,
+    RebalanceBegan,
+    RebalanceEnded,
+    Transition,
+)
+from protocols.nodes import Time
+from protocols.queues import Queue, sort_queues
+
+MOST_QUEUES = 12
+"""Queues that one sentence names; beyond, it counts them per topic."""
+
+
+def queue_name(queue: Queue) -> str:
+    """``TopicX-0``, ``TopicX-broker-a-0``."""
+    return f"{queue.topic}-{queue.broker}-{queue.number}" if queue.broker else f"{queue.topic}-{queue.number}"
+
+
+def queue_names(queues: Iterable[Queue]) -> str:
+    """The names, or how many of each topic; "nothing" for none."""
+    listed = sort_queues(queues)
+    if len(listed) <= MOST_QUEUES:
+        return ", ".join(map(queue_name, listed)) or "nothing"
+    counts: dict[str, int] = {}
+    for queue in listed:
+        counts[queue.topic] = counts.get(queue.topic, 0) + 1
+    return ", ".join(f"{count} queues of {topic}" for topic, count in counts.items())
+
+
+def seconds(time: Time) -> str:
+    """``12.345s``; without trailing zeros."""
+    return f"{time / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+
+
+def in_words(fact: Any) -> str:
+    """One fact as a sentence without its time; `KeyError` for what is no fact."""
+    return _WORDS[type(fact)](fact)
+
+
+def of_generation(generation: int | None) -> str:
+    """ " (generation 3)"; empty where there is none."""
+    return "" if generation is None else f" (generation {generation})"
+
+
+def _commit(fact: Committed) -> str:
+    who = fact.member or "an administrator"
+    told = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{of_generation(fact.generation)}"
+    return f"{told}, refused: {fact.error}" if fact.error else told
+
+
+def _ended(fact: RebalanceEnded) -> str:
+    if fact.member is not None:
+        return f"{fact.member} has shared anew: {'other queues' if fact.changed else 'nothing changes'}"
+    changed = "" if fact.changed else ", nobody's queues change"
+    return f"{fact.group}: rebalance complete{of_generation(fact.generation)}{changed}"
+
+
+def _began(fact: RebalanceBegan) -> str:
+    who = fact.group if fact.member is None else fact.member
+    return f"{who}: rebalance begins: {fact.trigger}"
+
+
+_WORDS: Mapping[type, Callable[[Any], str]] = {
+    Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{of_generation(fact.generation)}",
+    Granted: lambda fact: f"{fact.member} is given {queue_names(fact.queues)}{of_generation(fact.generation)}",
+    RebalanceBegan: _began,
+    RebalanceEnded: _ended,
+    Callback: lambda fact: f"{fact.member} is called: {fact.kind} {queue_names(fact.queues)}",
+    Committed: _commit,
+    Delivered: lambda fact: (
+        f"{fact.member} has handled {queue_name(fact.queue)} {fact.first} to {fact.end - 1} since {seconds(fact.since)}"
+    ),
+    Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
+    Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
+    Noted: lambda fact: fact.text,
+}

@@ -1,0 +1,107 @@
+"""What an administrator can do to a broker (spec 1.4, 2.5, 2.8). Commands are not answered."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from protocols.facts import Committed, Noted
+from protocols.nodes import Message, Outbox, Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.messages import (
+    DeleteSubscriptionGroup,
+    DeleteTopicInBroker,
+    ResetConsumerClientOffset,
+    ResetOffset,
+    StopBroker,
+    UpdateSubscriptionGroup,
+    UpdateTopic,
+)
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.node import Broker
+
+
+def _update_topic(broker: "Broker", now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
+    broker.put_topic(now, message.config, out)
+
+
+def _delete_topic(broker: "Broker", now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
+    if broker.disk.topics.delete(now, message.topic):
+        broker.disk.store.delete(message.topic)
+        broker.offsets.clean_topic(message.topic)
+        broker.unflushed = True
+        pulls.wake(broker, now, message.topic, None, out)
+
+
+def _update_group(broker: "Broker", now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
+    broker.disk.groups.put(message.config)
+
+
+def _delete_group(broker: "Broker", now: Time, sender: str, message: DeleteSubscriptionGroup, out: Outbox) -> None:
+    broker.disk.groups.delete(message.group)
+    if message.clean_offset:
+        broker.offsets.remove_group(message.group)
+        broker.unflushed = True
+
+
+def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
+    config = broker.disk.topics.configs.get(message.topic)
+    if config is None or not broker.disk.groups.knows(message.group):
+        out.observe(Noted(f"{broker.name} resets nothing: it does not know {message.topic} or {message.group}"))
+        return
+    numbers = range(config.write) if message.queue_number < 0 else (message.queue_number,)
+    found = {Queue(message.topic, broker.name, number): _offset(broker, now, message, number) for number in numbers}
+    if message.through_clients or not broker.settings.use_server_side_reset_offset:
+        _reset_through_clients(broker, now, message, found, out)
+        return
+    for queue, offset in found.items():
+        broker.offsets.assign_reset(message.group, queue.topic, queue.number, offset)
+        broker.committers.pop((message.group, queue), None)
+        out.observe(Committed(message.group, queue, offset, None, None, ""))
+        pulls.reset_waits(broker, now, queue, out)
+    broker.unflushed = True
+
+
+def _offset(broker: "Broker", now: Time, message: ResetOffset, number: int) -> int:
+    """The offset to go back to, of one queue."""
+    queue = broker.disk.store.queue(message.topic, number)
+    if message.offset is not None:
+        return message.offset
+    if queue is None:
+        return 0
+    return queue.max_offset(now) if message.timestamp < 0 else queue.offset_at(message.timestamp, now)
+
+
+def _reset_through_clients(
+    broker: "Broker", now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
+) -> None:
+    """Everybody in the group is told, one way. Without ``force`` no offset moves forward."""
+    present = {queue: broker.offsets.query(message.group, queue.topic, queue.number) for queue in found}
+    if any(offset < 0 for offset in present.values()):
+        out.observe(Noted(f"{broker.name} resets nothing: {message.group} has no offset yet in {message.topic}"))
+        return
+    members = broker.consumers.groups.get(message.group)
+    if members is None:
+        out.observe(Noted(f"{broker.name} resets nothing: {message.group} is not online"))
+        return
+    offsets = tuple(
+        (queue, offset if message.force else min(offset, present[queue])) for queue, offset in found.items()
+    )
+    for channel in members.channels:
+        broker.active[channel] = now
+        out.send(channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets))
+
+
+def _stop(broker: "Broker", now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
+    broker.stop(now, out)
+
+
+COMMANDS: Mapping[type[Message], Callable[["Broker", Time, str, Any, Outbox], None]] = {
+    UpdateTopic: _update_topic,
+    DeleteTopicInBroker: _delete_topic,
+    UpdateSubscriptionGroup: _update_group,
+    DeleteSubscriptionGroup: _delete_group,
+    ResetOffset: _reset,
+    StopBroker: _stop,
+}
+"""Type of a command to what the broker does."""

@@ -1,0 +1,276 @@
+"""A broker's registry of consumers: per group its connections and one table of subscriptions (spec 2.2 to 2.4).
+
+A *channel* is one connection of a client to this broker; the key of a member is its channel, not its client id.
+A plain object: it is given the time and answers with what changed and with the events that concern others.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
+
+from protocols.nodes import Time
+from rocketmq_selfbalance.messages import BROADCASTING, ConsumerData, Subscription
+
+# Kinds of events, in RocketMQ's words.
+CLIENT_REGISTER = "CLIENT_REGISTER"
+"""A channel came into a group."""
+CHANGE = "CHANGE"
+"""The group's channels are to be told that its members or topics are not the same."""
+REGISTER = "REGISTER"
+"""A heartbeat brought its subscriptions."""
+CLIENT_UNREGISTER = "CLIENT_UNREGISTER"
+"""A channel left a group."""
+UNREGISTER = "UNREGISTER"
+"""The group has no channel any more."""
+
+
+class ConsumerEvent(NamedTuple):
+    """One event of a group. What does not belong to its kind is empty."""
+
+    kind: str
+    group: str
+    channels: tuple[str, ...] = ()
+    """Of a CHANGE: everybody in the group, in the order in which they came."""
+    client_id: str = ""
+    channel: str = ""
+    subscriptions: tuple[Subscription, ...] = ()
+
+
+class Registered(NamedTuple):
+    """Whether a heartbeat changed who is in the group or which topics it has, and the events in order."""
+
+    changed: bool
+    events: tuple[ConsumerEvent, ...]
+
+
+class Connection:
+    """A channel within a group."""
+
+    __slots__ = ("client_id", "last_update", "revision", "told")
+
+    def __init__(self, client_id: str, last_update: Time) -> None:
+        self.client_id = client_id
+        self.last_update = last_update
+        self.told: tuple[Subscription, ...] | None = None
+        """What it told last, while ``revision`` of the group's subscriptions was in force."""
+        self.revision = -1
+
+
+class ConsumerGroup:
+    """What the broker knows of a group whose members are connected."""
+
+    __slots__ = ("channels", "consume_from_where", "consume_type", "last_update", "message_model", "revision", "topics")
+
+    def __init__(self, now: Time, data: ConsumerData) -> None:
+        self.consume_type = data.consume_type
+        self.message_model = data.message_model
+        self.consume_from_where = data.consume_from_where
+        self.channels: dict[str, Connection] = {}
+        """In the order in which they came."""
+        self.topics: dict[str, Subscription] = {}
+        self.last_update = now
+        self.revision = 0
+        """Rises whenever ``topics`` changes."""
+
+    def connect(self, now: Time, channel: str, client_id: str, data: ConsumerData) -> bool:
+        """A heartbeat came on this channel; whether it is new in the group. The last sender's mode counts for all."""
+        self.consume_type, self.message_model = data.consume_type, data.message_model
+        self.consume_from_where = data.consume_from_where
+        self.last_update = now
+        known = self.channels.get(channel)
+        if known is None:
+            self.channels[channel] = Connection(client_id, now)
+            return True
+        known.client_id = client_id
+        known.last_update = now
+        return False
+
+    def subscribe(self, now: Time, connection: Connection, told: tuple[Subscription, ...]) -> bool:
+        """The sender's topics replace the group's; whether a topic came or went. A newer version alone does not
+        count."""
+        self.last_update = now
+        if told is connection.told and connection.revision == self.revision:
+            return False
+        changed = False
+        topics = self.topics
+        for each in told:
+            known = topics.get(each.topic)
+            if known is None or each.version > known.version:
+                changed = changed or known is None
+                topics[each.topic] = each
+                self.revision += 1
+        names = {each.topic for each in told}
+        for topic in [topic for topic in topics if topic not in names]:
+            del topics[topic]
+            self.revision += 1
+            changed = True
+        connection.told, connection.revision = told, self.revision
+        return changed
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        mode = ConsumerData("", self.consume_type, self.message_model, self.consume_from_where, ())
+        twin = type(self)(self.last_update, mode)
+        twin.topics, twin.revision = dict(self.topics), self.revision
+        for channel, known in self.channels.items():
+            other = twin.channels[channel] = Connection(known.client_id, known.last_update)
+            other.told, other.revision = known.told, known.revision
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now. Versions of subscriptions only matter by their order."""
+        return (
+            self.consume_type,
+            self.message_model,
+            self.consume_from_where,
+            tuple((channel, each.client_id, each.last_update - now) for channel, each in self.channels.items()),
+            tuple(sorted((each.topic, each.expression, each.version - now) for each in self.topics.values())),
+        )
+
+
+class ConsumerManager:
+    """Group to its connections and subscriptions.
+
+    ``fast_channel_events`` is ``enableFastChannelEventProcess``: the broker finds a lost channel's groups by another
+    table, into which a channel comes only where its first heartbeat for the group brings subscriptions; and then tells
+    the members of BROADCASTING groups as well. ``notify_broadcasting``: these are told of everything (4.x).
+    """
+
+    __slots__ = ("_by_channel", "channel_expired_ms", "fast_channel_events", "groups", "notify_broadcasting")
+
+    def __init__(
+        self, channel_expired_ms: Time, *, fast_channel_events: bool = False, notify_broadcasting: bool = False
+    ) -> None:
+        self.channel_expired_ms = channel_expired_ms
+        self.fast_channel_events = fast_channel_events
+        self.notify_broadcasting = notify_broadcasting
+        self.groups: dict[str, ConsumerGroup] = {}
+        self._by_channel: dict[str, dict[str, None]] = {}
+        """Channel to its groups, in order; only kept with ``fast_channel_events``."""
+
+    def register(
+        self,
+        now: Time,
+        channel: str,
+        client_id: str,
+        data: ConsumerData,
+        *,
+        notify: bool = True,
+        update_subscription: bool = True,
+    ) -> Registered:
+        """A heartbeat for one group. ``notify`` is the group's ``notifyConsumerIdsChangedEnable``."""
+        name, told = data.group, data.subscriptions
+        events: list[ConsumerEvent] = []
+        group = self._group(now, data)
+        changed = group.connect(now, channel, client_id, data)
+        if changed:
+            events.append(ConsumerEvent(CLIENT_REGISTER, name, (), client_id, channel, told))
+            if self.fast_channel_events:
+                self._by_channel.setdefault(channel, {})[name] = None
+        if update_subscription:
+            changed = group.subscribe(now, group.channels[channel], told) or changed
+        if changed and notify and self._notified(group):
+            events.append(ConsumerEvent(CHANGE, name, tuple(group.channels)))
+        events.append(ConsumerEvent(REGISTER, name, (), client_id, channel, told))
+        return Registered(changed, tuple(events))
+
+    def register_without_subscriptions(
+        self, now: Time, channel: str, client_id: str, data: ConsumerData, *, notify: bool = True
+    ) -> Registered:
+        """A heartbeat that only repeats its fingerprint (HeartbeatV2): the connection is refreshed."""
+        group = self._group(now, data)
+        changed = group.connect(now, channel, client_id, data)
+        if changed and notify and self._notified(group):
+            return Registered(True, (ConsumerEvent(CHANGE, data.group, tuple(group.channels)),))
+        return Registered(changed, ())
+
+    def _group(self, now: Time, data: ConsumerData) -> ConsumerGroup:
+        group = self.groups.get(data.group)
+        if group is None:
+            group = self.groups[data.group] = ConsumerGroup(now, data)
+        return group
+
+    def _notified(self, group: ConsumerGroup) -> bool:
+        return self.notify_broadcasting or group.message_model != BROADCASTING
+
+    def unregister(self, name: str, channel: str, client_id: str, *, notify: bool = True) -> tuple[ConsumerEvent, ...]:
+        """A consumer takes leave of its group, under the id that it gives. Everybody who stays is told, even if
+        nobody left."""
+        group = self.groups.get(name)
+        if group is None:
+            return ()
+        events = self._leave(name, group, channel, client_id)
+        if notify and self._notified(group):
+            events.append(ConsumerEvent(CHANGE, name, tuple(group.channels)))
+        return tuple(events)
+
+    def channel_closed(self, channel: str) -> tuple[ConsumerEvent, ...]:
+        """A connection ended: it leaves all its groups, and those who stay are told whatever the group's switch."""
+        events: list[ConsumerEvent] = []
+        for name in list(self._by_channel.get(channel, ()) if self.fast_channel_events else self.groups):
+            group = self.groups.get(name)
+            if group is not None and channel in group.channels:
+                events += self._leave(name, group, channel, group.channels[channel].client_id)
+                if self.fast_channel_events or self._notified(group):
+                    events.append(ConsumerEvent(CHANGE, name, tuple(group.channels)))
+        return tuple(events)
+
+    def _leave(self, name: str, group: ConsumerGroup, channel: str, client_id: str) -> list[ConsumerEvent]:
+        events: list[ConsumerEvent] = []
+        if group.channels.pop(channel, None) is not None:
+            told = tuple(group.topics.values())
+            events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, told))
+        if not group.channels:
+            del self.groups[name]
+            events.append(ConsumerEvent(UNREGISTER, name))
+        return events
+
+    def scan(self, now: Time) -> tuple[tuple[str, ...], tuple[ConsumerEvent, ...]]:
+        """Remove the channels whose last heartbeat is too old, without telling those who stay.
+
+        The channels, which shall be closed, and the events.
+        """
+        closed: list[str] = []
+        events: list[ConsumerEvent] = []
+        for name, group in list(self.groups.items()):
+            silent = [
+                channel
+                for channel, known in group.channels.items()
+                if now - known.last_update > self.channel_expired_ms
+            ]
+            told = tuple(group.topics.values())
+            for channel in silent:
+                client_id = group.channels.pop(channel).client_id
+                events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, told))
+            closed += silent
+            if not group.channels:
+                del self.groups[name]
+        return tuple(dict.fromkeys(closed)), tuple(events)
+
+    def client_ids(self, name: str) -> tuple[str, ...] | None:
+        """The ids of the group's channels, an id with two channels twice; None where the group is not known."""
+        group = self.groups.get(name)
+        return None if group is None else tuple(known.client_id for known in group.channels.values())
+
+    def find_subscription(self, name: str, topic: str) -> Subscription | None:
+        """The group's present subscription to the topic."""
+        group = self.groups.get(name)
+        return None if group is None else group.topics.get(topic)
+
+    def groups_of(self, topic: str) -> Iterable[str]:
+        """The groups that subscribe to the topic."""
+        return (name for name, group in self.groups.items() if topic in group.topics)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(
+            self.channel_expired_ms,
+            fast_channel_events=self.fast_channel_events,
+            notify_broadcasting=self.notify_broadcasting,
+        )
+        twin.groups = {name: group.copy() for name, group in self.groups.items()}
+        twin._by_channel = {channel: dict(names) for channel, names in self._by_channel.items()}
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return tuple((name, group.key(now)) for name, group in sorted(self.groups.items()))

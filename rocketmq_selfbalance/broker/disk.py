@@ -1,0 +1,31 @@
+"""What a broker has on its disk: it outlives the process and is given to the next one."""
+
+from typing import Any, Self
+
+from protocols.nodes import Time
+from rocketmq_selfbalance.broker.groups import GroupTable
+from rocketmq_selfbalance.broker.offsets import Stored, plain
+from rocketmq_selfbalance.broker.store import MessageStore
+from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.messages import DataVersion
+
+
+class Disk:
+    """Topics and groups are written when they change, messages when they come, offsets every few seconds."""
+
+    __slots__ = ("groups", "offsets", "store", "topics")
+
+    def __init__(self, topics: TopicTable, groups: GroupTable, store: MessageStore) -> None:
+        self.topics, self.groups, self.store = topics, groups, store
+        self.offsets = Stored(DataVersion(), {})
+        """As last flushed."""
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(self.topics.copy(), self.groups.copy(), self.store.copy())
+        twin.offsets = self.offsets
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return self.topics.key(), self.groups.key(), self.store.key(now), plain(self.offsets.offsets)

@@ -1,0 +1,49 @@
+"""A broker's subscription groups: switches of a group, whoever its members are (spec 2.5). They outlive its process."""
+
+from typing import Any, Self
+
+from rocketmq_selfbalance.messages import RETRY_PREFIX, SubscriptionGroup, TopicConfig
+
+
+class GroupTable:
+    """Group to its configuration. ``auto_create`` is ``autoCreateSubscriptionGroup``."""
+
+    __slots__ = ("auto_create", "configs")
+
+    def __init__(self, *, auto_create: bool = True) -> None:
+        self.auto_create = auto_create
+        self.configs: dict[str, SubscriptionGroup] = {}
+
+    def find(self, group: str) -> SubscriptionGroup | None:
+        """The group's configuration, made with the defaults where it may be; None where the group is unknown."""
+        config = self.configs.get(group)
+        if config is None and self.auto_create:
+            config = self.configs[group] = SubscriptionGroup(group)
+        return config
+
+    def knows(self, group: str) -> bool:
+        """Whether the group is known, or is made whenever somebody asks."""
+        return self.auto_create or group in self.configs
+
+    def put(self, config: SubscriptionGroup) -> None:
+        """The group is like this from now on."""
+        self.configs[config.group] = config
+
+    def delete(self, group: str) -> None:
+        """The group is no more; auto creation may bring it back."""
+        self.configs.pop(group, None)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(auto_create=self.auto_create)
+        twin.configs = dict(self.configs)
+        return twin
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return tuple(sorted(self.configs.values()))
+
+
+def retry_topic(config: SubscriptionGroup) -> TopicConfig:
+    """The retry topic that a group has at each broker."""
+    return TopicConfig(RETRY_PREFIX + config.group, config.retry_queue_nums, config.retry_queue_nums)

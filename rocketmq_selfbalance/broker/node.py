@@ -1,0 +1,258 @@
+"""A broker as a node: its parts, its clock, its connections (spec 2). What it does on a request is in `requests`
+(clients), `pulls` and `administration`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.queues import Queue
+from rocketmq_selfbalance.broker import administration, pulls, requests
+from rocketmq_selfbalance.broker.consumers import CHANGE, ConsumerEvent, ConsumerManager
+from rocketmq_selfbalance.broker.disk import Disk
+from rocketmq_selfbalance.broker.locks import LockManager
+from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
+from rocketmq_selfbalance.broker.watches import Watches
+from rocketmq_selfbalance.messages import (
+    MASTER_ID,
+    PERM_WRITE,
+    NotifyConsumerIdsChanged,
+    PullMessage,
+    RegisterBroker,
+    TopicConfig,
+    UnregisterBroker,
+)
+
+REGISTER, SCAN, FLUSH, NOTIFY, DELIVER, IDLE = "register", "scan", "flush", "notify", "deliver", "idle"
+"""Names of timers; `IDLE` and `pulls.HELD` with the peer or the queue as a second part."""
+
+CLUSTER = "DefaultCluster"
+
+
+class Broker:
+    """A master. Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory."""
+
+    __slots__ = (
+        "active",
+        "changed_groups",
+        "committers",
+        "consumers",
+        "disk",
+        "held",
+        "locks",
+        "name",
+        "name_servers",
+        "offsets",
+        "settings",
+        "unflushed",
+        "watches",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        disk: Disk,
+        settings: BrokerSettings | None = None,
+        name_servers: tuple[str, ...] = ("namesrv",),
+    ) -> None:
+        self.name, self.disk, self.name_servers = name, disk, name_servers
+        self.settings = settings = settings or BrokerSettings()
+        self.consumers = ConsumerManager(
+            settings.channel_expired_timeout_ms,
+            fast_channel_events=settings.enable_fast_channel_event_process,
+            notify_broadcasting=settings.notify_broadcasting,
+        )
+        self.offsets = OffsetManager(
+            0.0,
+            server_side_reset=settings.use_server_side_reset_offset,
+            version_step=settings.consumer_offset_update_version_step,
+        )
+        self.locks = LockManager(settings.lock_max_live_time_ms)
+        self.held: dict[Queue, list[pulls.Held]] = {}
+        """Pulls that wait, per queue in the order in which they came."""
+        self.active: dict[str, Time] = {}
+        """Peer to the time when something was last read from it or written to it."""
+        self.changed_groups: dict[str, None] = {}
+        """Groups whose members are to be told at the next `NOTIFY`, where changes are collected."""
+        self.unflushed = False
+        self.watches = Watches()
+        self.committers: dict[tuple[str, Queue], str] = {}
+        """(Group, queue) to who committed last."""
+
+    def start(self, now: Time, out: Outbox) -> None:
+        settings, store = self.settings, self.disk.store
+        self.offsets.load(self.disk.offsets)
+        store.running = True
+        for config in self.disk.topics.configs.values():
+            self.open(now, config)
+        self._register(out, self.disk.topics.told())
+        out.set_timer(REGISTER, now + settings.register_first_ms)
+        out.set_timer(SCAN, now + settings.scan_channels_interval_ms)
+        out.set_timer(FLUSH, now + settings.flush_first_ms)
+        if not settings.real_time_notify_consumer_change:
+            out.set_timer(NOTIFY, now + settings.collected_notify_first_ms)
+        self.schedule_delivery(now, out)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        self.active[sender] = now
+        handle = _COMMANDS[type(message)] if sender == OPERATOR else _REQUESTS[type(message)]
+        handle(self, now, sender, message, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        if isinstance(timer, tuple):
+            if timer[0] == IDLE:
+                self._look_for_idle(now, timer[1], out)
+            elif timer[0] == pulls.HELD:
+                pulls.held_due(self, now, timer[1], out)
+            else:
+                pulls.wake(self, now, timer[1].topic, timer[1].number, out)
+        else:
+            _TIMERS[timer](self, now, out)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        self.active[peer] = now
+        if peer not in self.name_servers:
+            out.set_timer((IDLE, peer), now + self.settings.server_channel_max_idle_ms)
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self.active.pop(peer, None)
+        out.cancel_timer((IDLE, peer))
+        pulls.forget(self, peer, out)
+        self.tell(now, self.consumers.channel_closed(peer), out)
+
+    # What several requests do.
+
+    def tell(self, now: Time, events: tuple[ConsumerEvent, ...], out: Outbox) -> None:
+        """Tell everybody in a group whose members or topics have changed, now or with the next collection."""
+        settings = self.settings
+        for event in events:
+            if event.kind != CHANGE or not settings.notify_consumer_ids_changed_enable:
+                continue
+            if not settings.real_time_notify_consumer_change:
+                self.changed_groups[event.group] = None
+                continue
+            self._notify(now, event.group, event.channels, out)
+
+    def _notify(self, now: Time, group: str, channels: tuple[str, ...], out: Outbox) -> None:
+        notice = NotifyConsumerIdsChanged(0, group)
+        for channel in channels:
+            self.active[channel] = now
+            out.send(channel, notice)
+
+    def put_topic(self, now: Time, config: TopicConfig, out: Outbox) -> None:
+        """The topic is like this from now on; name servers are told at once."""
+        if self.disk.topics.put(now, config):
+            self.open(now, config)
+            pulls.wake(self, now, config.topic, None, out)
+            self._register(out, (config,))
+
+    def open(self, now: Time, config: TopicConfig) -> None:
+        """Producers write to the topic's queues as its configuration says."""
+        self.disk.store.open(now, config.topic, config.write, write=_takes_load(config))
+
+    def schedule_delivery(self, now: Time, out: Outbox) -> None:
+        """Set the clock for the next record that waits for its delivery."""
+        if self.disk.store.delayed:
+            out.set_timer(DELIVER, max(now, self.disk.store.delayed[0].due))
+
+    def stop(self, now: Time, out: Outbox) -> None:
+        """The process ends properly."""
+        self._write_offsets()
+        for name_server in self.name_servers:
+            out.send(name_server, UnregisterBroker(0, CLUSTER, self.name, MASTER_ID, self.name))
+
+    # The clock.
+
+    def _register(self, out: Outbox, topics: tuple[TopicConfig, ...]) -> None:
+        version = self.disk.topics.version
+        for name_server in self.name_servers:
+            out.send(name_server, RegisterBroker(0, CLUSTER, self.name, MASTER_ID, self.name, topics, version))
+
+    def _register_again(self, now: Time, out: Outbox) -> None:
+        self._register(out, self.disk.topics.told())
+        out.set_timer(REGISTER, now + min(max(self.settings.register_name_server_period_ms, 10_000.0), 60_000.0))
+
+    def _scan(self, now: Time, out: Outbox) -> None:
+        silent, events = self.consumers.scan(now)
+        self.tell(now, events, out)
+        for channel in silent:
+            self._hang_up(now, channel, out)
+        out.set_timer(SCAN, now + self.settings.scan_channels_interval_ms)
+
+    def _hang_up(self, now: Time, peer: str, out: Outbox) -> None:
+        out.close(peer)
+        self.closed(now, peer, out)
+
+    def _look_for_idle(self, now: Time, peer: str, out: Outbox) -> None:
+        over = self.active.get(peer, now) + self.settings.server_channel_max_idle_ms
+        if over <= now:
+            self._hang_up(now, peer, out)
+        else:
+            out.set_timer((IDLE, peer), over)
+
+    def _flush(self, now: Time, out: Outbox) -> None:
+        self._write_offsets()
+        out.set_timer(FLUSH, now + self.settings.flush_consumer_offset_interval_ms)
+
+    def _write_offsets(self) -> None:
+        if self.unflushed:
+            self.disk.offsets = self.offsets.stored()
+            self.unflushed = False
+
+    def _notify_collected(self, now: Time, out: Outbox) -> None:
+        changed, self.changed_groups = self.changed_groups, {}
+        for name in changed:
+            group = self.consumers.groups.get(name)
+            if group is not None:
+                self._notify(now, name, tuple(group.channels), out)
+        out.set_timer(NOTIFY, now + self.settings.collected_notify_interval_ms)
+
+    def _deliver(self, now: Time, out: Outbox) -> None:
+        for topic, number in self.disk.store.deliver(now):
+            pulls.wake(self, now, topic, number, out)
+        self.schedule_delivery(now, out)
+
+    def copy(self) -> Self:
+        twin = type(self)(self.name, self.disk.copy(), self.settings, self.name_servers)
+        twin.consumers, twin.offsets, twin.locks = self.consumers.copy(), self.offsets.copy(), self.locks.copy()
+        twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
+        twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
+        twin.unflushed, twin.watches, twin.committers = self.unflushed, self.watches.copy(), dict(self.committers)
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        return (
+            self.disk.key(now),
+            self.consumers.key(now),
+            self.offsets.key(),
+            self.locks.key(now),
+            pulls.key(self.held, now),
+            self.watches.key(now),
+            tuple(sorted((peer, last - now) for peer, last in self.active.items())),
+            tuple(self.changed_groups),
+            self.unflushed,
+        )
+
+
+def _takes_load(config: TopicConfig) -> bool:
+    return bool(config.perm & PERM_WRITE) and not config.topic.startswith(NOT_PRODUCED)
+
+
+NOT_PRODUCED = ("%", *SYSTEM_TOPICS)
+"""Beginnings of the names of topics to which only brokers write."""
+
+_TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {
+    REGISTER: Broker._register_again,
+    SCAN: Broker._scan,
+    FLUSH: Broker._flush,
+    NOTIFY: Broker._notify_collected,
+    DELIVER: Broker._deliver,
+}
+
+_REQUESTS: Mapping[type[Message], Callable[[Broker, Time, str, Any, Outbox], None]] = {
+    PullMessage: pulls.pull,
+    **requests.REQUESTS,
+}
+
+_COMMANDS: Mapping[type[Message], Callable[[Broker, Time, str, Any, Outbox], None]] = administration.COMMANDS

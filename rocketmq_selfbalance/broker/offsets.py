@@ -1,0 +1,243 @@
+"""A broker's committed offsets: a table in memory, written to a file now and then (spec 2.7, 2.8).
+
+Whoever sends a commit wins; nobody is asked whether it owns the queue. The key of the table is ``topic@group``, as in
+the file; what RocketMQ derives by splitting it concerns only keys with exactly one ``@``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Self, TypeAlias
+
+from protocols.nodes import Time
+from rocketmq_selfbalance.messages import (
+    QUERY_NOT_FOUND,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    TOPIC_NOT_EXIST,
+    DataVersion,
+)
+
+Table: TypeAlias = dict[str, dict[int, int]]
+"""``topic@group`` to queue number to offset of the next record."""
+
+
+class Stored(NamedTuple):
+    """What a flush writes: nobody changes it afterwards."""
+
+    version: DataVersion
+    offsets: Table
+
+
+class Updated(NamedTuple):
+    """The answer to a commit: its code, and the remark that RocketMQ gives with it."""
+
+    code: int
+    remark: str | None = None
+
+
+class OffsetManager:
+    """Committed offsets, pending resets and pull offsets of one broker.
+
+    ``server_side_reset`` is ``useServerSideResetOffset``, ``version_step`` is ``consumerOffsetUpdateVersionStep``: the
+    number of commits after which the data version rises.
+    """
+
+    __slots__ = ("_commits", "offsets", "pulls", "resets", "server_side_reset", "version", "version_step")
+
+    def __init__(self, now: Time, *, server_side_reset: bool = True, version_step: int = 500) -> None:
+        self.server_side_reset = server_side_reset
+        self.version_step = version_step
+        self.offsets: Table = {}
+        self.resets: Table = {}
+        """Offsets set by an administrator, until the next pull takes them."""
+        self.pulls: Table = {}
+        """Where the last pull of a queue ended; for statistics only."""
+        self.version = DataVersion(timestamp=now)
+        self._commits = 0
+
+    # What clients ask.
+
+    def update(
+        self, now: Time, group: str, topic: str, number: int, offset: int, *, group_known: bool, topic_known: bool
+    ) -> Updated:
+        """UPDATE_CONSUMER_OFFSET: a commit, unless there is a `refusal`."""
+        answer = self.refusal(group, topic, number, group_known=group_known, topic_known=topic_known)
+        if answer is None:
+            self.commit(now, group, topic, number, offset)
+        return answer or Updated(SUCCESS)
+
+    def refusal(self, group: str, topic: str, number: int, *, group_known: bool, topic_known: bool) -> Updated | None:
+        """Why a commit is not taken: group or topic are unknown, or a reset is pending (which counts as success)."""
+        if not group_known:
+            return Updated(SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
+        if not topic_known:
+            return Updated(TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
+        if self.server_side_reset and self.has_reset(group, topic, number):
+            return Updated(SUCCESS, "Offset has been previously reset")
+        return None
+
+    def answer_query(
+        self,
+        group: str,
+        topic: str,
+        number: int,
+        *,
+        set_zero_if_not_found: bool | None,
+        min_offset: int,
+        first_in_memory: bool,
+    ) -> tuple[int, int | None]:
+        """QUERY_CONSUMER_OFFSET: code and offset. A queue that still has its first record (``min_offset`` at most 0)
+        in memory is read from its start by a group without an offset, unless the asker refuses that."""
+        offset = self.query(group, topic, number)
+        if offset >= 0:
+            return SUCCESS, offset
+        if set_zero_if_not_found is not False and min_offset <= 0 and first_in_memory:
+            return SUCCESS, 0
+        return QUERY_NOT_FOUND, None
+
+    # The tables.
+
+    def commit(self, now: Time, group: str, topic: str, number: int, offset: int) -> None:
+        """Take the offset, even if it is smaller than the one before."""
+        self.offsets.setdefault(_key(topic, group), {})[number] = offset
+        self._commits += 1
+        if self._commits % self.version_step == 0:
+            self.version = self.version._replace(timestamp=now, counter=self.version.counter + 1)
+
+    def query(self, group: str, topic: str, number: int) -> int:
+        """The committed offset, or the pending reset; -1 where there is none."""
+        key = _key(topic, group)
+        if self.server_side_reset:
+            reset = self.resets.get(key, {}).get(number)
+            if reset is not None:
+                return reset
+        return self.offsets.get(key, {}).get(number, -1)
+
+    def commit_pull(self, group: str, topic: str, number: int, offset: int) -> None:
+        """A pull handed out records up to this offset."""
+        self.pulls.setdefault(_key(topic, group), {})[number] = offset
+
+    def query_pull(self, group: str, topic: str, number: int) -> int:
+        """Where the last pull ended, else the committed offset; -1 where there is neither."""
+        pulled = self.pulls.get(_key(topic, group), {}).get(number)
+        return self.query(group, topic, number) if pulled is None else pulled
+
+    def clear_pull(self, group: str, topic: str) -> None:
+        """Forget where the group's pulls of the topic ended."""
+        self.pulls.pop(_key(topic, group), None)
+
+    def clone(self, source: str, target: str, topic: str) -> None:
+        """The target group gets the source group's offsets of the topic; nothing where it has none."""
+        offsets = self.offsets.get(_key(topic, source))
+        if offsets is not None:
+            self.offsets[_key(topic, target)] = dict(offsets)
+
+    def assign_reset(self, group: str, topic: str, number: int, offset: int) -> None:
+        """An administrator sets the offset; it holds until a pull takes it. Nonsense is ignored."""
+        if group and topic and number >= 0 and offset >= 0:
+            for table in (self.resets, self.offsets):
+                table.setdefault(_key(topic, group), {})[number] = offset
+
+    def has_reset(self, group: str, topic: str, number: int) -> bool:
+        """Whether a reset waits for a pull of this queue."""
+        return number in self.resets.get(_key(topic, group), ())
+
+    def take_reset(self, group: str, topic: str, number: int) -> int | None:
+        """The pending reset, which ends thereby; None where there is none."""
+        return self.resets.get(_key(topic, group), {}).pop(number, None)
+
+    def remove_group(self, group: str) -> None:
+        """Forget everything of the group."""
+        for table in (self.offsets, self.resets, self.pulls):
+            _drop(table, group=group)
+
+    def clean_group(self, group: str) -> None:
+        """Forget the group's committed offsets alone."""
+        _drop(self.offsets, group=group)
+
+    def clean_topic(self, topic: str) -> None:
+        """Forget all groups' committed offsets of the topic."""
+        _drop(self.offsets, topic=topic)
+
+    def topics_of(self, group: str) -> list[str]:
+        """The topics of which the group has offsets, sorted."""
+        return sorted(topic for topic, owner in pairs_of(self.offsets) if owner == group)
+
+    def groups_of(self, topic: str) -> list[str]:
+        """The groups that have offsets of the topic, sorted."""
+        return sorted(group for each, group in pairs_of(self.offsets) if each == topic)
+
+    def least_over_groups(
+        self, topic: str, without: Iterable[str], min_offset: Callable[[str, int], int]
+    ) -> dict[int, int]:
+        """Queue number to the smallest offset that any group has, of those that the queue still holds
+        (``min_offset`` of topic and number).
+
+        As in RocketMQ, the groups left out lose all their committed offsets thereby.
+        """
+        for group in without:
+            for key in [key for key in self.offsets if key.split("@")[1:2] == [group]]:
+                del self.offsets[key]
+        found: dict[int, int] = {}
+        for key, offsets in self.offsets.items():
+            parts = _parts(key)
+            if parts is None or parts[0] != topic:
+                continue
+            for number, offset in offsets.items():
+                if offset >= min_offset(topic, number):
+                    found[number] = min(offset, found.get(number, offset))
+        return found
+
+    # The file.
+
+    def stored(self) -> Stored:
+        """What a flush writes."""
+        return Stored(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
+
+    def load(self, stored: Stored) -> None:
+        """Go on with what was written last. A new manager has neither later commits nor pending resets."""
+        self.version = stored.version
+        self.offsets = {key: dict(offsets) for key, offsets in stored.offsets.items()}
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(
+            self.version.timestamp, server_side_reset=self.server_side_reset, version_step=self.version_step
+        )
+        twin.version, twin._commits = self.version, self._commits
+        twin.offsets, twin.resets, twin.pulls = (
+            {key: dict(offsets) for key, offsets in table.items()} for table in (self.offsets, self.resets, self.pulls)
+        )
+        return twin
+
+    def key(self) -> tuple[Any, ...]:
+        """Offsets and resets as plain tuples; statistics and the data version are left out."""
+        return plain(self.offsets), plain(self.resets)
+
+
+def plain(table: Table) -> tuple[Any, ...]:
+    """A table as sorted tuples."""
+    return tuple((key, tuple(sorted(offsets.items()))) for key, offsets in sorted(table.items()))
+
+
+def pairs_of(table: Table) -> Iterator[tuple[str, str]]:
+    """Topic and group of each key that has exactly one ``@``."""
+    for key in table:
+        parts = _parts(key)
+        if parts is not None:
+            yield parts
+
+
+def _key(topic: str, group: str) -> str:
+    return f"{topic}@{group}"
+
+
+def _parts(key: str) -> tuple[str, str] | None:
+    parts = key.split("@")
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def _drop(table: Table, *, group: str | None = None, topic: str | None = None) -> None:
+    for key in list(table):
+        parts = _parts(key)
+        if parts is not None and (parts[1] == group or parts[0] == topic):
+            del table[key]

@@ -1,0 +1,198 @@
+"""A broker's message store: queues as functions of time (no record is ever an object, but those sent back).
+
+It outlives the broker's process. A queue of a topic takes in records evenly while its broker runs and writes to it;
+a queue of a retry topic takes in what consumers sent back, each after its delay (spec 6.7).
+"""
+
+from bisect import bisect_left, insort
+from math import ceil
+from typing import Any, NamedTuple, Self
+
+from protocols.load import Production
+from protocols.nodes import TICK, Time
+from rocketmq_selfbalance.messages import Retried
+
+IDLE = 0.0
+"""Records per second of a queue that nobody writes to."""
+
+
+class Delayed(NamedTuple):
+    """A record that waits for its delivery to a retry topic. Sorted by time, then by the order of sending back."""
+
+    due: Time
+    number: int
+    topic: str
+    queue_number: int
+    record: Retried
+
+
+class StoredQueue:
+    """One queue: what it took in and takes in, and what is still there."""
+
+    __slots__ = ("min_offset", "records", "segments", "times")
+
+    def __init__(self, now: Time, min_offset: int = 0) -> None:
+        self.segments: list[Production] = [Production(IDLE, now, min_offset)]
+        """Times of even production, one after the other."""
+        self.min_offset = min_offset
+        """Offset of the oldest record that is still there."""
+        self.records: list[Retried] = []
+        """Of a retry queue: its records."""
+        self.times: list[Time] = []
+        """When each of them was written; rising."""
+
+    @property
+    def production(self) -> Production:
+        """What comes in from now on."""
+        return self.segments[-1]
+
+    def produce(self, now: Time, per_second: float) -> None:
+        """From now on so many records come per second."""
+        current = self.segments[-1]
+        if current.per_second == per_second:
+            return
+        following = Production(per_second, now, current.end_offset(now))
+        if current.end_offset(now) == current.before:
+            self.segments[-1] = following  # nothing came in since: as if it had never been
+        else:
+            self.segments.append(following)
+
+    def max_offset(self, now: Time) -> int:
+        """Offset of the next record to be written."""
+        return len(self.records) or self.segments[-1].end_offset(now)
+
+    def write(self, now: Time, record: Retried) -> None:
+        """A record of a retry topic is there from now on."""
+        self.records.append(record)
+        self.times.append(now)
+
+    def next_arrival(self, offset: int) -> Time | None:
+        """When the record with this offset will be written (``offset`` is at least the present end); None where
+        nobody knows."""
+        current = self.segments[-1]
+        if current.per_second <= 0:
+            return None
+        arrival = ceil(_written(current, offset) / TICK) * TICK
+        while current.end_offset(arrival) <= offset:
+            arrival += TICK
+        return arrival
+
+    def written_at(self, offset: int) -> Time | None:
+        """When the record with this offset was written; None where there is none that was produced or sent back."""
+        if self.records:
+            return self.times[offset] if 0 <= offset < len(self.times) else None
+        for segment in reversed(self.segments):
+            if segment.before <= offset:
+                return _written(segment, offset) if segment.per_second > 0 else None
+        return None
+
+    def offset_at(self, time: Time, now: Time) -> int:
+        """The first record written at or after ``time``; the end of the queue where there is none."""
+        if self.records:
+            return bisect_left(self.times, time)
+        found = self.segments[0].before
+        for number, segment in enumerate(self.segments):
+            following = self.segments[number + 1].before if number + 1 < len(self.segments) else self.max_offset(now)
+            earlier = max(0, ceil((time - segment.since) * segment.per_second / 1000) - 1)
+            found = min(following, segment.before + earlier)
+            if found < following:
+                break
+        return max(found, self.min_offset)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(0)
+        twin.segments, twin.min_offset = list(self.segments), self.min_offset
+        twin.records, twin.times = list(self.records), list(self.times)
+        return twin
+
+
+def _written(segment: Production, offset: int) -> Time:
+    """When the record with this offset is written in a time of even production."""
+    return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
+
+
+class MessageStore:
+    """The queues of one broker."""
+
+    __slots__ = ("_sent_back", "delayed", "per_second", "queues", "running")
+
+    def __init__(self, per_second: float = IDLE) -> None:
+        self.per_second = per_second
+        """Records per second of each queue that producers write to."""
+        self.running = False
+        self.queues: dict[str, dict[int, StoredQueue]] = {}
+        """Topic to number to queue."""
+        self.delayed: list[Delayed] = []
+        """What waits for its delivery, sorted."""
+        self._sent_back = 0
+
+    def queue(self, topic: str, number: int) -> StoredQueue | None:
+        """The queue, where it has ever been written to."""
+        return self.queues.get(topic, {}).get(number)
+
+    def open(self, now: Time, topic: str, count: int, *, write: bool) -> None:
+        """The topic has ``count`` queues to write to (``write``: producers do); others take in nothing more."""
+        queues = self.queues.setdefault(topic, {})
+        for number in range(count):
+            if number not in queues:
+                queues[number] = StoredQueue(now)
+        for number, queue in queues.items():
+            queue.produce(now, self.per_second if write and self.running and number < count else IDLE)
+
+    def stop(self, now: Time) -> None:
+        """The broker's process has ended: nothing comes in until it opens its topics again."""
+        self.running = False
+        for queues in self.queues.values():
+            for queue in queues.values():
+                queue.produce(now, IDLE)
+
+    def delete(self, topic: str) -> None:
+        """The topic's queues are gone with all they hold."""
+        self.queues.pop(topic, None)
+
+    def delay(self, due: Time, topic: str, number: int, record: Retried) -> None:
+        """The record is to be written to this queue when it is due."""
+        self._sent_back += 1
+        insort(self.delayed, Delayed(due, self._sent_back, topic, number, record))
+
+    def deliver(self, now: Time) -> list[tuple[str, int]]:
+        """Write what is due; the queues concerned, in order."""
+        count = bisect_left(self.delayed, (now, self._sent_back + 1))
+        due, self.delayed = self.delayed[:count], self.delayed[count:]
+        for each in due:
+            queues = self.queues.setdefault(each.topic, {})
+            queues.setdefault(each.queue_number, StoredQueue(now)).write(now, each.record)
+        return [(each.topic, each.queue_number) for each in due]
+
+    def max_offset(self, topic: str, number: int, now: Time) -> int:
+        """Offset of the next record; 0 where the queue was never written to."""
+        queue = self.queue(topic, number)
+        return 0 if queue is None else queue.max_offset(now)
+
+    def min_offset(self, topic: str, number: int) -> int:
+        """Offset of the oldest record that is still there; 0 where the queue was never written to."""
+        queue = self.queue(topic, number)
+        return 0 if queue is None else queue.min_offset
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(self.per_second)
+        twin.running, twin._sent_back = self.running, self._sent_back
+        twin.queues = {
+            topic: {number: queue.copy() for number, queue in queues.items()} for topic, queues in self.queues.items()
+        }
+        twin.delayed = list(self.delayed)
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return (
+            self.running,
+            tuple(
+                (topic, number, queue.min_offset, queue.max_offset(now), queue.production.per_second)
+                for topic, queues in sorted(self.queues.items())
+                for number, queue in sorted(queues.items())
+            ),
+            tuple((each.due - now, each.topic, each.queue_number, each.record) for each in self.delayed),
+        )

@@ -1,0 +1,53 @@
+"""A broker's topics with their queue numbers and permissions (spec 1.1, 1.4). They outlive its process."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from protocols.nodes import Time
+from rocketmq_selfbalance.messages import PERM_READ, PERM_WRITE, DataVersion, TopicConfig
+
+SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
+"""Topics that every broker has: a name server refuses the first registration of a broker with a single topic."""
+
+
+class TopicTable:
+    """Topic to its configuration at this broker."""
+
+    __slots__ = ("configs", "version")
+
+    def __init__(self, now: Time = 0.0, configs: Iterable[TopicConfig] = ()) -> None:
+        self.configs: dict[str, TopicConfig] = {topic: TopicConfig(topic, 1, 1) for topic in SYSTEM_TOPICS}
+        self.configs.update((config.topic, config) for config in configs)
+        self.version = DataVersion(timestamp=now)
+
+    def put(self, now: Time, config: TopicConfig) -> bool:
+        """The topic is like this from now on; whether that changed anything."""
+        if self.configs.get(config.topic) == config:
+            return False
+        self.configs[config.topic] = config
+        self._changed(now)
+        return True
+
+    def delete(self, now: Time, topic: str) -> bool:
+        """The topic is no more; whether it was there."""
+        if self.configs.pop(topic, None) is None:
+            return False
+        self._changed(now)
+        return True
+
+    def _changed(self, now: Time) -> None:
+        self.version = DataVersion(self.version.state_version, now, self.version.counter + 1)
+
+    def told(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
+        """What a full registration tells: a broker that may not read or write says so of each topic."""
+        return tuple(config._replace(perm=config.perm & broker_perm) for config in self.configs.values())
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)()
+        twin.configs, twin.version = dict(self.configs), self.version
+        return twin
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return tuple(sorted(self.configs.values()))

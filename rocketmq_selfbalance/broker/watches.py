@@ -1,0 +1,67 @@
+"""Pulls that found nothing and that their clients hold themselves (see `PullMessage.watch`)."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.messages import PULL_NOT_FOUND, PullAnswer, PullMessage
+
+_SLACK = 2
+"""A watch is over when its client has not pulled again for so many times the hold time: it has given the queue up."""
+
+
+class Watches:
+    """Client to its pulls, one per group and queue."""
+
+    __slots__ = ("by_sender", "last_pull")
+
+    def __init__(self) -> None:
+        self.by_sender: dict[str, dict[tuple[str, Queue], tuple[Time, PullMessage]]] = {}
+        """Client to (group, queue) to when the pull came, and the pull."""
+        self.last_pull: dict[str, Time] = {}
+        """Client to when its pulls that were passed over came last."""
+
+    def seen(self, now: Time, sender: str, message: PullMessage, answer: PullAnswer) -> None:
+        """A pull was answered: from now on it is watched, or not any more."""
+        key = message.group, message.queue
+        if message.watch and answer.code == PULL_NOT_FOUND:
+            self.by_sender.setdefault(sender, {})[key] = now, message
+        elif sender in self.by_sender:
+            self.by_sender[sender].pop(key, None)
+
+    def passed(self, now: Time, sender: str) -> None:
+        """The client has pulled all that it watches again, the last one now."""
+        self.last_pull[sender] = now
+
+    def on(self, now: Time, topic: str, number: int | None) -> Iterator[tuple[str, PullMessage]]:
+        """Who watches the topic (or one queue of it), with its pull, in the order in which they came."""
+        for sender, watched in self.by_sender.items():
+            for (_, queue), (came, message) in watched.items():
+                if queue.topic == topic and number in (None, queue.number):
+                    last = max(came, self.last_pull.get(sender, came))
+                    if now <= last + _SLACK * message.suspend_ms:
+                        yield sender, message
+
+    def forget(self, sender: str) -> None:
+        """The client's connection has ended."""
+        self.by_sender.pop(sender, None)
+        self.last_pull.pop(sender, None)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)()
+        twin.by_sender = {sender: dict(watched) for sender, watched in self.by_sender.items()}
+        twin.last_pull = dict(self.last_pull)
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return tuple(
+            (
+                sender,
+                self.last_pull.get(sender, now) - now,
+                tuple((came - now, pull[1:]) for came, pull in watched.values()),
+            )
+            for sender, watched in self.by_sender.items()
+        )

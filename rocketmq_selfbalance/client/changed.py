@@ -1,0 +1,55 @@
+"""``messageQueueChanged``: what follows when a consumer's queues of a topic have changed (spec 5.4)."""
+
+from typing import NamedTuple
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+
+
+class Changed(NamedTuple):
+    """The consumer's queues of the topic are ``own`` now, of all that its route has."""
+
+    group: str
+    topic: str
+    all_queues: tuple[Queue, ...]
+    own: tuple[Queue, ...]
+
+
+class _CallListener(NamedTuple):
+    group: str
+    topic: str
+    all_queues: tuple[Queue, ...]
+    own: tuple[Queue, ...]
+
+
+def share_thresholds(consumer: Consumer) -> None:
+    """Divide the limits per topic by the number of queues in the table, whatever topics they are of."""
+    count, settings = len(consumer.table), consumer.settings
+    if not count:
+        return
+    if settings.pull_threshold_for_topic != -1:
+        consumer.pull_threshold_for_queue = max(1, settings.pull_threshold_for_topic // count)
+    if settings.pull_threshold_size_for_topic != -1:
+        consumer.pull_threshold_size_for_queue = max(1, settings.pull_threshold_size_for_topic // count)
+
+
+def _changed(world: World, thread: Thread, step: Changed) -> Call | None:
+    consumer = world.consumer(step.group)
+    thread.push(_CallListener(*step))
+    if consumer.kind != PUSH:
+        return None
+    if step.topic in consumer.subscriptions:
+        consumer.subscribe(step.topic, world.now)
+    share_thresholds(consumer)
+    # Synchronously, within the pass: brokers must not filter with an older subscription.
+    return HeartbeatToAll()
+
+
+def _call_listener(world: World, thread: Thread, step: _CallListener) -> Call | None:
+    world.listener(world.consumer(step.group), step.topic, step.all_queues, step.own)
+    return None
+
+
+HANDLERS: Handlers = {Changed: _changed, _CallListener: _call_listener}

@@ -1,0 +1,94 @@
+"""What an operator (the user's program, the scenario) tells a client, without a network."""
+
+from typing import NamedTuple
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.offset_store import OffsetsFile
+from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.strategies import Strategy
+
+
+class ConsumerSpec(NamedTuple):
+    """A consumer as the user's program sets it up, before its start."""
+
+    group: str
+    member: str
+    """Its name in the scenario: in facts, never on the wire."""
+    topics: tuple[str, ...]
+    strategy: Strategy
+    settings: ClientSettings = ClientSettings()
+    handle: Time = 0.0
+    """Milliseconds that the user's code takes for one record."""
+    file: OffsetsFile | None = None
+    """BROADCASTING: where it keeps its offsets; outlives the client. None: a new file."""
+
+
+class StartConsumer(NamedTuple):
+    """A consumer starts within a client instance that runs. Refused where its group has one there already."""
+
+    spec: ConsumerSpec
+
+
+class Shutdown(NamedTuple):
+    """``shutdown()`` of the consumer of this group; of all, one after the other, where it is None."""
+
+    group: str | None = None
+
+
+class Subscribe(NamedTuple):
+    """``subscribe()`` at run time."""
+
+    group: str
+    topic: str
+
+
+class Unsubscribe(NamedTuple):
+    """``unsubscribe()`` at run time."""
+
+    group: str
+    topic: str
+
+
+class CommitNow(NamedTuple):
+    """Keep the consumed positions at once; or set these offsets first, whatever they were."""
+
+    group: str
+    offsets: tuple[tuple[Queue, int], ...] = ()
+
+
+class StopPolling(NamedTuple):
+    """The user's code stands still; the client's own threads go on."""
+
+    group: str
+
+
+class GoOn(NamedTuple):
+    """The user's code goes on."""
+
+    group: str
+
+
+class RecordTakes(NamedTuple):
+    """The user's code takes another time, in milliseconds, for this one record."""
+
+    group: str
+    queue: Queue
+    offset: int
+    duration: Time
+
+
+class RecordFails(NamedTuple):
+    """The user's code cannot handle this one record of the queue: each try ends with RECONSUME_LATER or SUSPEND."""
+
+    group: str
+    queue: Queue
+    offset: int
+
+
+class RecordWorks(NamedTuple):
+    """The user's code can handle the record now."""
+
+    group: str
+    queue: Queue
+    offset: int

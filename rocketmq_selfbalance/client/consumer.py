@@ -1,0 +1,219 @@
+"""What one consumer (a group within a client) knows and holds, and the world around its parts.
+
+The parts (`rebalance`, `pull_from_where`, `persisting`, `locks`, ...) work on a `Consumer` through steps of a thread;
+what they do to the outside goes through a `World`: the node's, or that of a player of traces.
+"""
+
+from typing import Any, Protocol
+
+from protocols.nodes import Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.offset_store import OffsetStore
+from rocketmq_selfbalance.client.pool import Pool
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
+from rocketmq_selfbalance.messages import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY, ConsumerData
+from rocketmq_selfbalance.states import CREATE_JUST
+from rocketmq_selfbalance.strategies import Strategy
+
+__all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer", "World"]
+
+
+class Consumer:
+    """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
+
+    __slots__ = (
+        "balanced",
+        "changed",
+        "client_id",
+        "consume_from_where",
+        "consume_timestamp",
+        "data",
+        "group",
+        "handle",
+        "kind",
+        "leaving",
+        "member",
+        "message_model",
+        "numbers",
+        "orderly",
+        "paused",
+        "pool",
+        "pull_threshold_for_queue",
+        "pull_threshold_size_for_queue",
+        "refused",
+        "routes",
+        "settings",
+        "starting",
+        "state",
+        "store",
+        "strategy",
+        "subscriptions",
+        "table",
+    )
+
+    def __init__(
+        self,
+        group: str,
+        member: str,
+        client_id: str,
+        strategy: Strategy,
+        store: OffsetStore,
+        settings: ClientSettings,
+        created: Time = 0.0,
+        handle: Time = 0.0,
+    ) -> None:
+        self.group, self.member, self.client_id = group, member, client_id
+        self.strategy, self.store, self.settings = strategy, store, settings
+        self.kind = settings.kind
+        self.orderly = settings.orderly and settings.kind == PUSH
+        self.message_model = settings.message_model
+        self.consume_from_where = settings.consume_from_where
+        self.consume_timestamp: Time = (created - settings.consume_timestamp_back_ms) // 1000 * 1000.0
+        self.state = CREATE_JUST
+        self.handle = handle
+        """How long the user's code takes for one record."""
+        self.pool = Pool()
+        self.numbers = 0
+        """How many process queues it has made."""
+        self.data: ConsumerData | None = None
+        """What heartbeats say of it, while that does not change."""
+        self.paused = False
+        self.subscriptions: dict[str, Time] = {}
+        """Topic to the version of its subscription: the time when it was made or changed."""
+        self.routes: dict[str, tuple[Queue, ...]] = {}
+        """Topic to its readable queues as this consumer knows them, sorted."""
+        self.table: dict[Queue, ProcessQueue] = {}
+        """The process queue table: what the consumer holds, dropped leftovers included."""
+        self.leaving: dict[Queue, ProcessQueue] = {}
+        """Process queues that have left the table before they were given up properly."""
+        self.pull_threshold_for_queue = settings.pull_threshold_for_queue
+        self.pull_threshold_size_for_queue = settings.pull_threshold_size_for_queue
+        # Of the pass that is under way.
+        self.balanced = True
+        self.changed = False
+        self.refused = False
+        self.starting: list[tuple[Queue, int]] = []
+        """Queues added by this pass and not yet pulled, with their starting offsets."""
+
+    @property
+    def locks(self) -> bool:
+        """Whether its queues have to be locked at the brokers."""
+        return self.orderly and (self.message_model == CLUSTERING or self.settings.broadcasting_orderly_locks)
+
+    @property
+    def consume_type(self) -> str:
+        """As heartbeats tell it."""
+        return CONSUME_PASSIVELY if self.kind == PUSH else CONSUME_ACTIVELY
+
+    def holds(self, topic: str | None = None) -> list[Queue]:
+        """The queues (of the topic) that it holds and has not dropped."""
+        return [
+            queue
+            for queue, process_queue in self.table.items()
+            if not process_queue.dropped and (topic is None or queue.topic == topic)
+        ]
+
+    def subscribe(self, topic: str, now: Time) -> None:
+        """Subscribe to a topic, or make its subscription a newer version."""
+        self.subscriptions[topic] = now
+        self.data = None
+
+    def unsubscribe(self, topic: str) -> None:
+        """The topic is of no interest any more; its queues go with the next pass."""
+        self.subscriptions.pop(topic, None)
+        self.routes.pop(topic, None)
+        self.data = None
+
+    def current(self, queue: Queue, number: int) -> ProcessQueue | None:
+        """The process queue of this number, where it is still in the table."""
+        found = self.table.get(queue)
+        return found if found is not None and found.number == number else None
+
+    def destroy(self) -> None:
+        """Drop all queues at once; nothing is kept or told."""
+        for process_queue in self.table.values():
+            process_queue.dropped = True
+        self.table.clear()
+
+    def copy(self) -> "Consumer":
+        """An independent copy."""
+        copy: Consumer = object.__new__(Consumer)
+        for name in Consumer.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.store = self.store.copy()
+        copy.subscriptions, copy.routes = self.subscriptions.copy(), self.routes.copy()
+        copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
+        copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
+        copy.pool = self.pool.copy()
+        copy.starting = self.starting.copy()
+        return copy
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now. Of subscription versions only their order matters."""
+        versions = sorted(set(self.subscriptions.values()))
+        return (
+            self.group,
+            self.state,
+            self.paused,
+            tuple(sorted((topic, versions.index(version)) for topic, version in self.subscriptions.items())),
+            tuple(sorted(self.routes.items())),
+            tuple((queue, process_queue.key(now)) for queue, process_queue in sorted(self.table.items())),
+            tuple((queue, process_queue.key(now)) for queue, process_queue in sorted(self.leaving.items())),
+            self.store.key(),
+            self.pull_threshold_for_queue,
+            self.pull_threshold_size_for_queue,
+            self.balanced,
+            self.changed,
+            self.refused,
+            tuple(self.starting),
+            self.pool.key(now),
+        )
+
+
+class World(Protocol):
+    """What the parts of a client need from what is around them."""
+
+    now: Time
+
+    def consumer(self, group: str) -> Consumer:
+        """The consumer of this group."""
+
+    def master(self, broker: str) -> str | None:
+        """The address of the master of this name, None where the client knows none."""
+
+    def replica(self, broker: str) -> str | None:
+        """Any address of this broker name, None where the client knows none."""
+
+    def has_route(self, topic: str) -> bool:
+        """Whether the client knows a broker of the topic whom it could ask for the members."""
+
+    def commit(self, consumer: Consumer, queue: Queue, offset: int, address: str) -> None:
+        """Send a committed offset, one way."""
+
+    def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str) -> None:
+        """Give locks back, one way."""
+
+    def computed(self, consumer: Consumer, topic: str, target: tuple[Queue, ...]) -> None:
+        """The consumer has computed what it is to own of the topic, and is about to act on it."""
+
+    def unlock_later(self, consumer: Consumer, queue: Queue, delay: Time) -> None:
+        """Give the lock back, one way, after so many milliseconds."""
+
+    def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str) -> None:
+        """Mark the queue as dropped: it is no more the consumer's. (Where it is marked already, nothing.)"""
+
+    def life(self, consumer: Consumer, queue: Queue, event: str, guard: str = "") -> None:
+        """Something happened in the life of the queue at this consumer (see `rocketmq_selfbalance.states`)."""
+
+    def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
+        """The queue is the consumer's now; it will read from here."""
+
+    def pull(self, consumer: Consumer, queue: Queue, offset: int, delay: Time) -> None:
+        """Begin to pull the queue."""
+
+    def listener(self, consumer: Consumer, topic: str, all_queues: tuple[Queue, ...], own: tuple[Queue, ...]) -> None:
+        """``messageQueueChanged``: the user's listener is called, or the lite pull consumer's own."""
+
+    def rebalance_later(self, delay: Time) -> None:
+        """Wake the rebalance thread after so many milliseconds."""

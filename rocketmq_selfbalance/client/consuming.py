@@ -1,0 +1,177 @@
+"""Concurrent consumption: batches go to a pool of threads, the smallest unfinished offset is kept (spec 6.5).
+
+Records of a range that begin together and take equally long are one piece of work.
+"""
+
+from protocols.facts import Delivered
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.instance import Instance, SentBack
+from rocketmq_selfbalance.client.pool import Batch, Work
+from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
+from rocketmq_selfbalance.messages import CLUSTERING, SUCCESS, ConsumerSendMsgBack
+
+_MOST_EXPIRED = 16
+"""Records of a queue that one round of the clean-up sends back."""
+
+
+def submit(client: Instance, consumer: Consumer, batch: Batch) -> None:
+    """Records have been fetched and wait to be consumed."""
+    consumer.pool.backlog.append(batch)
+    go_on(client, consumer)
+
+
+def go_on(client: Instance, consumer: Consumer) -> None:
+    """Give idle threads work, as long as there is any."""
+    pool = consumer.pool
+    most = consumer.settings.consume_thread_max
+    while pool.backlog and pool.busy < most and not pool.standing_still:
+        batch = pool.backlog[0]
+        process_queue = consumer.current(batch.queue, batch.number)
+        if process_queue is None or process_queue.dropped:
+            pool.backlog.pop(0)  # skipped silently
+            continue
+        piece = _piece(consumer, batch, most - pool.busy)
+        if piece.end == batch.end:
+            pool.backlog.pop(0)
+        else:
+            pool.backlog[0] = batch._replace(first=piece.end)
+        _begin(client, consumer, process_queue, piece)
+
+
+def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
+    """As much from the front of the batch as these threads can begin now and will end together."""
+    size = consumer.settings.consume_message_batch_max_size
+    # Code that takes no time is at once ready for the next records.
+    end = min(batch.end, batch.first + threads * size) if consumer.handle else batch.end
+    pool = consumer.pool
+    if pool.takes or pool.fails:
+        special = [offset for queue, offset in (*pool.takes, *pool.fails) if queue == batch.queue]
+        ahead = [offset for offset in special if batch.first <= offset < end]
+        if ahead:
+            end = min(ahead) if min(ahead) > batch.first else batch.first + 1
+    return batch._replace(end=end)
+
+
+def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, piece: Batch) -> None:
+    pool, size = consumer.pool, consumer.settings.consume_message_batch_max_size
+    count = piece.end - piece.first
+    each = pool.takes.get((piece.queue, piece.first), consumer.handle)
+    process_queue.last_consume = client.now
+    if not each:
+        _finish(client, consumer, Work(piece, client.now, 0))
+        return
+    threads = -(-count // size)
+    pool.busy += threads
+    pool.serial += 1
+    pool.running[pool.serial] = Work(piece, client.now, threads)
+    process_queue.listeners += 1
+    client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + each * min(count, size))
+
+
+def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
+    """The time of a piece of work is over."""
+    pool = consumer.pool
+    if pool.standing_still:
+        pool.stalled.append(serial)
+        return
+    work = pool.running.pop(serial)
+    pool.busy -= work.threads
+    process_queue = consumer.current(work.batch.queue, work.batch.number)
+    if process_queue is not None:
+        process_queue.listeners -= 1
+    _finish(client, consumer, work)
+    go_on(client, consumer)
+
+
+def _finish(client: Instance, consumer: Consumer, work: Work) -> None:
+    queue, number, first, end = work.batch
+    client.out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+    process_queue = consumer.current(queue, number)
+    if process_queue is None or process_queue.dropped:
+        return  # nothing is done with the result: neither kept nor sent back
+    failed = consumer.pool.fails and (queue, first) in consumer.pool.fails
+    if failed and consumer.message_model == CLUSTERING:
+        send_back(client, consumer, work.batch, 0)
+    else:
+        finished(client, consumer, process_queue, work.batch)
+
+
+def finished(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+    """These records need no more work (done, sent back, or given up): keep how far everything is done."""
+    offset = process_queue.remove([(batch.first, batch.end)])
+    if offset != NOTHING and not process_queue.dropped:
+        consumer.store.table.update(batch.queue, offset, True)
+
+
+def send_back(client: Instance, consumer: Consumer, batch: Batch, delay_level: int) -> None:
+    """Give records that failed back to their broker, for the retry topic (spec 6.7)."""
+    address = client.master(batch.queue.broker)
+    if address is None:
+        _try_again_later(client, consumer, batch)
+        return
+    number = client.next_correlation()
+    client.sent_back[number] = SentBack(consumer.group, *batch, address)
+    client.out.set_timer(("sent back", number), client.now + client.settings.send_back_timeout_ms)
+    most = consumer.settings.max_reconsume_times
+    back = ConsumerSendMsgBack(number, consumer.group, batch.queue, batch.first, delay_level, most)
+    client.out.send(address, back)
+
+
+def back_answered(client: Instance, number: int, code: int | None) -> None:
+    """A broker has the records back, or (None: no answer came) has not."""
+    sent = client.sent_back.pop(number)
+    client.out.cancel_timer(("sent back", number))
+    consumer = client.consumers.get(sent.group)
+    if consumer is None:
+        return
+    batch = Batch(sent.queue, sent.number, sent.first, sent.end)
+    process_queue = consumer.current(sent.queue, sent.number)
+    if process_queue is None or process_queue.dropped:
+        return
+    if code == SUCCESS:
+        finished(client, consumer, process_queue, batch)
+    else:
+        _try_again_later(client, consumer, batch)
+
+
+def _try_again_later(client: Instance, consumer: Consumer, batch: Batch) -> None:
+    client.out.set_timer(("again", consumer.group, *batch), client.now + consumer.settings.send_back_retry_ms)
+
+
+def clean_expired(client: Instance, consumer: Consumer) -> None:
+    """Records at the front of a queue that have been in consumption for too long are sent back, so that they hold the
+    others no longer."""
+    limit = consumer.settings.consume_timeout_ms
+    client.out.set_timer(("expired", consumer.group), client.now + limit)
+    works = sorted(consumer.pool.running.values(), key=lambda work: (work.batch.queue, work.batch.first))
+    sent: dict[Queue, int] = {}
+    for work in works:
+        queue, number, first, end = work.batch
+        process_queue = consumer.current(queue, number)
+        if process_queue is None or process_queue.dropped or client.now - work.since <= limit:
+            continue
+        while first < end and process_queue.waiting and process_queue.waiting.first == first:
+            if sent.get(queue, 0) == _MOST_EXPIRED:
+                break
+            sent[queue] = sent.get(queue, 0) + 1
+            single = Batch(queue, number, first, first + 1)
+            process_queue.remove([(first, first + 1)])
+            send_back(client, consumer, single, consumer.settings.expired_delay_level)
+            first += 1
+
+
+def stand_still(client: Instance, consumer: Consumer) -> None:
+    """The user's code makes no progress from now on."""
+    consumer.pool.standing_still = True
+
+
+def move_again(client: Instance, consumer: Consumer) -> None:
+    """The user's code goes on: what would have been finished meanwhile is finished now."""
+    pool = consumer.pool
+    pool.standing_still = False
+    stalled, pool.stalled = pool.stalled, []
+    for serial in stalled:
+        client.out.set_timer(("consumed", consumer.group, serial), client.now)
+    if consumer.kind == PUSH and not consumer.orderly:
+        go_on(client, consumer)

@@ -1,0 +1,175 @@
+"""Ordered consumption: one task per queue at a time, under the broker's lock (spec 6.6)."""
+
+from typing import NamedTuple
+
+from protocols.facts import Delivered
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import Call
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.locks import LockAll, LockOne
+from rocketmq_selfbalance.client.pool import Batch, Work
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.requests import consume_lock_free
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+
+_LEAST_SUSPENSION = 10.0
+_MOST_SUSPENSION = 30_000.0
+"""``suspendCurrentQueueTimeMillis`` is kept within these milliseconds."""
+
+
+class _LockedLater(NamedTuple):
+    """A task without a valid lock has asked for it."""
+
+    group: str
+    queue: Queue
+    number: int
+
+
+def lock_thread(group: str) -> str:
+    """The consume service has a scheduled thread of its own."""
+    return f"locks of {group}"
+
+
+def renew_locks(client: Instance, consumer: Consumer) -> None:
+    """The periodic lock round."""
+    client.out.set_timer(("lock", consumer.group), client.now + consumer.settings.lock_interval_ms)
+    client.run(lock_thread(consumer.group), LockAll(consumer.group))
+
+
+def submit(client: Instance, consumer: Consumer, queue: Queue, number: int) -> None:
+    """Begin a consume task for the queue."""
+    client.out.cancel_timer(("task", consumer.group, queue))
+    process_queue = consumer.current(queue, number)
+    if process_queue is None:
+        return
+    pool = consumer.pool
+    if pool.standing_still or pool.busy >= consumer.settings.consume_thread_max:
+        pool.backlog.append(Batch(queue, number, 0, 0))
+        return
+    process_queue.task_since = client.now
+    _next(client, consumer, queue, process_queue)
+
+
+def later(client: Instance, consumer: Consumer, queue: Queue, delay: float) -> None:
+    """Begin a consume task for the queue after so many milliseconds."""
+    client.out.set_timer(("task", consumer.group, queue), client.now + delay)
+
+
+def _next(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
+    """One turn of the task's loop, or several where the user's code takes no time."""
+    settings = consumer.settings
+    while not process_queue.dropped:
+        if consumer.locks and not _lock_holds(client, consumer, process_queue):
+            process_queue.task_since = None
+            client.out.set_timer(("try lock", consumer.group, queue), client.now + settings.try_lock_later_ms)
+            return
+        since = process_queue.task_since
+        if since is None or client.now - since > settings.max_time_consume_continuously_ms:
+            process_queue.task_since = None
+            later(client, consumer, queue, settings.locked_then_consume_ms)
+            return
+        taken = _take(consumer, queue, process_queue)
+        if taken is None:
+            break
+        if consumer.pool.takes.get((queue, taken.first), consumer.handle):
+            _begin(client, consumer, process_queue, taken)
+            return
+        if not _finish(client, consumer, Work(taken, client.now, 0)):
+            return
+    process_queue.task_since = None
+
+
+def _lock_holds(client: Instance, consumer: Consumer, process_queue: ProcessQueue) -> bool:
+    limit = consumer.settings.lock_max_live_time_ms
+    return process_queue.locked and not process_queue.lock_expired(client.now, limit)
+
+
+def _take(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Batch | None:
+    """The next records for one call of the listener; all there are where nothing tells the calls apart."""
+    pool = consumer.pool
+    size = consumer.settings.consume_message_batch_max_size
+    if not consumer.handle and not pool.takes and not pool.fails:
+        size = max(process_queue.count, size)
+    taken = process_queue.take(size)
+    if not taken:
+        return None
+    for part in taken[1:]:
+        process_queue.consume_again([part])
+    return Batch(queue, process_queue.number, *taken[0])
+
+
+def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+    pool = consumer.pool
+    pool.busy += 1
+    pool.serial += 1
+    pool.running[pool.serial] = Work(batch, client.now, 1)
+    process_queue.listeners += 1
+    each = pool.takes.get((batch.queue, batch.first), consumer.handle)
+    client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + each * (batch.end - batch.first))
+
+
+def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
+    """A call of the listener ends."""
+    pool = consumer.pool
+    if pool.standing_still:
+        pool.stalled.append(serial)
+        return
+    work = pool.running.pop(serial)
+    pool.busy -= 1
+    queue, number, _, _ = work.batch
+    process_queue = consumer.current(queue, number)
+    if process_queue is not None:
+        process_queue.listeners -= 1
+    again = _finish(client, consumer, work)
+    consume_lock_free(client, consumer.group, queue)
+    if again and process_queue is not None:
+        _next(client, consumer, queue, process_queue)
+    go_on(client, consumer)
+
+
+def go_on(client: Instance, consumer: Consumer) -> None:
+    """Begin the tasks that waited for a thread."""
+    pool = consumer.pool
+    while pool.backlog and not pool.standing_still and pool.busy < consumer.settings.consume_thread_max:
+        batch = pool.backlog.pop(0)
+        submit(client, consumer, batch.queue, batch.number)
+
+
+def _finish(client: Instance, consumer: Consumer, work: Work) -> bool:
+    """The listener has returned; whether the task goes on with the next records."""
+    queue, number, first, end = work.batch
+    client.out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+    process_queue = consumer.current(queue, number)
+    if process_queue is None:
+        return False
+    if (queue, first) in consumer.pool.fails:
+        process_queue.consume_again([(first, end)])
+        process_queue.task_since = None
+        pause = consumer.settings.suspend_current_queue_time_ms
+        later(client, consumer, queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION))
+        return False
+    offset = process_queue.commit()
+    if offset is not None and not process_queue.dropped:
+        consumer.store.table.update(queue, offset, False)
+    return True
+
+
+def try_lock(client: Instance, consumer: Consumer, queue: Queue) -> None:
+    """A task without a valid lock asks for it."""
+    process_queue = consumer.table.get(queue)
+    if process_queue is not None:
+        step = _LockedLater(consumer.group, queue, process_queue.number)
+        client.run(lock_thread(consumer.group), LockOne(consumer.group, queue), step)
+
+
+def _locked_later(client: Instance, thread: Thread, step: _LockedLater) -> Call | None:
+    consumer = client.consumer(step.group)
+    if consumer.current(step.queue, step.number) is not None:
+        settings = consumer.settings
+        delay = settings.locked_then_consume_ms if thread.value else settings.not_locked_then_consume_ms
+        later(client, consumer, step.queue, delay)
+    return None
+
+
+HANDLERS: Handlers = {_LockedLater: _locked_later}

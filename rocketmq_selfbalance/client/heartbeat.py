@@ -1,0 +1,128 @@
+"""Heartbeats: what a client tells the brokers about its consumers, and when (spec 2.1, 3.3, 3.5)."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from protocols.java import sorted_as_java
+from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.rebalance_service import WakeUp
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.messages import SUCCESS, Answer, ConsumerData, HeartBeat, Subscription
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.client.instance import Instance
+
+
+class Beat(NamedTuple):
+    """One round to all known addresses, unless another thread is at it. Leaves whether it was carried out."""
+
+
+class TellNewConnection(NamedTuple):
+    """A connection to this address became active: tell who is here, and rebalance if that was told."""
+
+    address: str
+
+
+class _Told(NamedTuple):
+    address: str
+
+
+class _TellNext(NamedTuple):
+    addresses: tuple[str, ...]
+
+
+class _RoundDone(NamedTuple):
+    carried_out: bool
+
+
+def consumer_data(consumer: Consumer) -> ConsumerData:
+    """What a heartbeat says of this consumer: the same object while that does not change."""
+    if consumer.data is None:
+        topics = sorted_as_java(consumer.subscriptions)
+        consumer.data = ConsumerData(
+            consumer.group,
+            consumer.consume_type,
+            consumer.message_model,
+            consumer.consume_from_where,
+            tuple(Subscription(topic, "*", consumer.subscriptions[topic]) for topic in topics),
+        )
+    return consumer.data
+
+
+def drop_offline(client: "Instance") -> None:
+    """Forget the addresses that no cached route mentions any more."""
+    known = {address for route in client.routes.values() for data in route.brokers for _, address in data.addresses}
+    for broker, addresses in list(client.addresses.items()):
+        for number in [number for number, address in addresses.items() if address not in known]:
+            del addresses[number]
+        if not addresses:
+            del client.addresses[broker]
+
+
+def begin_round(client: "Instance", name: str, thread: Thread, call: HeartbeatToAll) -> Any:
+    """The call `HeartbeatToAll`: a round, of which the thread sees only whether it was carried out."""
+    thread.push(Beat())
+    return None
+
+
+def tell_broker(client: "Instance", name: str, thread: Thread, call: TellBroker) -> Any:
+    """The call `TellBroker`."""
+    data = tuple(consumer_data(consumer) for consumer in client.active())
+    timeout = client.settings.mq_client_api_timeout_ms
+    return client.ask(name, call.address, lambda number: HeartBeat(number, client.client_id, data), timeout)
+
+
+def understood(client: "Instance", call: Any, message: Answer) -> bool:
+    """Whether the broker took what was asked."""
+    return message.code == SUCCESS
+
+
+def _beat(client: "Instance", thread: Thread, step: Beat) -> Call | None:
+    thread.value = False
+    if client.heartbeating:
+        return None
+    addresses = tuple(
+        addresses[number] for _, addresses in sorted(client.addresses.items()) for number in sorted(addresses)
+    )
+    if not addresses or not client.active():
+        return None
+    client.heartbeating = True
+    thread.push(_TellNext(addresses), _RoundDone(True))
+    return None
+
+
+def _tell_next(client: "Instance", thread: Thread, step: _TellNext) -> Call | None:
+    if not step.addresses:
+        return None
+    thread.push(_TellNext(step.addresses[1:]))
+    return TellBroker(step.addresses[0])
+
+
+def _round_done(client: "Instance", thread: Thread, step: _RoundDone) -> Call | None:
+    client.heartbeating = False
+    thread.value = step.carried_out
+    return None
+
+
+def _tell_new(client: "Instance", thread: Thread, step: TellNewConnection) -> Call | None:
+    if client.heartbeating or not client.active():
+        return None
+    client.heartbeating = True
+    thread.push(_Told(step.address))
+    return TellBroker(step.address)
+
+
+def _told(client: "Instance", thread: Thread, step: _Told) -> Call | None:
+    client.heartbeating = False
+    if thread.value is True:
+        thread.push(WakeUp(f"connection to {step.address}"))
+    return None
+
+
+HANDLERS: Handlers = {
+    Beat: _beat,
+    _TellNext: _tell_next,
+    _RoundDone: _round_done,
+    TellNewConnection: _tell_new,
+    _Told: _told,
+}

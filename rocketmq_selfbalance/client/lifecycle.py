@@ -1,0 +1,236 @@
+"""How a consumer starts, in five steps, and shuts down, in five (spec 3.2, 3.6).
+
+Start: prepare (subscriptions, offsets) · consume service · register with the instance, which starts with its first
+consumer · routes of its topics · heartbeat, and wake the rebalance thread. Shutdown: stop consuming (ordered: unlock
+all) · keep the offsets · take leave of every broker · stop the instance with its last consumer · drop all queues.
+"""
+
+from typing import NamedTuple
+
+from protocols.facts import Noted, Transition
+from rocketmq_selfbalance.client import rebalance_service, tasks
+from rocketmq_selfbalance.client.calls import Call, RefreshRoute, Unregister
+from rocketmq_selfbalance.client.commands import ConsumerSpec
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.consuming_orderly import lock_thread
+from rocketmq_selfbalance.client.heartbeat import Beat
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.locks import UnlockAll
+from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, RemoteOffsets
+from rocketmq_selfbalance.client.persisting import PersistAll
+from rocketmq_selfbalance.client.pool import Pool
+from rocketmq_selfbalance.client.rebalance_service import WakeUp
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.messages import CLUSTERING, RETRY_PREFIX
+from rocketmq_selfbalance.states import CLIENT, REFUSED, REMOVED, RUNNING, SHUTDOWN, START, STARTED, next_state
+
+THREAD = "main"
+"""The user's own thread, in which start() and shutdown() run."""
+
+
+class StartUp(NamedTuple):
+    """Start this consumer."""
+
+    spec: ConsumerSpec
+
+
+class ShutDown(NamedTuple):
+    """Shut the consumer down."""
+
+    group: str
+
+
+class _AskRoutes(NamedTuple):
+    group: str
+    topics: tuple[str, ...]
+
+
+class _FirstHeartbeat(NamedTuple):
+    group: str
+
+
+class _WakeIfTold(NamedTuple):
+    group: str
+    why: str
+
+
+class _StopConsuming(NamedTuple):
+    group: str
+
+
+class _TakeLeave(NamedTuple):
+    group: str
+
+
+class _Unregister(NamedTuple):
+    group: str
+    address: str
+
+
+class _DropAll(NamedTuple):
+    group: str
+
+
+def _start_up(client: Instance, thread: Thread, step: StartUp) -> Call | None:
+    spec = step.spec
+    consumer = _prepared(client, spec)
+    _move(client, consumer, START)
+    if spec.group in client.consumers:
+        _move(client, consumer, REFUSED)
+        client.out.observe(Noted(f"{spec.member}: this client has a consumer of group {spec.group} already"))
+        return None
+    _start_consuming(client, consumer)
+    client.consumers[spec.group] = consumer
+    if not client.running:
+        _start_instance(client)
+    _move(client, consumer, STARTED)
+    thread.push(_AskRoutes(spec.group, tuple(consumer.subscriptions)), _FirstHeartbeat(spec.group))
+    return None
+
+
+def _first_heartbeat(client: Instance, thread: Thread, step: _FirstHeartbeat) -> Call | None:
+    consumer = client.consumers[step.group]
+    # Pull consumers join by the first periodic heartbeat.
+    if consumer.kind == PUSH:
+        thread.push(Beat(), _WakeIfTold(step.group, f"{consumer.member} started"))
+    return None
+
+
+def _prepared(client: Instance, spec: ConsumerSpec) -> Consumer:
+    settings = spec.settings
+    clustering = settings.message_model == CLUSTERING
+    store = RemoteOffsets() if clustering else LocalOffsets(spec.file or OffsetsFile())
+    consumer = Consumer(
+        spec.group, spec.member, client.client_id, spec.strategy, store, settings, client.now, spec.handle
+    )
+    for topic in spec.topics:
+        consumer.subscribe(topic, client.now)
+    if clustering and consumer.kind == PUSH:
+        consumer.subscribe(RETRY_PREFIX + spec.group, client.now)
+    store.load()
+    return consumer
+
+
+def _start_consuming(client: Instance, consumer: Consumer) -> None:
+    settings = consumer.settings
+    if consumer.locks:
+        client.out.set_timer(("lock", consumer.group), client.now + settings.lock_first_ms)
+    if consumer.kind == PUSH:
+        if not consumer.orderly:
+            client.out.set_timer(("expired", consumer.group), client.now + settings.consume_timeout_ms)
+    else:
+        consumer.pool.next_commit = client.now + settings.auto_commit_interval_ms
+
+
+def _start_instance(client: Instance) -> None:
+    client.running, client.ended = True, False
+    client.created = client.now
+    tasks.begin(client)
+    rebalance_service.begin(client)
+
+
+def _ask_routes(client: Instance, thread: Thread, step: _AskRoutes) -> Call | None:
+    if not step.topics:
+        return None
+    thread.push(_AskRoutes(step.group, step.topics[1:]))
+    return RefreshRoute(step.topics[0])
+
+
+def _wake_if_told(client: Instance, thread: Thread, step: _WakeIfTold) -> Call | None:
+    if thread.value or not client.settings.rebalance_min_interval_ms:
+        thread.push(WakeUp(step.why))
+    return None
+
+
+def subscribe(client: Instance, group: str, topic: str) -> None:
+    """``subscribe()`` at run time: brokers are told at once."""
+    client.consumers[group].subscribe(topic, client.now)
+    client.run(THREAD, Beat())
+
+
+def _shut_down(client: Instance, thread: Thread, step: ShutDown) -> Call | None:
+    consumer = client.consumers.get(step.group)
+    if consumer is None or consumer.state != RUNNING:
+        return None
+    group = step.group
+    unlock = (UnlockAll(group),) if consumer.locks else ()
+    thread.push(_StopConsuming(group), *unlock, PersistAll(group), _TakeLeave(group), _DropAll(group))
+    return None
+
+
+def _stop_consuming(client: Instance, thread: Thread, step: _StopConsuming) -> Call | None:
+    consumer = client.consumers[step.group]
+    for serial in consumer.pool.running:
+        client.out.cancel_timer(("consumed", step.group, serial))
+    for process_queue in consumer.table.values():
+        process_queue.listeners = 0
+    # Nothing new is begun, and what runs is interrupted.
+    consumer.pool = Pool()
+    consumer.pool.standing_still = True
+    for name in ("lock", "expired", "poll"):
+        client.out.cancel_timer((name, step.group))
+    client.stop(lock_thread(step.group))
+    return None
+
+
+def _take_leave(client: Instance, thread: Thread, step: _TakeLeave) -> Call | None:
+    consumer = client.consumers[step.group]
+    _move(client, consumer, SHUTDOWN)
+    client.abandon(step.group)
+    addresses = [address for _, known in sorted(client.addresses.items()) for _, address in sorted(known.items())]
+    thread.push(*(_Unregister(step.group, address) for address in addresses))
+    return None
+
+
+def _unregister(client: Instance, thread: Thread, step: _Unregister) -> Call | None:
+    return Unregister(step.group, step.address)
+
+
+def _drop_all(client: Instance, thread: Thread, step: _DropAll) -> Call | None:
+    consumer = client.consumers[step.group]
+    last = len(client.consumers) == 1
+    if last:
+        _stop_instance(client)
+    for queue, process_queue in sorted(consumer.table.items()):
+        client.drop(consumer, queue, process_queue, "shutdown")
+        client.life(consumer, queue, REMOVED)
+    consumer.destroy()
+    client.forget_granted(consumer, {})
+    client.dirty[step.group] = None
+    client.tell_owned()
+    del client.consumers[step.group]
+    if last:
+        client.ended = True
+        for peer in sorted(client.connections):
+            client.out.close(peer)
+        client.connections.clear()
+    return None
+
+
+def _stop_instance(client: Instance) -> None:
+    client.running = client.heartbeating = False
+    for name in [name for name in client.threads if name != THREAD]:
+        client.stop(name)
+    for name in tasks.TASKS:
+        client.out.cancel_timer(("task of", name))
+    client.out.cancel_timer(rebalance_service.TIMER)
+    client.service.in_pass = False
+    client.service.tell_end(client)
+
+
+def _move(client: Instance, consumer: Consumer, event: str) -> None:
+    before, consumer.state = consumer.state, next_state(CLIENT, consumer.state, event)
+    client.out.observe(Transition(CLIENT.name, consumer.member, before, event, consumer.state))
+
+
+HANDLERS: Handlers = {
+    StartUp: _start_up,
+    _AskRoutes: _ask_routes,
+    _FirstHeartbeat: _first_heartbeat,
+    _WakeIfTold: _wake_if_told,
+    ShutDown: _shut_down,
+    _StopConsuming: _stop_consuming,
+    _TakeLeave: _take_leave,
+    _Unregister: _unregister,
+    _DropAll: _drop_all,
+}

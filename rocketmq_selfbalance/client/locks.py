@@ -1,0 +1,145 @@
+"""Locks of ordered consumption, as the client keeps them (spec 6.6)."""
+
+from typing import Any, NamedTuple
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import Call, Failure, LockQueues, UnlockQueues
+from rocketmq_selfbalance.client.consumer import Consumer, World
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+
+
+class LockAll(NamedTuple):
+    """Renew the locks of all queues that are not dropped, broker by broker."""
+
+    group: str
+
+
+class UnlockAll(NamedTuple):
+    """Give back all locks, broker by broker, and wait for the answers."""
+
+    group: str
+
+
+class LockOne(NamedTuple):
+    """Try to lock one queue. Leaves whether it is locked."""
+
+    group: str
+    queue: Queue
+
+
+class _LocksAnswered(NamedTuple):
+    group: str
+    queues: tuple[Queue, ...]
+
+
+class _UnlocksAnswered(NamedTuple):
+    group: str
+    queues: tuple[Queue, ...]
+
+
+class _OneAnswered(NamedTuple):
+    group: str
+    queue: Queue
+
+
+class _AskToLock(NamedTuple):
+    group: str
+    queues: tuple[Queue, ...]
+
+
+class _AskToUnlock(NamedTuple):
+    group: str
+    queues: tuple[Queue, ...]
+
+
+def by_broker(queues: list[Queue]) -> list[tuple[Queue, ...]]:
+    """The queues of each broker, both in the systems' order."""
+    found: dict[str, list[Queue]] = {}
+    for queue in sorted(queues):
+        found.setdefault(queue.broker, []).append(queue)
+    return [tuple(found[broker]) for broker in sorted(found)]
+
+
+def _lock_all(world: World, thread: Thread, step: LockAll) -> Call | None:
+    holds = world.consumer(step.group).holds()
+    thread.push(*(_AskToLock(step.group, queues) for queues in by_broker(holds)))
+    return None
+
+
+def _ask_to_lock(world: World, thread: Thread, step: _AskToLock) -> Call | None:
+    address = world.master(step.queues[0].broker)
+    if address is None:
+        return None
+    thread.push(_LocksAnswered(*step))
+    return LockQueues(step.group, step.queues, address)
+
+
+def _locks_answered(world: World, thread: Thread, step: _LocksAnswered) -> Call | None:
+    locked: Any = thread.value
+    if isinstance(locked, tuple):
+        consumer = world.consumer(step.group)
+        for queue in step.queues:
+            mark(world, consumer, queue, queue in locked)
+    return None
+
+
+def mark(world: World, consumer: Consumer, queue: Queue, locked: bool) -> None:
+    """A broker has told whether the queue is locked by us."""
+    process_queue = consumer.table.get(queue)
+    if process_queue is not None:
+        process_queue.locked = locked
+        if locked:
+            process_queue.last_lock = world.now
+
+
+def _unlock_all(world: World, thread: Thread, step: UnlockAll) -> Call | None:
+    holds = world.consumer(step.group).holds()
+    thread.push(*(_AskToUnlock(step.group, queues) for queues in by_broker(holds)))
+    return None
+
+
+def _ask_to_unlock(world: World, thread: Thread, step: _AskToUnlock) -> Call | None:
+    address = world.master(step.queues[0].broker)
+    if address is None:
+        return None
+    thread.push(_UnlocksAnswered(*step))
+    return UnlockQueues(step.group, step.queues, address)
+
+
+def _unlocks_answered(world: World, thread: Thread, step: _UnlocksAnswered) -> Call | None:
+    if thread.value is not Failure.FAILED:
+        table = world.consumer(step.group).table
+        for queue in step.queues:
+            if queue in table:
+                table[queue].locked = False
+    return None
+
+
+def _lock_one(world: World, thread: Thread, step: LockOne) -> Call | None:
+    address = world.master(step.queue.broker)
+    if address is None:
+        thread.value = False
+        return None
+    thread.push(_OneAnswered(*step))
+    return LockQueues(step.group, (step.queue,), address)
+
+
+def _one_answered(world: World, thread: Thread, step: _OneAnswered) -> Call | None:
+    locked: Any = thread.value
+    granted = isinstance(locked, tuple) and step.queue in locked
+    if granted:
+        mark(world, world.consumer(step.group), step.queue, True)
+    thread.value = granted
+    return None
+
+
+HANDLERS: Handlers = {
+    LockAll: _lock_all,
+    UnlockAll: _unlock_all,
+    LockOne: _lock_one,
+    _AskToLock: _ask_to_lock,
+    _LocksAnswered: _locks_answered,
+    _AskToUnlock: _ask_to_unlock,
+    _UnlocksAnswered: _unlocks_answered,
+    _OneAnswered: _one_answered,
+}

@@ -1,0 +1,215 @@
+"""How far a consumer has come, queue by queue, and how that is kept: at the brokers (CLUSTERING) or in a file of the
+machine (BROADCASTING). Spec 6.8.
+
+Neither store talks to anybody: what has to be sent to a broker is returned to the caller, and a value that the caller
+got from a broker is handed back by `RemoteOffsets.found`.
+"""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, TypeAlias
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import Failure
+from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets, write_offsets
+
+NONE = -1
+"""What reading answers where there is no offset."""
+
+_CODES = {Failure.NOT_FOUND: -1, Failure.FAILED: -2}
+NO_QUEUE = -3
+
+
+class ReadFrom(Enum):
+    """Where an offset is read, under the real names."""
+
+    MEMORY = "READ_FROM_MEMORY"
+    STORE = "READ_FROM_STORE"
+    MEMORY_FIRST = "MEMORY_FIRST_THEN_STORE"
+
+
+class Table:
+    """Offsets in memory. A frozen one takes no ordinary update until it is removed."""
+
+    __slots__ = ("frozen", "offsets")
+
+    def __init__(self) -> None:
+        self.offsets: dict[Queue, int] = {}
+        self.frozen: set[Queue] = set()
+
+    def update(self, queue: Queue | None, offset: int, increase_only: bool) -> None:
+        """Set the offset; where there is one already, only to a greater one if ``increase_only``."""
+        if queue is None or queue in self.frozen:
+            return
+        if not increase_only or queue not in self.offsets or offset > self.offsets[queue]:
+            self.offsets[queue] = offset
+
+    def update_and_freeze(self, queue: Queue | None, offset: int) -> None:
+        """Set the offset whatever it was, and keep it: late results of consumption shall not overwrite a repair."""
+        if queue is not None:
+            self.offsets[queue] = offset
+            self.frozen.add(queue)
+
+    def remove(self, queue: Queue | None) -> None:
+        """Forget the queue."""
+        if queue is not None:
+            self.offsets.pop(queue, None)
+            self.frozen.discard(queue)
+
+    def clone(self, topic: str | None) -> dict[Queue, int]:
+        """A copy of the entries of a topic; of all where it is blank."""
+        wanted = (topic or "").strip()
+        return {queue: offset for queue, offset in self.offsets.items() if not wanted or queue.topic == topic}
+
+    def copy(self) -> "Table":
+        """An independent copy."""
+        copy = Table()
+        copy.offsets, copy.frozen = self.offsets.copy(), self.frozen.copy()
+        return copy
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return tuple(sorted(map(tuple, self.offsets.items()))), tuple(sorted(self.frozen))
+
+
+class RemoteOffsets:
+    """Kept at the brokers."""
+
+    __slots__ = ("table",)
+
+    def __init__(self) -> None:
+        self.table = Table()
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def read(self, queue: Queue | None, source: ReadFrom) -> int | None:
+        """The offset, `NONE`, or `NO_QUEUE`; None where the queue's broker has to be asked (see `found`)."""
+        if queue is None:
+            return NO_QUEUE
+        if source is not ReadFrom.STORE and queue in self.table.offsets:
+            return self.table.offsets[queue]
+        return NONE if source is ReadFrom.MEMORY else None
+
+    def found(self, queue: Queue, answer: int | Failure) -> int:
+        """What a broker answered, put into memory: the offset, -1 where it has none, -2 for any other failure."""
+        if isinstance(answer, Failure):
+            return _CODES[answer]
+        self.table.update(queue, answer, False)
+        return answer
+
+    def persist(self, queue: Queue) -> int | None:
+        """The offset to send to the queue's broker, None where there is none in memory."""
+        return self.table.offsets.get(queue)
+
+    def persist_all(self, queues: Iterable[Queue]) -> list[tuple[Queue, int]]:
+        """What is to be sent. Queues in memory that are not among ``queues`` are forgotten unsent; an empty
+        ``queues`` does nothing at all."""
+        kept = set(queues)
+        if not kept:
+            return []
+        table = self.table
+        for queue in [queue for queue in table.offsets if queue not in kept]:
+            table.remove(queue)
+        return list(table.offsets.items())
+
+    def copy(self) -> "RemoteOffsets":
+        """An independent copy."""
+        copy = RemoteOffsets()
+        copy.table = self.table.copy()
+        return copy
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return self.table.key()
+
+
+class OffsetsFile:
+    """A file ``offsets.json`` with its ``.bak``, as texts; None where there is no file. It outlives the client."""
+
+    __slots__ = ("backup", "text")
+
+    def __init__(self, text: str | None = None, backup: str | None = None) -> None:
+        self.text, self.backup = text, backup
+
+    def read(self) -> dict[Queue, int] | None:
+        """Its offsets, those of the backup where it is empty or unreadable; None where there is nothing.
+
+        Raises `UnreadableOffsets` where the backup is unreadable, too.
+        """
+        if self.text:
+            try:
+                return read_offsets(self.text)
+            except UnreadableOffsets:
+                pass
+        return read_offsets(self.backup) if self.backup else None
+
+    def write(self, offsets: dict[Queue, int]) -> None:
+        """Replace the content; what was there becomes the backup."""
+        if self.text is not None:
+            self.backup = self.text
+        self.text = write_offsets(offsets)
+
+
+class LocalOffsets:
+    """Kept in a file of the machine, which outlives the client."""
+
+    __slots__ = ("file", "table")
+
+    def __init__(self, file: OffsetsFile) -> None:
+        self.table = Table()
+        self.file = file
+
+    def load(self) -> None:
+        """Read the file into memory. Raises `UnreadableOffsets`."""
+        self.table.offsets.update(self.file.read() or {})
+
+    def read(self, queue: Queue | None, source: ReadFrom) -> int | None:
+        """The offset or `NONE`; what is read from the file is put into memory."""
+        if queue is None:
+            return NONE
+        if source is not ReadFrom.STORE and queue in self.table.offsets:
+            return self.table.offsets[queue]
+        if source is ReadFrom.MEMORY:
+            return NONE
+        try:
+            offset = (self.file.read() or {}).get(queue)
+        except UnreadableOffsets:
+            return NONE
+        if offset is None:
+            return NONE
+        self.table.update(queue, offset, False)
+        return offset
+
+    def persist(self, queue: Queue) -> None:
+        """Write this queue's offset into the file."""
+        if queue in self.table.offsets:
+            self._write([queue])
+
+    def persist_all(self, queues: Iterable[Queue]) -> list[tuple[Queue, int]]:
+        """Write the offsets of these queues into the file, others stay there. Nothing is to be sent."""
+        kept = set(queues)
+        if kept:
+            self._write([queue for queue in self.table.offsets if queue in kept])
+        return []
+
+    def _write(self, queues: Iterable[Queue]) -> None:
+        try:
+            offsets = self.file.read() or {}
+        except UnreadableOffsets:
+            return
+        offsets.update((queue, self.table.offsets[queue]) for queue in queues)
+        self.file.write(offsets)
+
+    def copy(self) -> "LocalOffsets":
+        """An independent copy, with a file of its own."""
+        copy = LocalOffsets(OffsetsFile(self.file.text, self.file.backup))
+        copy.table = self.table.copy()
+        return copy
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return self.table.key(), self.file.text, self.file.backup
+
+
+OffsetStore: TypeAlias = RemoteOffsets | LocalOffsets

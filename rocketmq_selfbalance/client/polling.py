@@ -1,0 +1,150 @@
+"""Pull consumers: their listener decides which queues are pulled, the user's own loop takes the records (spec 5.4, 6.8).
+
+``poll()`` marks records as consumed when it hands them out, and each poll keeps the positions when the last time is
+long enough ago.
+"""
+
+from typing import NamedTuple
+
+from protocols.facts import Delivered, Position
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import Call
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.offset_store import ReadFrom
+from rocketmq_selfbalance.client.pool import Batch, Work
+from rocketmq_selfbalance.client.pull_from_where import LocateStart, ReadStored, Start
+from rocketmq_selfbalance.client.settings import PULL
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+
+_RETRY_START_MS = 3_000.0
+"""A lite pull task that could not find its starting offset tries again after this time."""
+
+
+class _StartPulling(NamedTuple):
+    group: str
+    queue: Queue
+    number: int
+
+
+def assigned(client: Instance, group: str) -> None:
+    """The queues have changed: begin to pull those that are not pulled yet."""
+    consumer = client.consumers.get(group)
+    if consumer is None:
+        return
+    for queue in sorted(consumer.holds()):
+        process_queue = consumer.table[queue]
+        if not process_queue.previously_locked:
+            process_queue.previously_locked = True
+            begin_pulling(client, consumer, queue)
+
+
+def begin_pulling(client: Instance, consumer: Consumer, queue: Queue) -> None:
+    """A pull task begins: where does it start?"""
+    process_queue = consumer.table.get(queue)
+    if process_queue is None or process_queue.dropped:
+        return
+    step = _StartPulling(consumer.group, queue, process_queue.number)
+    # The old pull consumer's user reads the committed offset himself.
+    locate = (
+        ReadStored(consumer.group, queue, ReadFrom.MEMORY_FIRST)
+        if consumer.kind == PULL
+        else LocateStart(consumer.group, queue)
+    )
+    client.run(f"pull task of {queue.topic}-{queue.broker}-{queue.number} of {consumer.group}", locate, step)
+
+
+def _start_pulling(client: Instance, thread: Thread, step: _StartPulling) -> Call | None:
+    consumer = client.consumer(step.group)
+    process_queue = consumer.current(step.queue, step.number)
+    if process_queue is None or process_queue.dropped:
+        return None
+    found = thread.value
+    start = found if isinstance(found, Start) else Start(max(found, 0), "committed" if found >= 0 else "first")
+    if start.offset < 0:
+        client.out.set_timer(("pull task", step.group, step.queue), client.now + _RETRY_START_MS)
+        return None
+    client.out.observe(Position(consumer.group, consumer.member, step.queue, start.offset, start.why))
+    client.pull(consumer, step.queue, start.offset, 0.0)
+    return None
+
+
+def cached(consumer: Consumer) -> int:
+    """Records fetched and not handed out, over all queues."""
+    return sum(process_queue.count for process_queue in consumer.table.values() if not process_queue.dropped)
+
+
+def submit(client: Instance, consumer: Consumer, batch: Batch) -> None:
+    """Records have been fetched; a poll that waits for some gets them."""
+    consumer.pool.backlog.append(batch)
+    if not consumer.pool.busy:
+        poll(client, consumer)
+
+
+def poll(client: Instance, consumer: Consumer) -> None:
+    """The user's loop polls, and handles what it gets before it polls again."""
+    pool = consumer.pool
+    while not pool.standing_still and not pool.busy:
+        _keep_positions(client, consumer)
+        batch = _next(consumer)
+        if batch is None:
+            client.out.set_timer(("poll", consumer.group), client.now + consumer.settings.poll_timeout_ms)
+            return
+        process_queue = consumer.table[batch.queue]
+        process_queue.remove([(batch.first, batch.end)])
+        process_queue.last_consume = client.now
+        takes = [pool.takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
+        duration = sum(takes) if pool.takes else consumer.handle * (batch.end - batch.first)
+        if not duration:
+            client.out.observe(Delivered(consumer.group, consumer.member, *batch_range(batch), client.now))
+            continue
+        pool.busy, pool.serial = 1, pool.serial + 1
+        pool.running[pool.serial] = Work(batch, client.now, 1)
+        client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + duration)
+
+
+def batch_range(batch: Batch) -> tuple[Queue, int, int]:
+    """Queue, first and end."""
+    return batch.queue, batch.first, batch.end
+
+
+def _next(consumer: Consumer) -> Batch | None:
+    backlog = consumer.pool.backlog
+    while backlog:
+        batch = backlog.pop(0)
+        process_queue = consumer.current(batch.queue, batch.number)
+        if process_queue is not None and not process_queue.dropped:
+            return batch
+    return None
+
+
+def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
+    """The loop has handled what it got."""
+    pool = consumer.pool
+    if pool.standing_still:
+        pool.stalled.append(serial)
+        return
+    work = pool.running.pop(serial)
+    pool.busy = 0
+    client.out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
+    poll(client, consumer)
+
+
+def _keep_positions(client: Instance, consumer: Consumer) -> None:
+    if client.now < consumer.pool.next_commit:
+        return
+    consumer.pool.next_commit = client.now + consumer.settings.auto_commit_interval_ms
+    keep_positions(consumer)
+
+
+def keep_positions(consumer: Consumer) -> None:
+    """Copy how far records were handed out into the offset store; the client's own task sends it."""
+    for queue in consumer.holds():
+        process_queue = consumer.table[queue]
+        if process_queue.highest or process_queue.count:
+            waiting = process_queue.waiting
+            consumed_to = waiting.first if waiting else process_queue.highest + 1
+            consumer.store.table.update(queue, consumed_to, False)
+
+
+HANDLERS: Handlers = {_StartPulling: _start_pulling}

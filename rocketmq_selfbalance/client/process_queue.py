@@ -1,0 +1,179 @@
+"""The client's record of one queue it owns: what was fetched and is not finished, and flags (spec 6.4)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from protocols.nodes import Time
+from protocols.offsets import OffsetSet
+
+NOTHING = -1
+"""``remove`` of an empty queue: no offset to commit."""
+
+
+class ProcessQueue:
+    """Offsets of fetched records, as ranges (``first`` to ``end - 1``). Times are milliseconds of virtual time;
+    ``created`` counts as the first pull and the first lock."""
+
+    __slots__ = (
+        "accumulated",
+        "bytes",
+        "consuming",
+        "count",
+        "dropped",
+        "highest",
+        "last_consume",
+        "last_lock",
+        "last_pull",
+        "listeners",
+        "locked",
+        "next_offset",
+        "number",
+        "previously_locked",
+        "record_bytes",
+        "taken",
+        "task_since",
+        "try_unlock_times",
+        "waiting",
+    )
+
+    def __init__(self, created: Time, *, locked: bool = False, record_bytes: int = 0) -> None:
+        self.waiting = OffsetSet()
+        """Fetched, and not finished; of ordered consumption: not taken."""
+        self.taken = OffsetSet()
+        """Ordered: in consumption."""
+        self.record_bytes = record_bytes
+        self.count = 0
+        self.bytes = 0
+        self.highest = 0
+        """The last offset that was put anew."""
+        self.consuming = False
+        self.accumulated = 0
+        """Records behind the last fetched one, as its broker told."""
+        self.dropped = False
+        self.locked = locked
+        self.last_pull: Time = created
+        self.last_lock: Time = created
+        self.last_consume: Time = created
+        self.try_unlock_times = 0
+        self.listeners = 0
+        """Calls of the user's listener that work on the queue now: they hold the shared side of the consume lock."""
+        self.number = 0
+        """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
+        self.next_offset = 0
+        """Where the next pull begins."""
+        self.previously_locked = False
+        """Ordered: the starting offset was read again after the lock was there."""
+        self.task_since: Time | None = None
+        """Ordered: since when its consume task runs; None where none does."""
+
+    def put(self, ranges: Iterable[tuple[int, int]], end_of_queue: int | None = None) -> bool:
+        """Records have been fetched, in this order. ``end_of_queue``: the broker's end offset, told with the last.
+
+        Returns whether to begin consuming (ordered): there is something, and nobody is at it.
+        """
+        last = None
+        for first, end in ranges:
+            last = end - 1
+            newest = self.waiting.last_missing(first, end)
+            if newest is not None:
+                new = self.waiting.add(first, end)
+                self.count += new
+                self.bytes += new * self.record_bytes
+                self.highest = newest
+        if last is not None and end_of_queue is not None and end_of_queue > last:
+            self.accumulated = end_of_queue - last
+        if not self.waiting or self.consuming:
+            return False
+        self.consuming = True
+        return True
+
+    def remove(self, ranges: Iterable[tuple[int, int]]) -> int:
+        """These are finished. Returns the offset to commit: the smallest one left, or the one after the highest;
+        `NOTHING` where there was nothing."""
+        if not self.waiting:
+            return NOTHING
+        for first, end in ranges:
+            gone = self.waiting.remove(first, end)
+            self.count -= gone
+            self.bytes -= gone * self.record_bytes
+        if not self.count:
+            self.bytes = 0
+        return self.waiting.first if self.waiting else self.highest + 1
+
+    def take(self, most: int) -> list[tuple[int, int]]:
+        """Ordered: take the first records into consumption, at most so many. Nothing there: consuming ends."""
+        found = []
+        while most and self.waiting:
+            first, end = self.waiting.first_range()
+            end = min(end, first + most)
+            self.waiting.remove(first, end)
+            self.taken.add(first, end)
+            most -= end - first
+            found.append((first, end))
+        if not found:
+            self.consuming = False
+        return found
+
+    def commit(self) -> int | None:
+        """Ordered: what was taken is done. Returns the offset to commit, None where nothing was taken."""
+        if not self.taken:
+            return None
+        end, count = self.taken.end, len(self.taken)
+        self.count -= count
+        self.bytes = self.bytes - count * self.record_bytes if self.count else 0
+        self.taken = OffsetSet()
+        return end
+
+    def rollback(self) -> None:
+        """Ordered: what was taken shall be consumed again."""
+        self.consume_again(self.taken.ranges())
+
+    def consume_again(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Ordered: these shall be consumed again."""
+        for first, end in ranges:
+            self.taken.remove(first, end)
+            self.waiting.add(first, end)
+
+    def clear(self) -> None:
+        """Forget all records."""
+        self.waiting, self.taken = OffsetSet(), OffsetSet()
+        self.count, self.bytes, self.highest = 0, 0, 0
+
+    @property
+    def max_span(self) -> int:
+        """Distance from the first to the last record that waits."""
+        return self.waiting.end - 1 - self.waiting.first if self.waiting else 0
+
+    def pull_expired(self, now: Time, after: Time) -> bool:
+        """Whether the last pull began more than ``after`` ms ago."""
+        return now - self.last_pull > after
+
+    def lock_expired(self, now: Time, after: Time) -> bool:
+        """Whether the lock was last seen to hold more than ``after`` ms ago."""
+        return now - self.last_lock > after
+
+    def copy(self) -> "ProcessQueue":
+        """An independent copy."""
+        copy: ProcessQueue = object.__new__(ProcessQueue)
+        for name in ProcessQueue.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.waiting, copy.taken = self.waiting.copy(), self.taken.copy()
+        return copy
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return (
+            self.waiting.ranges(),
+            self.taken.ranges(),
+            self.highest,
+            self.consuming,
+            self.dropped,
+            self.locked,
+            now - self.last_pull,
+            now - self.last_lock,
+            self.listeners,
+            self.number,
+            self.next_offset,
+            self.previously_locked,
+            None if self.task_since is None else now - self.task_since,
+        )

@@ -1,0 +1,177 @@
+"""Where a new owner starts to read a queue: ``computePullFromWhere`` (spec 5.3)."""
+
+from typing import Any, NamedTuple
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import AskMaxOffset, AskOffsetAt, Call, Failure, QueryOffset, RefreshRoute
+from rocketmq_selfbalance.client.consumer import PULL, PUSH, Consumer, World
+from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom, RemoteOffsets
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.messages import (
+    CONSUME_FROM_FIRST_OFFSET,
+    CONSUME_FROM_TIMESTAMP,
+    QUERY_NOT_FOUND,
+    RETRY_PREFIX,
+    SYSTEM_ERROR,
+)
+
+NO_ANSWER = -1
+"""The code of an error that is no broker's answer."""
+
+
+class Start(NamedTuple):
+    """Where to start (-1: it cannot be told now) and why; the code of the error that the real client throws within,
+    None where it throws none."""
+
+    offset: int
+    why: str
+    error: int | None = None
+
+
+class LocateStart(NamedTuple):
+    """Find out where to start; leaves a `Start`."""
+
+    group: str
+    queue: Queue
+
+
+class ReadStored(NamedTuple):
+    """Read the offset from memory or store; leaves the offset, or what stands for none (see `offset_store`)."""
+
+    group: str
+    queue: Queue
+    source: ReadFrom
+
+
+class QueryBroker(NamedTuple):
+    """Ask the queue's broker for the committed offset. ``refreshed``: the route is fresh, any replica will do."""
+
+    group: str
+    queue: Queue
+    refreshed: bool
+
+
+class QueryAnswered(NamedTuple):
+    group: str
+    queue: Queue
+
+
+class DecideStart(NamedTuple):
+    group: str
+    queue: Queue
+
+
+class AskAdmin(NamedTuple):
+    """Ask the master for the end of the queue, or for the offset at a time. ``refreshed``: the route is fresh."""
+
+    queue: Queue
+    timestamp: float | None
+    refreshed: bool
+
+
+class AdminAnswered(NamedTuple):
+    group: str
+    why: str
+
+
+def _locate(world: World, thread: Thread, step: LocateStart) -> Call | None:
+    consumer = world.consumer(step.group)
+    if consumer.kind == PULL:
+        thread.value = Start(0, "first")
+        return None
+    source = ReadFrom.STORE if consumer.kind == PUSH else ReadFrom.MEMORY_FIRST
+    thread.push(ReadStored(step.group, step.queue, source), DecideStart(step.group, step.queue))
+    return None
+
+
+def _read(world: World, thread: Thread, step: ReadStored) -> Call | None:
+    value = world.consumer(step.group).store.read(step.queue, step.source)
+    if value is None:
+        thread.push(QueryBroker(step.group, step.queue, False))
+    thread.value = value
+    return None
+
+
+def _query(world: World, thread: Thread, step: QueryBroker) -> Call | None:
+    broker = step.queue.broker
+    address = world.master(broker)
+    if address is None and step.refreshed:
+        address = world.replica(broker)
+    if address is not None:
+        thread.push(QueryAnswered(step.group, step.queue))
+        return QueryOffset(step.group, step.queue, address)
+    if step.refreshed:
+        thread.value = Failure.FAILED
+        thread.push(QueryAnswered(step.group, step.queue))
+        return None
+    thread.push(QueryBroker(step.group, step.queue, True))
+    return RefreshRoute(step.queue.topic)
+
+
+def _answered(world: World, thread: Thread, step: QueryAnswered) -> Call | None:
+    store = world.consumer(step.group).store
+    assert isinstance(store, RemoteOffsets)
+    thread.value = store.found(step.queue, thread.value)
+    return None
+
+
+def _decide(world: World, thread: Thread, step: DecideStart) -> Call | None:
+    consumer, stored = world.consumer(step.group), thread.value
+    thread.value = None
+    if stored >= 0:
+        thread.value = Start(stored, "committed")
+    elif stored != NONE:
+        thread.value = _refused(consumer, QUERY_NOT_FOUND)
+    elif consumer.consume_from_where == CONSUME_FROM_FIRST_OFFSET:
+        thread.value = Start(0, "first")
+    elif consumer.consume_from_where == CONSUME_FROM_TIMESTAMP:
+        if step.queue.topic.startswith(RETRY_PREFIX):
+            thread.push(AskAdmin(step.queue, None, False), AdminAnswered(step.group, "last"))
+        else:
+            time = consumer.consume_timestamp
+            thread.push(AskAdmin(step.queue, time, False), AdminAnswered(step.group, "timestamp"))
+    elif step.queue.topic.startswith(RETRY_PREFIX):
+        thread.value = Start(0, "first")
+    else:
+        thread.push(AskAdmin(step.queue, None, False), AdminAnswered(step.group, "last"))
+    return None
+
+
+def _refused(consumer: Consumer, error: int) -> Start:
+    """No usable offset: the push consumer throws, the lite pull consumer goes on with -1."""
+    return Start(-1, "", error if consumer.kind == PUSH else None)
+
+
+def _ask_admin(world: World, thread: Thread, step: AskAdmin) -> Call | None:
+    address = world.master(step.queue.broker)
+    if address is None:
+        if step.refreshed:
+            thread.value = Failure.FAILED
+            return None
+        thread.push(AskAdmin(step.queue, step.timestamp, True))
+        return RefreshRoute(step.queue.topic)
+    if step.timestamp is None:
+        return AskMaxOffset(step.queue, address)
+    return AskOffsetAt(step.queue, address, step.timestamp)
+
+
+def _admin_answered(world: World, thread: Thread, step: AdminAnswered) -> Call | None:
+    answer: Any = thread.value
+    if isinstance(answer, Failure):
+        thread.value = Start(-1, "", NO_ANSWER)
+    elif answer < 0:
+        thread.value = _refused(world.consumer(step.group), SYSTEM_ERROR)
+    else:
+        thread.value = Start(answer, step.why)
+    return None
+
+
+HANDLERS: Handlers = {
+    LocateStart: _locate,
+    ReadStored: _read,
+    QueryBroker: _query,
+    QueryAnswered: _answered,
+    DecideStart: _decide,
+    AskAdmin: _ask_admin,
+    AdminAnswered: _admin_answered,
+}

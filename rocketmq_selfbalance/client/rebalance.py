@@ -1,0 +1,148 @@
+"""One pass over a consumer's topics: what is it to own of each (spec 4.1, 4.2)?
+
+Each topic is balanced on its own. Nobody coordinates: equal inputs give equal answers, and nothing checks that the
+inputs are equal.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+from protocols.java import sorted_as_java
+from protocols.queues import Queue, sort_queues
+from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
+from rocketmq_selfbalance.client.changed import Changed
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
+from rocketmq_selfbalance.client.table_update import UpdateTable
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.messages import BROADCASTING, RETRY_PREFIX
+from rocketmq_selfbalance.states import REMOVED
+from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy
+
+Shares: TypeAlias = Mapping[str, tuple[Queue, ...]]
+"""Client id to the queues of one topic that it takes, sorted."""
+
+
+class Pass(NamedTuple):
+    """Balance these topics of the consumer, in this order. Afterwards `Consumer.balanced` tells whether it holds what
+    it computed."""
+
+    group: str
+    topics: tuple[str, ...]
+
+
+class _Topic(NamedTuple):
+    group: str
+    topic: str
+
+
+class _FindMembers(NamedTuple):
+    """Ask a broker of the topic for the members; without a route it is asked for first, once."""
+
+    group: str
+    topic: str
+    refreshed: bool
+
+
+class _Allocate(NamedTuple):
+    group: str
+    topic: str
+    queues: tuple[Queue, ...] | None
+
+
+class _Truncate(NamedTuple):
+    group: str
+
+
+def _pass(world: World, thread: Thread, step: Pass) -> Call | None:
+    consumer = world.consumer(step.group)
+    consumer.balanced = not (consumer.paused and consumer.kind == PUSH)
+    if consumer.balanced:
+        thread.push(*(_Topic(step.group, topic) for topic in step.topics), _Truncate(step.group))
+    return None
+
+
+def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
+    group, topic = step
+    consumer = world.consumer(group)
+    queues = consumer.routes.get(topic)
+    if consumer.message_model != BROADCASTING:
+        thread.push(_FindMembers(group, topic, False), _Allocate(group, topic, queues))
+    elif queues is None:
+        _unknown(consumer, thread, topic)
+    else:
+        thread.push(UpdateTable(group, topic, queues, queues))
+    return None
+
+
+def _find_members(world: World, thread: Thread, step: _FindMembers) -> Call | None:
+    if not step.refreshed and not world.has_route(step.topic):
+        thread.push(step._replace(refreshed=True))
+        return RefreshRoute(step.topic)
+    return AskMembers(step.group, step.topic)
+
+
+def _unknown(consumer: Consumer, thread: Thread, topic: str) -> None:
+    """No route: the topic counts as balanced, 5.x reports it as changed."""
+    if consumer.settings.message_listener_for_unknown_topics:
+        thread.push(Changed(consumer.group, topic, (), ()))
+
+
+def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
+    consumer = world.consumer(step.group)
+    members: Any = thread.value
+    if step.queues is None:
+        if not step.topic.startswith(RETRY_PREFIX):
+            _unknown(consumer, thread, step.topic)
+    elif isinstance(members, tuple):
+        try:
+            target = share_of(consumer, step.queues, members)
+        except AllocationError:
+            consumer.balanced = False
+        else:
+            thread.push(UpdateTable(step.group, step.topic, step.queues, target))
+    return None
+
+
+def share_of(consumer: Consumer, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:
+    """The queues of a topic that the consumer takes by its strategy, sorted. Raises `AllocationError`."""
+    strategy, own = consumer.strategy, consumer.client_id
+    if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable):
+        shares = _shares(strategy, queues, members)
+        if shares is not None:
+            return shares.get(own, ())
+    answer = strategy.allocate(consumer.group, own, queues, sorted_as_java(members))
+    return sort_queues(set(answer or ()))
+
+
+@lru_cache(maxsize=1024)  # every client of a group computes the same from equal lists
+def _shares(strategy: PositionStrategy, queues: tuple[Queue, ...], members: tuple[str, ...]) -> Shares | None:
+    """Everybody's share; None where each client has to compute for itself, as the strategy fails for one of them."""
+    try:
+        positions = strategy.positions_of_all(queues, sorted_as_java(members))
+    except AllocationError:
+        return None
+    return {cid: _at(queues, taken) for cid, taken in positions.items()}
+
+
+def _at(queues: tuple[Queue, ...], positions: Sequence[int]) -> tuple[Queue, ...]:
+    return tuple(queues[position] for position in sorted(set(positions)))
+
+
+def _truncate(world: World, thread: Thread, step: _Truncate) -> Call | None:
+    """Queues of topics that are not subscribed any more are cut off: nothing is kept, unlocked or reported
+    (spec 5.5)."""
+    consumer = world.consumer(step.group)
+    for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
+        world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed")
+        world.life(consumer, queue, REMOVED)
+    return None
+
+
+HANDLERS: Handlers = {
+    Pass: _pass,
+    _Topic: _topic,
+    _FindMembers: _find_members,
+    _Allocate: _allocate,
+    _Truncate: _truncate,
+}

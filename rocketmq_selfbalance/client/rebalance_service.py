@@ -1,0 +1,97 @@
+"""The rebalance thread: when does a pass over all consumers begin (spec 3.4)?
+
+It sleeps until it is woken or a while has passed. 5.x: no pass begins within a second of the last one, and one that did
+not balance is repeated after a second.
+"""
+
+from typing import NamedTuple
+
+from protocols.java import sorted_as_java
+from rocketmq_selfbalance.client.calls import Call
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.rebalance import Pass
+from rocketmq_selfbalance.client.service import PERIODIC
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+
+THREAD = "rebalance"
+TIMER = "rebalance"
+
+
+class WakeUp(NamedTuple):
+    """Wake the rebalance thread; ``why`` says what for."""
+
+    why: str
+
+
+class _PassOf(NamedTuple):
+    """One consumer's part of the pass."""
+
+    group: str
+
+
+class _EndPass(NamedTuple):
+    """All consumers had their part."""
+
+
+def begin(client: Instance) -> None:
+    """The thread starts, and goes to sleep."""
+    client.service.last = client.created
+    client.out.set_timer(TIMER, client.now + client.settings.rebalance_wait_interval_ms)
+
+
+def wake(client: Instance, why: str) -> None:
+    """``rebalanceImmediately``."""
+    service = client.service
+    service.triggers.append(why)
+    service.notified = True
+    if client.running and not service.in_pass:
+        look(client)
+
+
+def look(client: Instance) -> None:
+    """The thread is awake: it begins a pass, or waits out the least interval."""
+    service, settings = client.service, client.settings
+    service.notified = False
+    since = client.now - service.last
+    if since < settings.rebalance_min_interval_ms:
+        client.out.set_timer(TIMER, client.now + settings.rebalance_min_interval_ms - since)
+        return
+    client.out.cancel_timer(TIMER)
+    service.in_pass = True
+    service.trigger = ", ".join(dict.fromkeys(service.triggers)) or PERIODIC
+    service.triggers.clear()
+    groups = [consumer.group for consumer in client.active()]
+    client.run(THREAD, *(_PassOf(group) for group in groups), _EndPass())
+
+
+def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
+    consumer = client.consumer(step.group)
+    if client.service.trigger != PERIODIC:
+        client.service.begin(client, consumer)
+    client.forget_granted(consumer, consumer.subscriptions)
+    thread.push(Pass(step.group, tuple(sorted_as_java(consumer.subscriptions))))
+    return None
+
+
+def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:
+    service, settings = client.service, client.settings
+    client.tell_owned()
+    service.tell_end(client)
+    service.in_pass = False
+    service.last = client.now
+    balanced = all(consumer.balanced for consumer in client.active())
+    if service.notified:
+        look(client)
+    elif balanced or not settings.rebalance_min_interval_ms:
+        client.out.set_timer(TIMER, client.now + settings.rebalance_wait_interval_ms)
+    else:
+        client.out.set_timer(TIMER, client.now + settings.rebalance_min_interval_ms)
+    return None
+
+
+def _wake_up(client: Instance, thread: Thread, step: WakeUp) -> Call | None:
+    wake(client, step.why)
+    return None
+
+
+HANDLERS: Handlers = {_PassOf: _pass_of, _EndPass: _end_pass, WakeUp: _wake_up}

@@ -1,0 +1,166 @@
+"""Giving up one queue: ``removeUnnecessaryMessageQueue`` (spec 5.1).
+
+Steps name the queue; ``taken_out`` says whether its process queue has left the table already (it is then among
+`Consumer.leaving`).
+"""
+
+from typing import NamedTuple
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call
+from rocketmq_selfbalance.client.consumer import Consumer, World
+from rocketmq_selfbalance.client.persisting import Forget, Persist
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
+
+
+class Remove(NamedTuple):
+    """Keep the offset of a dropped queue, forget it, unlock. Leaves whether it can leave the table now."""
+
+    group: str
+    queue: Queue
+    taken_out: bool = False
+
+
+class TakeOut(NamedTuple):
+    """``removeProcessQueue``: take a queue out of the table and give it up, whatever comes of it."""
+
+    group: str
+    queue: Queue
+    why: str
+
+
+class _RemoveLocked(NamedTuple):
+    """5.x: unless the last lock is old enough to use force, no listener may work on the queue."""
+
+    group: str
+    queue: Queue
+    taken_out: bool
+
+
+class _TryConsumeLock(NamedTuple):
+    group: str
+    queue: Queue
+    taken_out: bool
+
+
+class _ConsumeLockTried(NamedTuple):
+    group: str
+    queue: Queue
+    taken_out: bool
+
+
+class _GiveBack(NamedTuple):
+    """Unlock at the broker, and leave True."""
+
+    group: str
+    queue: Queue
+    taken_out: bool
+
+
+class _Free(NamedTuple):
+    """Leave True."""
+
+
+class _Gone(NamedTuple):
+    group: str
+    queue: Queue
+
+
+def process_queue_of(consumer: Consumer, queue: Queue, taken_out: bool) -> ProcessQueue:
+    """The process queue that is being given up."""
+    return (consumer.leaving if taken_out else consumer.table)[queue]
+
+
+def _remove(world: World, thread: Thread, step: Remove) -> Call | None:
+    consumer = world.consumer(step.group)
+    group, queue, _ = step
+    if not consumer.locks:
+        thread.push(Persist(group, queue), Forget(group, queue), _Free())
+    elif consumer.settings.delayed_unlock:
+        thread.push(Persist(group, queue), Forget(group, queue), _TryConsumeLock(*step), _ConsumeLockTried(*step))
+    else:
+        thread.push(Persist(group, queue), _RemoveLocked(*step))
+    return None
+
+
+def _free(world: World, thread: Thread, step: _Free) -> Call | None:
+    thread.value = True
+    return None
+
+
+def _remove_locked(world: World, thread: Thread, step: _RemoveLocked) -> Call | None:
+    consumer = world.consumer(step.group)
+    process_queue = process_queue_of(consumer, step.queue, step.taken_out)
+    thread.push(_ConsumeLockTried(*step))
+    if process_queue.dropped and world.now > process_queue.last_lock + consumer.settings.unlock_delay_time_ms:
+        thread.value = True
+        return None
+    thread.push(_TryConsumeLock(*step))
+    return None
+
+
+def _try_consume_lock(world: World, thread: Thread, step: _TryConsumeLock) -> Call | None:
+    consumer = world.consumer(step.group)
+    if process_queue_of(consumer, step.queue, step.taken_out).listeners:
+        return AwaitConsumeLock(step.group, step.queue, consumer.settings.consume_lock_wait_ms)
+    thread.value = True
+    return None
+
+
+def _lock_tried(world: World, thread: Thread, step: _ConsumeLockTried) -> Call | None:
+    consumer = world.consumer(step.group)
+    process_queue = process_queue_of(consumer, step.queue, step.taken_out)
+    if not thread.value:
+        process_queue.try_unlock_times += 1
+        if not step.taken_out:
+            world.life(consumer, step.queue, NOT_REMOVABLE)
+        thread.value = False
+    elif not consumer.settings.delayed_unlock:
+        thread.push(Persist(step.group, step.queue), Forget(step.group, step.queue), _GiveBack(*step))
+    elif process_queue.count:
+        world.unlock_later(consumer, step.queue, consumer.settings.unlock_delay_time_ms)
+        thread.value = True
+    else:
+        thread.push(_GiveBack(*step))
+    return None
+
+
+def _give_back(world: World, thread: Thread, step: _GiveBack) -> Call | None:
+    consumer = world.consumer(step.group)
+    process_queue_of(consumer, step.queue, step.taken_out).locked = False
+    address = world.master(step.queue.broker)
+    if address is not None:
+        world.unlock(consumer, (step.queue,), address)
+    thread.value = True
+    return None
+
+
+def _take_out(world: World, thread: Thread, step: TakeOut) -> Call | None:
+    consumer = world.consumer(step.group)
+    process_queue = consumer.table.pop(step.queue, None)
+    if process_queue is None:
+        return None
+    consumer.leaving[step.queue] = process_queue
+    world.drop(consumer, step.queue, process_queue, step.why)
+    world.life(consumer, step.queue, REMOVED)
+    thread.push(Remove(step.group, step.queue, True), _Gone(step.group, step.queue))
+    return None
+
+
+def _gone(world: World, thread: Thread, step: _Gone) -> Call | None:
+    world.consumer(step.group).leaving.pop(step.queue, None)
+    return None
+
+
+HANDLERS: Handlers = {
+    Remove: _remove,
+    TakeOut: _take_out,
+    _RemoveLocked: _remove_locked,
+    _TryConsumeLock: _try_consume_lock,
+    _ConsumeLockTried: _lock_tried,
+    _GiveBack: _give_back,
+    _Free: _free,
+    _Gone: _gone,
+}

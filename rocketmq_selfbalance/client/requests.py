@@ -1,0 +1,142 @@
+"""The calls of a client's threads as requests to brokers, and the answers as their values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rocketmq_selfbalance.client import heartbeat, routing
+from rocketmq_selfbalance.client.calls import (
+    AskMaxOffset,
+    AskMembers,
+    AskOffsetAt,
+    AwaitConsumeLock,
+    Failure,
+    HeartbeatToAll,
+    LockQueues,
+    QueryOffset,
+    RefreshRoute,
+    Sleep,
+    TellBroker,
+    UnlockQueues,
+    Unregister,
+)
+from rocketmq_selfbalance.client.instance import WAIT, Begin, Instance, Understand
+from rocketmq_selfbalance.client.threads import Thread
+from rocketmq_selfbalance.messages import (
+    MASTER_ID,
+    QUERY_NOT_FOUND,
+    SUCCESS,
+    Answer,
+    ConsumerList,
+    GetConsumerListByGroup,
+    GetMaxOffset,
+    LockBatchMq,
+    LockBatchMqAnswer,
+    OffsetAnswer,
+    QueryConsumerOffset,
+    RouteInfoAnswer,
+    SearchOffsetByTimestamp,
+    UnlockBatchMq,
+    UnregisterClient,
+)
+
+
+def _members(client: Instance, name: str, thread: Thread, call: AskMembers) -> Any:
+    route = client.routes.get(call.topic)
+    known = [data for data in route.brokers if data.addresses] if route is not None else []
+    if not known:
+        return Failure.FAILED
+    addresses = dict(client.out.choose(f"broker asked about {call.topic}", known).addresses)
+    address = addresses.get(MASTER_ID) or client.out.choose("replica asked", sorted(addresses.values()))
+    timeout = client.settings.mq_client_api_timeout_ms
+    return client.ask(name, address, lambda number: GetConsumerListByGroup(number, call.group), timeout)
+
+
+def _query(client: Instance, name: str, thread: Thread, call: QueryOffset) -> Any:
+    timeout = client.settings.offset_timeout_ms
+    return client.ask(name, call.address, lambda number: QueryConsumerOffset(number, call.group, call.queue), timeout)
+
+
+def _max_offset(client: Instance, name: str, thread: Thread, call: AskMaxOffset) -> Any:
+    timeout = client.settings.offset_timeout_ms
+    return client.ask(name, call.address, lambda number: GetMaxOffset(number, call.queue), timeout)
+
+
+def _offset_at(client: Instance, name: str, thread: Thread, call: AskOffsetAt) -> Any:
+    timeout = client.settings.offset_timeout_ms
+    return client.ask(
+        name, call.address, lambda number: SearchOffsetByTimestamp(number, call.queue, call.timestamp), timeout
+    )
+
+
+def _lock(client: Instance, name: str, thread: Thread, call: LockQueues) -> Any:
+    timeout, own = client.settings.lock_timeout_ms, client.client_id
+    return client.ask(name, call.address, lambda number: LockBatchMq(number, call.group, own, call.queues), timeout)
+
+
+def _unlock(client: Instance, name: str, thread: Thread, call: UnlockQueues) -> Any:
+    timeout, own = client.settings.lock_timeout_ms, client.client_id
+    return client.ask(name, call.address, lambda number: UnlockBatchMq(number, call.group, own, call.queues), timeout)
+
+
+def _unregister(client: Instance, name: str, thread: Thread, call: Unregister) -> Any:
+    timeout, own = client.settings.mq_client_api_timeout_ms, client.client_id
+    return client.ask(name, call.address, lambda number: UnregisterClient(number, own, call.group), timeout)
+
+
+def _sleep(client: Instance, name: str, thread: Thread, call: Sleep) -> Any:
+    client.out.set_timer(("thread", name), client.now + call.duration)
+    return WAIT
+
+
+def _await_lock(client: Instance, name: str, thread: Thread, call: AwaitConsumeLock) -> Any:
+    client.out.set_timer(("thread", name), client.now + call.at_most)
+    return WAIT
+
+
+def consume_lock_free(client: Instance, group: str, queue: Any) -> None:
+    """No listener works on the queue any more: the thread that waits for that has the lock."""
+    for name, thread in list(client.threads.items()):
+        waiting = thread.waiting
+        if isinstance(waiting, AwaitConsumeLock) and waiting.group == group and waiting.queue == queue:
+            client.out.cancel_timer(("thread", name))
+            client.resume(name, True)
+
+
+CALLS: Mapping[type[Any], Begin] = {
+    AskMembers: _members,
+    RefreshRoute: routing.refresh,
+    QueryOffset: _query,
+    AskMaxOffset: _max_offset,
+    AskOffsetAt: _offset_at,
+    LockQueues: _lock,
+    UnlockQueues: _unlock,
+    AwaitConsumeLock: _await_lock,
+    HeartbeatToAll: heartbeat.begin_round,
+    Sleep: _sleep,
+    TellBroker: heartbeat.tell_broker,
+    Unregister: _unregister,
+}
+
+
+def _listed(client: Instance, call: Any, message: ConsumerList) -> Any:
+    return message.client_ids if message.code == SUCCESS else Failure.FAILED
+
+
+def _locked(client: Instance, call: Any, message: LockBatchMqAnswer) -> Any:
+    return message.locked if message.code == SUCCESS else Failure.FAILED
+
+
+def _offset(client: Instance, call: Any, message: OffsetAnswer) -> Any:
+    if message.code == SUCCESS:
+        return message.offset
+    return Failure.NOT_FOUND if message.code == QUERY_NOT_FOUND else Failure.FAILED
+
+
+ANSWERS: Mapping[type[Any], Understand] = {
+    ConsumerList: _listed,
+    RouteInfoAnswer: routing.answered,
+    OffsetAnswer: _offset,
+    LockBatchMqAnswer: _locked,
+    Answer: heartbeat.understood,
+}
+"""Messages that answer a thread's call. (`Answer` to a record that was sent back is another matter.)"""

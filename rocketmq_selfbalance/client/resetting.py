@@ -1,0 +1,76 @@
+"""An administrator sets offsets back through the running clients (spec 2.8, client side)."""
+
+from typing import NamedTuple
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import Call, Sleep
+from rocketmq_selfbalance.client.consumer import World
+from rocketmq_selfbalance.client.rebalance import Pass
+from rocketmq_selfbalance.client.removal import TakeOut
+from rocketmq_selfbalance.client.threads import Handlers, Thread
+
+
+class ResetOffsets(NamedTuple):
+    """Go on from these offsets in the queues of the topic that the consumer holds: it pauses, drops them, waits, sets
+    the offsets and gives the queues up; then a pass over ``topics`` takes them again."""
+
+    group: str
+    topic: str
+    offsets: tuple[tuple[Queue, int], ...]
+    topics: tuple[str, ...]
+
+
+class _SetOffset(NamedTuple):
+    group: str
+    queue: Queue
+    offset: int
+
+
+class _Resume(NamedTuple):
+    group: str
+
+
+class _SetOffsets(NamedTuple):
+    group: str
+    topic: str
+    offsets: tuple[tuple[Queue, int], ...]
+
+
+def _reset(world: World, thread: Thread, step: ResetOffsets) -> Call | None:
+    consumer = world.consumer(step.group)
+    consumer.paused = True
+    for queue, _ in step.offsets:
+        process_queue = consumer.table.get(queue)
+        if process_queue is not None and queue.topic == step.topic:
+            world.drop(consumer, queue, process_queue, "offset reset")
+            process_queue.clear()
+    thread.push(_SetOffsets(*step[:3]), _Resume(step.group), Pass(step.group, step.topics))
+    return Sleep(consumer.settings.reset_offset_pause_ms)
+
+
+def _set_offsets(world: World, thread: Thread, step: _SetOffsets) -> Call | None:
+    table = world.consumer(step.group).table
+    thread.push(
+        *(
+            _SetOffset(step.group, queue, offset)
+            for queue, offset in step.offsets
+            if queue in table and queue.topic == step.topic
+        )
+    )
+    return None
+
+
+def _set_offset(world: World, thread: Thread, step: _SetOffset) -> Call | None:
+    consumer = world.consumer(step.group)
+    if step.queue in consumer.table:
+        consumer.store.table.update(step.queue, step.offset, False)
+        thread.push(TakeOut(step.group, step.queue, "offset reset"))
+    return None
+
+
+def _resume(world: World, thread: Thread, step: _Resume) -> Call | None:
+    world.consumer(step.group).paused = False
+    return None
+
+
+HANDLERS: Handlers = {ResetOffsets: _reset, _SetOffsets: _set_offsets, _SetOffset: _set_offset, _Resume: _resume}

@@ -1,0 +1,56 @@
+"""What the rebalance thread remembers, and what is told of its passes."""
+
+from typing import TYPE_CHECKING, Any
+
+from protocols.facts import RebalanceBegan, RebalanceEnded
+from protocols.nodes import Time
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.client.consumer import Consumer
+    from rocketmq_selfbalance.client.instance import Instance
+
+PERIODIC = "periodic"
+"""The trigger of a pass that nothing but the time caused."""
+
+
+class RebalanceService:
+    """``last``: the end of the last pass. A wake-up sets ``notified``; several are one."""
+
+    __slots__ = ("changed", "in_pass", "last", "notified", "told", "trigger", "triggers")
+
+    def __init__(self) -> None:
+        self.last: Time = 0.0
+        self.notified = False
+        self.in_pass = False
+        self.triggers: list[str] = []
+        """Why the thread was woken since the last pass began."""
+        self.trigger = PERIODIC
+        """Why the pass that is under way began."""
+        self.told: dict[str, "Consumer"] = {}
+        """Consumers of whom the observer knows that they rebalance in this pass."""
+        self.changed: set[str] = set()
+        """Groups whose queues have changed in this pass."""
+
+    def begin(self, client: "Instance", consumer: "Consumer") -> None:
+        """The consumer's part of the pass is worth telling."""
+        if self.in_pass and consumer.group not in self.told:
+            self.told[consumer.group] = consumer
+            client.out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
+
+    def tell_end(self, client: "Instance") -> None:
+        """The pass is over."""
+        for group, consumer in self.told.items():
+            client.out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
+        self.told.clear()
+        self.changed.clear()
+
+    def copy(self) -> "RebalanceService":
+        """An independent copy."""
+        copy = RebalanceService()
+        copy.last, copy.notified, copy.in_pass, copy.trigger = self.last, self.notified, self.in_pass, self.trigger
+        copy.triggers, copy.told, copy.changed = self.triggers.copy(), self.told.copy(), self.changed.copy()
+        return copy
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return now - self.last, self.notified, self.in_pass

@@ -1,0 +1,263 @@
+"""Settings of a client with the defaults of 5.3.3 and of 4.5.2 (spec 10.2, 12)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from protocols.errors import UserError
+from protocols.nodes import Time
+from rocketmq_selfbalance.messages import (
+    BROADCASTING,
+    CLUSTERING,
+    CONSUME_FROM_FIRST_OFFSET,
+    CONSUME_FROM_LAST_OFFSET,
+    CONSUME_FROM_TIMESTAMP,
+)
+
+PUSH, LITE_PULL, PULL = "push", "lite_pull", "pull"
+"""Kinds of consumers."""
+
+RETRY_DELAYS_MS = tuple(
+    1000.0 * seconds
+    for seconds in (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+)
+"""Delay of each level 1 to 18 (spec 6.7), in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """Fields that end in ``_ms`` are milliseconds of virtual time. The names that users write are in `REAL_NAMES`."""
+
+    # The client instance.
+    poll_name_server_interval_ms: Time = 30_000.0
+    poll_name_server_first_ms: Time = 10.0
+    heartbeat_broker_interval_ms: Time = 30_000.0
+    heartbeat_first_ms: Time = 1_000.0
+    persist_consumer_offset_interval_ms: Time = 5_000.0
+    persist_first_ms: Time = 10_000.0
+    mq_client_api_timeout_ms: Time = 3_000.0
+    """Routes, heartbeats, member lists, taking leave."""
+    offset_timeout_ms: Time = 5_000.0
+    lock_timeout_ms: Time = 1_000.0
+    send_back_timeout_ms: Time = 5_000.0
+    enable_heartbeat_channel_event_listener: bool = True
+    """A connection that becomes active is told who is here, and wakes the rebalance thread."""
+
+    # The rebalance thread.
+    rebalance_wait_interval_ms: Time = 20_000.0
+    rebalance_min_interval_ms: Time = 1_000.0
+    """No pass within this time of the last one, and the pause after a pass that did not balance; 0: neither."""
+    lock_refused_delay_ms: Time | None = 500.0
+    """The thread is woken so long after a refused lock; None: it is not."""
+    first_pull_delay_ms: Time = 500.0
+
+    # Ordered consumption.
+    lock_interval_ms: Time = 20_000.0
+    lock_first_ms: Time = 1_000.0
+    lock_max_live_time_ms: Time = 30_000.0
+    unlock_delay_time_ms: Time = 20_000.0
+    consume_lock_wait_ms: Time = 500.0
+    """How long a removal waits for the listener that works on the queue."""
+    queue_starts_locked: bool = True
+    """4.5: a new queue is marked as locked only by the next lock round."""
+    broadcasting_orderly_locks: bool = False
+    delayed_unlock: bool = False
+    """4.x: the offset is forgotten first; with messages still in the cache the unlock follows after
+    ``unlock_delay_time_ms``."""
+    max_time_consume_continuously_ms: Time = 60_000.0
+    suspend_current_queue_time_ms: Time = 1_000.0
+    try_lock_later_ms: Time = 100.0
+    """A consume task without a valid lock tries to get it after this time,"""
+    locked_then_consume_ms: Time = 10.0
+    """goes on so long after it has it,"""
+    not_locked_then_consume_ms: Time = 3_000.0
+    """or so long after it was refused."""
+
+    # Pulling.
+    pull_max_idle_time_ms: Time = 120_000.0
+    pull_time_delay_when_exception_ms: Time = 1_000.0
+    pull_time_delay_when_flow_control_ms: Time = 50.0
+    pull_time_delay_when_suspend_ms: Time = 1_000.0
+    broker_suspend_max_time_ms: Time = 15_000.0
+    consumer_timeout_when_suspend_ms: Time = 30_000.0
+    pull_interval_ms: Time = 0.0
+    pull_batch_size: int = 32
+    pull_threshold_for_queue: int = 1000
+    pull_threshold_size_for_queue: int = 100
+    """MiB."""
+    pull_threshold_for_topic: int = -1
+    pull_threshold_size_for_topic: int = -1
+    consume_concurrently_max_span: int = 2000
+    offset_repair_delay_ms: Time = 0.0
+    freeze_repaired_offset: bool = True
+    record_bytes: int = 0
+    """Size of every record's body. (No setting of RocketMQ: records here have no content.)"""
+
+    # Consuming.
+    consume_message_batch_max_size: int = 1
+    consume_thread_max: int = 20
+    consume_timeout_ms: Time = 900_000.0
+    max_reconsume_times: int = -1
+    send_back_retry_ms: Time = 5_000.0
+    """A record that could not be sent back is given to the listener again after this time."""
+    expired_delay_level: int = 3
+    reset_offset_pause_ms: Time = 10_000.0
+    await_termination_when_shutdown_ms: Time = 0.0
+
+    # What a consumer is.
+    kind: str = PUSH
+    orderly: bool = False
+    message_model: str = CLUSTERING
+    consume_from_where: str = CONSUME_FROM_LAST_OFFSET
+    consume_timestamp_back_ms: Time = 1_800_000.0
+    """CONSUME_FROM_TIMESTAMP: so long before the consumer was created, in whole seconds."""
+    message_listener_for_unknown_topics: bool = True
+    """5.x: a topic without a route is reported as changed at every pass."""
+
+    # Lite pull.
+    auto_commit_interval_ms: Time = 5_000.0
+    lite_pull_batch_size: int = 10
+    lite_pull_threshold_for_all: int = 10_000
+    poll_timeout_ms: Time = 5_000.0
+
+
+VERSION_4_5: Mapping[str, Any] = {
+    "rebalance_min_interval_ms": 0.0,
+    "lock_refused_delay_ms": None,
+    "first_pull_delay_ms": 0.0,
+    "queue_starts_locked": False,
+    "broadcasting_orderly_locks": True,
+    "delayed_unlock": True,
+    "consume_lock_wait_ms": 1_000.0,
+    "pull_time_delay_when_exception_ms": 3_000.0,
+    "offset_repair_delay_ms": 10_000.0,
+    "freeze_repaired_offset": False,
+    "enable_heartbeat_channel_event_listener": False,
+    "message_listener_for_unknown_topics": False,
+}
+"""What 4.5.2 does otherwise (the table of spec 12, as far as it concerns clients)."""
+
+VERSIONS: Mapping[str, Mapping[str, Any]] = {"5.3": {}, "4.5": VERSION_4_5}
+"""Value of the setting ``version`` to its defaults."""
+
+
+class Range(NamedTuple):
+    """What a whole number may be; -1 too, where that switches something off."""
+
+    least: int
+    most: int
+    off: bool = False
+
+
+RANGES: Mapping[str, Range] = {
+    "pull_threshold_for_queue": Range(1, 65535),
+    "pull_threshold_size_for_queue": Range(1, 1024),
+    "pull_threshold_for_topic": Range(1, 6_553_500, True),
+    "pull_threshold_size_for_topic": Range(1, 102_400, True),
+    "consume_concurrently_max_span": Range(1, 65535),
+    "pull_batch_size": Range(1, 1024),
+    "lite_pull_batch_size": Range(1, 1024),
+    "consume_message_batch_max_size": Range(1, 1024),
+    "consume_thread_max": Range(1, 1000),
+    "max_reconsume_times": Range(0, 1 << 31, True),
+    "record_bytes": Range(0, 1 << 31),
+    "lite_pull_threshold_for_all": Range(1, 1 << 31),
+}
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "kind": (PUSH, LITE_PULL, PULL),
+    "message_model": (CLUSTERING, BROADCASTING),
+    "consume_from_where": (
+        CONSUME_FROM_LAST_OFFSET,
+        CONSUME_FROM_FIRST_OFFSET,
+        CONSUME_FROM_TIMESTAMP,
+        "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
+        "CONSUME_FROM_MIN_OFFSET",
+        "CONSUME_FROM_MAX_OFFSET",
+    ),
+}
+
+REAL_NAMES: Mapping[str, str] = {
+    "pollNameServerInterval": "poll_name_server_interval_ms",
+    "heartbeatBrokerInterval": "heartbeat_broker_interval_ms",
+    "persistConsumerOffsetInterval": "persist_consumer_offset_interval_ms",
+    "mqClientApiTimeout": "mq_client_api_timeout_ms",
+    "enableHeartbeatChannelEventListener": "enable_heartbeat_channel_event_listener",
+    "rocketmq.client.rebalance.waitInterval": "rebalance_wait_interval_ms",
+    "rocketmq.client.rebalance.minInterval": "rebalance_min_interval_ms",
+    "rocketmq.client.rebalance.lockInterval": "lock_interval_ms",
+    "rocketmq.client.rebalance.lockMaxLiveTime": "lock_max_live_time_ms",
+    "rocketmq.client.unlockDelayTimeMills": "unlock_delay_time_ms",
+    "rocketmq.client.pull.pullMaxIdleTime": "pull_max_idle_time_ms",
+    "rocketmq.client.maxTimeConsumeContinuously": "max_time_consume_continuously_ms",
+    "pullTimeDelayMillsWhenException": "pull_time_delay_when_exception_ms",
+    "suspendCurrentQueueTimeMillis": "suspend_current_queue_time_ms",
+    "pullInterval": "pull_interval_ms",
+    "pullBatchSize": "pull_batch_size",
+    "pullThresholdForQueue": "pull_threshold_for_queue",
+    "pullThresholdSizeForQueue": "pull_threshold_size_for_queue",
+    "pullThresholdForTopic": "pull_threshold_for_topic",
+    "pullThresholdSizeForTopic": "pull_threshold_size_for_topic",
+    "consumeConcurrentlyMaxSpan": "consume_concurrently_max_span",
+    "consumeMessageBatchMaxSize": "consume_message_batch_max_size",
+    "consumeThreadMax": "consume_thread_max",
+    "consumeTimeout": "consume_timeout_ms",
+    "maxReconsumeTimes": "max_reconsume_times",
+    "awaitTerminationMillisWhenShutdown": "await_termination_when_shutdown_ms",
+    "messageModel": "message_model",
+    "consumeFromWhere": "consume_from_where",
+    "consumeTimestampBack": "consume_timestamp_back_ms",
+    "autoCommitIntervalMillis": "auto_commit_interval_ms",
+    "litePullBatchSize": "lite_pull_batch_size",
+    "pullThresholdForAll": "lite_pull_threshold_for_all",
+    "consumer": "kind",
+    "orderly": "orderly",
+    "recordBytes": "record_bytes",
+}
+"""The system's own configuration name to the field. (``consumer``, ``orderly``, ``consumeTimestampBack`` and
+``recordBytes`` are ours: in RocketMQ one chooses a class, a listener and a time of day; records here have no body.)"""
+
+VERSION = "version"
+"""The setting that chooses between `VERSIONS`."""
+
+
+def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) -> ClientSettings:
+    """The settings changed by what is given under RocketMQ's names; ``version`` (``5.3``, ``4.5``) comes first.
+
+    Times are milliseconds. Raises `UserError`, naming ``where``, for an unknown name or a value that cannot be.
+    """
+    version = str(given.get(VERSION, "5.3"))
+    if version not in VERSIONS:
+        raise UserError(f"{where}: version is {given[VERSION]!r}, expected one of {', '.join(VERSIONS)}")
+    changes = dict(VERSIONS[version])
+    for name, value in given.items():
+        if name == VERSION:
+            continue
+        if name not in REAL_NAMES:
+            raise UserError(f"{where}: no client setting {name!r} in RocketMQ, expected one of {', '.join(REAL_NAMES)}")
+        field = REAL_NAMES[name]
+        changes[field] = _checked(field, name, value, where, getattr(base, field))
+    return replace(base, **changes)
+
+
+def _checked(field: str, name: str, value: Any, where: str, default: Any) -> Any:
+    if field in CHOICES:
+        if value not in CHOICES[field]:
+            raise UserError(f"{where}: {name} is {value!r}, expected one of {', '.join(CHOICES[field])}")
+    elif field in RANGES:
+        least, most, off = RANGES[field]
+        if not _is_whole(value) or not (least <= value <= most or off and value == -1):
+            minus = "-1 or " if off else ""
+            raise UserError(f"{where}: {name} is {value!r}, expected {minus}a whole number from {least} to {most}")
+    elif isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise UserError(f"{where}: {name} is {value!r}, expected true or false")
+    elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise UserError(f"{where}: {name} is {value!r}, expected milliseconds, 0 or more")
+    else:
+        return float(value)
+    return value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,69 @@
+"""What one real thread of the client has still to do, as data: steps that are left, and the call it waits for.
+
+The real client's threads block in the middle of their work. Here a thread is a stack of steps, each a bare record
+with what it needs. To run it, the step on top is taken off and its handler called, which may push further steps and
+may leave a value for the next one (`Thread.value`), or return a call: then the thread waits. When the call is answered,
+its answer is the value that the next step finds, and the thread runs on. So a thread that waits can be copied,
+compared, and looked at.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from rocketmq_selfbalance.client.calls import Call
+
+Step: TypeAlias = tuple[Any, ...]
+"""A named tuple; its class says which handler takes it."""
+
+
+class Thread:
+    """The steps left (the next one is the last of the list), the value given by the step or call before, and the
+    call that is waited for."""
+
+    __slots__ = ("left", "value", "waiting")
+
+    def __init__(self, *steps: Step) -> None:
+        """Steps in the order in which they are to be done."""
+        self.left: list[Step] = list(reversed(steps))
+        self.value: Any = None
+        self.waiting: Call | None = None
+
+    def push(self, *steps: Step) -> None:
+        """Do these next, in this order, before what is left."""
+        self.left.extend(reversed(steps))
+
+    def copy(self) -> "Thread":
+        """An independent copy."""
+        copy = Thread()
+        copy.left, copy.value, copy.waiting = self.left.copy(), self.value, self.waiting
+        return copy
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return tuple(self.left), self.value, self.waiting
+
+
+Handler: TypeAlias = Callable[[Any, Thread, Any], Call | None]
+"""World, thread and step to the call that the thread has to wait for, None if it can go on."""
+
+Handlers: TypeAlias = Mapping[type[Any], Handler]
+
+
+def run(world: Any, thread: Thread, handlers: Handlers) -> Call | None:
+    """Do the thread's steps until it has to wait (the call is returned) or nothing is left (None)."""
+    left = thread.left
+    thread.waiting = None
+    while left:
+        step = left.pop()
+        call = handlers[type(step)](world, thread, step)
+        if call is not None:
+            thread.waiting = call
+            return call
+    thread.value = None
+    return None
+
+
+def answer(world: Any, thread: Thread, value: Any, handlers: Handlers) -> Call | None:
+    """The call that the thread waited for has this answer: it runs on."""
+    thread.value = value
+    return run(world, thread, handlers)

@@ -1,0 +1,83 @@
+"""The settings of a variant, sorted by whom they concern: clients, brokers, the name server, the strategy.
+
+All are written under RocketMQ's own names, times in milliseconds. ``version`` (``5.3``, ``4.5``) concerns everybody: it
+chooses between what the releases 5.3.3 and 4.5.2 do (spec 12).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from protocols.errors import UserError
+from rocketmq_selfbalance.broker import settings as of_broker
+from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.client import settings as of_client
+from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.nameserver import settings as of_name_server
+from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+from rocketmq_selfbalance.settings import STRATEGIES
+
+VERSION = of_client.VERSION
+
+R = TypeVar("R", NameServerSettings, BrokerSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a variant sets. ``client``: as given, because members may set more; see `client_settings`."""
+
+    name_server: NameServerSettings
+    broker: BrokerSettings
+    client: Mapping[str, Any]
+    strategy: Mapping[str, Any]
+
+
+def configuration(given: Mapping[str, Any], where: str) -> Configuration:
+    """Sort and check the settings of a variant. Raises `UserError`, naming ``where``, for what nobody knows."""
+    version = str(given.get(VERSION, "5.3"))
+    if version not in of_client.VERSIONS:
+        raise UserError(f"{where}: version is {given[VERSION]!r}, expected one of {', '.join(of_client.VERSIONS)}")
+    strategy_settings = {setting: None for name in STRATEGIES for setting in STRATEGIES[name].settings}
+    known = (of_client.REAL_NAMES, of_broker.REAL_NAMES, of_name_server.REAL_NAMES, strategy_settings, (VERSION,))
+    for name in given:
+        if not any(name in names for names in known):
+            listed = ", ".join(sorted({each for names in known for each in names}))
+            raise UserError(f"{where}: no setting {name!r} in RocketMQ, expected one of {listed}")
+    found = Configuration(
+        _changed(NameServerSettings(), of_name_server.VERSIONS[version], of_name_server.REAL_NAMES, given, where),
+        _changed(BrokerSettings(), of_broker.VERSIONS[version], of_broker.REAL_NAMES, given, where),
+        {name: value for name, value in given.items() if name in of_client.REAL_NAMES or name == VERSION},
+        {name: value for name, value in given.items() if name in strategy_settings},
+    )
+    client_settings(found, {}, where)
+    return found
+
+
+def client_settings(variant: Configuration, own: Mapping[str, Any], where: str) -> ClientSettings:
+    """The client settings of a member that sets some of its ``own``. Raises `UserError`, naming ``where``."""
+    return of_client.with_settings(ClientSettings(), {**variant.client, **own}, where)
+
+
+def _changed(
+    base: R, of_version: Mapping[str, Any], names: Mapping[str, str], given: Mapping[str, Any], where: str
+) -> R:
+    changes = dict(of_version)
+    for name, value in given.items():
+        if name in names:
+            changes[names[name]] = _checked(name, value, getattr(base, names[name]), where)
+    return replace(base, **changes)
+
+
+def _checked(name: str, value: Any, default: Any, where: str) -> Any:
+    """The value, of the default's kind. Whole numbers are milliseconds but where the default is a count."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match default:
+        case bool():
+            right, expected = isinstance(value, bool), "true or false"
+        case int():
+            right, expected = isinstance(value, int) and is_number and value > 0, "a whole number, 1 or more"
+        case _:
+            right, expected = is_number and value > 0, "milliseconds, more than 0"
+    if not right:
+        raise UserError(f"{where}: {name} is {value!r}, expected {expected}")
+    return float(value) if isinstance(default, float) else value

@@ -1,0 +1,106 @@
+"""From the scenario's members to what RocketMQ's consumers are started with, as they are now."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from protocols.errors import UserError
+from protocols.groups import Group
+from protocols.scenario.lives import started_as
+from protocols.scenario.model import Join, MemberPart, Restart, Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.systems import split_system
+from rocketmq_selfbalance.client.commands import ConsumerSpec
+from rocketmq_selfbalance.client.offset_store import OffsetsFile
+from rocketmq_selfbalance.client.settings import REAL_NAMES, VERSION
+from rocketmq_selfbalance.configuration import Configuration, client_settings
+from rocketmq_selfbalance.settings import STRATEGIES, strategies_of
+from rocketmq_selfbalance.strategies import Strategy
+
+
+class Members:
+    """What every member is, or was last. Everything is checked when it is made, also what events will change.
+
+    A member's strategy is its own or the variant's. Its client id is the one given to it or to another member of its
+    process, else the name of its process. A pattern is looked up once, when the member starts: RocketMQ has none.
+    """
+
+    __slots__ = ("_configuration", "_everyone", "_files", "_places", "_strategy", "parts")
+
+    def __init__(self, scenario: Scenario, system: SystemPart, places: Places, configuration: Configuration) -> None:
+        self._strategy = split_system(system.system)[1]
+        self._places, self._configuration = places, configuration
+        self._files: dict[tuple[str, str], OffsetsFile] = {}
+        """(Client id, group) to where a BROADCASTING consumer keeps its offsets."""
+        self.parts: dict[MemberKey, MemberPart] = {
+            MemberKey(group, member): part
+            for group, each in scenario.groups.items()
+            for member, part in each.members.items()
+        }
+        self._everyone = dict(self.parts)
+        """Members by what they will be when they are first there: rooms are known before anybody joins."""
+        starts = [event for event in scenario.events if isinstance(event, Join | Restart)]
+        will_be: list[tuple[MemberKey, MemberPart]] = list(self.parts.items())
+        now = dict(self.parts)
+        for event in starts:
+            key = places.key(event.group, event.join if isinstance(event, Join) else event.restart)
+            now[key] = started_as(now.get(key), event)
+            self._everyone.setdefault(key, now[key])
+            will_be.append((key, now[key]))
+        for key, part in will_be:
+            self._spec(key, part, ())
+
+    def start(self, key: MemberKey, event: Join | Restart) -> None:
+        """The member is like this from now on."""
+        self.parts[key] = started_as(self.parts.get(key), event)
+
+    def subscribe(self, key: MemberKey, topics: tuple[str, ...]) -> tuple[str, ...]:
+        """The member subscribes to these topics from now on; to which it did before."""
+        before = self.parts[key].subscribe
+        self.parts[key] = self.parts[key].model_copy(update={"subscribe": topics, "pattern": None})
+        return before
+
+    def client_id(self, node: str) -> str:
+        """The client id of a process."""
+        given = [self._part(key).client_id for key in self._places.members[node]]
+        return next((id for id in given if id is not None), node)
+
+    def spec(self, key: MemberKey, topics: Iterable[str]) -> ConsumerSpec:
+        """What the member's consumer is started with; ``topics`` are those that there are."""
+        return self._spec(key, self.parts[key], topics)
+
+    def _part(self, key: MemberKey) -> MemberPart:
+        return self.parts.get(key) or self._everyone[key]
+
+    def _spec(self, key: MemberKey, part: MemberPart, topics: Iterable[str]) -> ConsumerSpec:
+        where = f"member {key.member}"
+        mine = {name: value for name, value in part.settings.items() if name in REAL_NAMES or name == VERSION}
+        subscribed = part.subscribe
+        if part.pattern is not None:
+            subscribed = tuple(topic for topic in topics if re.fullmatch(part.pattern, topic))
+        return ConsumerSpec(
+            key.group,
+            key.member,
+            subscribed,
+            self._strategy_of(key, part, where),
+            client_settings(self._configuration, mine, where),
+            part.handle,
+            self._files.setdefault((self.client_id(self._places.node[key]), key.group), OffsetsFile()),
+        )
+
+    def _strategy_of(self, key: MemberKey, part: MemberPart, where: str) -> Strategy:
+        name = part.strategy or self._strategy
+        known = STRATEGIES[name].settings
+        given = {**self._configuration.strategy, **part.settings}
+        own = {setting: value for setting, value in given.items() if setting in known}
+        for setting in part.settings:
+            if not any(setting in names for names in (known, REAL_NAMES, (VERSION,))):
+                expected = ", ".join((*known, *REAL_NAMES, VERSION))
+                raise UserError(f"{where}: no setting {setting!r} for {name} in RocketMQ, expected one of {expected}")
+        members: Mapping[str, Mapping[str, object]] = {
+            each.member: {"subscribe": (), "rack": other.rack, "client_id": self.client_id(self._places.node[each])}
+            for each, other in self._everyone.items()
+            if each.group == key.group
+        }
+        group = Group.of({}, members, name=key.group)
+        position = [member.id for member in group.members].index(key.member)
+        return strategies_of(group, name, own, {})[position]

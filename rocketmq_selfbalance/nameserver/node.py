@@ -1,0 +1,97 @@
+"""The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1)."""
+
+from typing import Any, Self
+
+from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from rocketmq_selfbalance.messages import (
+    SUCCESS,
+    TOPIC_NOT_EXIST,
+    AddWritePerm,
+    BrokerHeartbeat,
+    DeleteTopicInNameServer,
+    GetRouteInfo,
+    RegisterBroker,
+    Route,
+    RouteInfoAnswer,
+    UnregisterBroker,
+    WipeWritePerm,
+)
+from rocketmq_selfbalance.nameserver.route_table import RouteTable
+from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+
+SCAN = "scan brokers"
+
+
+class NameServer:
+    """One name server. Its tables are in memory: a new one knows nothing until the brokers register again."""
+
+    __slots__ = ("_answers", "settings", "table")
+
+    def __init__(self, settings: NameServerSettings | None = None) -> None:
+        self.settings = settings or NameServerSettings()
+        self.table = RouteTable(self.settings)
+        self._answers: dict[str, Route | None] = {}
+        """Topic to the route as it was told last, while no table has changed."""
+
+    def start(self, now: Time, out: Outbox) -> None:
+        out.set_timer(SCAN, now + self.settings.scan_first_ms)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        if type(message) is GetRouteInfo:
+            route = self._route(message.topic)
+            code = TOPIC_NOT_EXIST if route is None else SUCCESS
+            out.send(sender, RouteInfoAnswer(message.correlation, code, route))
+            return
+        self._answers.clear()
+        match message:
+            case RegisterBroker():
+                self.table.register(
+                    now,
+                    message.cluster,
+                    message.broker,
+                    message.broker_id,
+                    message.address,
+                    message.topics,
+                    message.version,
+                    sender,
+                )
+            case UnregisterBroker():
+                self.table.unregister(message.cluster, message.broker, message.address)
+            case BrokerHeartbeat():
+                self.table.heartbeat(now, message.cluster, message.address)
+            case WipeWritePerm() if sender == OPERATOR:
+                self.table.wipe_write_perm(message.broker)
+            case AddWritePerm() if sender == OPERATOR:
+                self.table.add_write_perm(message.broker)
+            case DeleteTopicInNameServer() if sender == OPERATOR:
+                self.table.delete_topic(message.topic)
+            case _:
+                raise TypeError(f"a name server does not understand {message!r} from {sender}")
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        silent = self.table.scan(now)
+        if silent:
+            self._answers.clear()
+        for channel in silent:
+            out.close(channel)
+        out.set_timer(SCAN, now + self.settings.scan_not_active_broker_interval_ms)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Whoever connects says later who it is."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        if self.table.channel_closed(peer):
+            self._answers.clear()
+
+    def _route(self, topic: str) -> Route | None:
+        if topic not in self._answers:
+            self._answers[topic] = self.table.route(topic)
+        return self._answers[topic]
+
+    def copy(self) -> Self:
+        twin = type(self)(self.settings)
+        twin.table = self.table.copy()
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        return self.table.key(now)

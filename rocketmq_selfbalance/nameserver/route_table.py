@@ -1,0 +1,270 @@
+"""The name server's tables: brokers and their addresses, and the queues of each topic per broker (spec 1.1 to 1.4).
+
+A plain object: `rocketmq_selfbalance.nameserver.node` gives it the time and the connections.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
+
+from protocols.nodes import Time
+from rocketmq_selfbalance.messages import (
+    MASTER_ID,
+    PERM_READ,
+    PERM_WRITE,
+    BrokerData,
+    DataVersion,
+    QueueData,
+    Route,
+    TopicConfig,
+)
+from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+
+
+class Registered(NamedTuple):
+    """The answer to a registration: the master of a replica, where there is one."""
+
+    master_address: str | None
+    ha_server_address: str | None
+
+
+class Broker:
+    """A broker name with the addresses of its master and replicas, which may be none."""
+
+    __slots__ = ("acting_master", "addresses", "cluster")
+
+    def __init__(self, cluster: str) -> None:
+        self.cluster = cluster
+        self.acting_master = False
+        self.addresses: dict[int, str] = {}
+
+
+class Live(NamedTuple):
+    """What is known of an address since its last registration."""
+
+    last_update: Time
+    timeout_ms: Time
+    version: DataVersion
+    channel: str
+    ha_server_address: str | None
+
+
+class RouteTable:
+    """Topics, brokers, clusters and live addresses, as one name server knows them."""
+
+    __slots__ = ("brokers", "clusters", "live", "settings", "topics")
+
+    def __init__(self, settings: NameServerSettings) -> None:
+        self.settings = settings
+        self.topics: dict[str, dict[str, QueueData]] = {}
+        """Topic to broker name to its queues."""
+        self.brokers: dict[str, Broker] = {}
+        self.clusters: dict[str, set[str]] = {}
+        """Cluster to the names of its brokers."""
+        self.live: dict[tuple[str, str], Live] = {}
+        """(Cluster, address) to what is known of it."""
+
+    def register(
+        self,
+        now: Time,
+        cluster: str,
+        broker: str,
+        broker_id: int,
+        address: str,
+        topics: Iterable[TopicConfig],
+        version: DataVersion,
+        channel: str,
+        *,
+        timeout_ms: Time | None = None,
+        acting_master: bool | None = None,
+        ha_server_address: str | None = None,
+    ) -> Registered | None:
+        """A broker tells its topics; None where it is refused.
+
+        ``acting_master``: whether its smallest replica may stand in for a lost master; None from a 4.x broker, which
+        does not say. A first registration with exactly one topic is refused (and leaves its name behind).
+        """
+        self.clusters.setdefault(cluster, set()).add(broker)
+        entry = self.brokers.get(broker)
+        first = entry is None
+        if entry is None:
+            entry = self.brokers[broker] = Broker(cluster)
+        entry.acting_master = bool(acting_master)
+        addresses = entry.addresses
+        for other in [id for id, known in addresses.items() if known == address and id != broker_id]:
+            del addresses[other]  # a replica that has become master, or the reverse
+        before = addresses.get(broker_id)
+        if before is not None and before != address:
+            rival = self.live.get((cluster, before))
+            if rival is not None and rival.version.state_version > version.state_version:
+                self.live.pop((cluster, address), None)
+                return Registered(None, None)
+        told = {config.topic: config for config in topics}
+        if before is None and len(told) == 1:
+            return None
+        addresses[broker_id] = address
+        first = first or before is None
+        prime_replica = acting_master is not None and broker_id != MASTER_ID and broker_id == min(addresses)
+        if broker_id == MASTER_ID or prime_replica:
+            wipe = prime_replica and entry.acting_master
+            self._take_topics(cluster, broker, address, told, version, first=first, wipe=wipe)
+        expiry = self.settings.broker_expired_timeout_ms if timeout_ms is None else timeout_ms
+        self.live[cluster, address] = Live(now, expiry, version, channel, ha_server_address)
+        if broker_id != MASTER_ID:
+            master = addresses.get(MASTER_ID)
+            known = None if master is None else self.live.get((cluster, master))
+            if known is not None:
+                return Registered(master, known.ha_server_address)
+        return Registered(None, None)
+
+    def _take_topics(
+        self,
+        cluster: str,
+        broker: str,
+        address: str,
+        told: dict[str, TopicConfig],
+        version: DataVersion,
+        *,
+        first: bool,
+        wipe: bool,
+    ) -> None:
+        if self.settings.delete_topic_with_broker_registration:
+            for topic in [topic for topic, queues in self.topics.items() if broker in queues and topic not in told]:
+                self._drop_queues(topic, broker)
+        before = self.live.get((cluster, address))
+        changed = first or before is None or before.version != version
+        for topic, config in told.items():
+            queues = self.topics.get(topic, {})
+            if changed or broker not in queues:
+                perm = config.perm & ~PERM_WRITE if wipe else config.perm
+                self.topics.setdefault(topic, {})[broker] = QueueData(broker, config.read, config.write, perm)
+
+    def unregister(self, cluster: str, broker: str, address: str) -> None:
+        """The address is no more. With a broker's last address go its queues, and topics without any queue."""
+        self.live.pop((cluster, address), None)
+        entry = self.brokers.get(broker)
+        if entry is not None:
+            for id in [id for id, known in entry.addresses.items() if known == address]:
+                del entry.addresses[id]
+        if entry is not None and entry.addresses:
+            if entry.acting_master and MASTER_ID not in entry.addresses:
+                self._set_perm(broker, clear=PERM_WRITE)
+            return
+        if entry is not None:
+            del self.brokers[broker]
+            members = self.clusters.get(cluster, set())
+            members.discard(broker)
+            if not members:
+                self.clusters.pop(cluster, None)
+            for topic in [topic for topic, queues in self.topics.items() if broker in queues]:
+                self._drop_queues(topic, broker)
+
+    def heartbeat(self, now: Time, cluster: str, address: str) -> None:
+        """The broker at this address is there; nothing where it has not registered."""
+        known = self.live.get((cluster, address))
+        if known is not None:
+            self.live[cluster, address] = known._replace(last_update=now)
+
+    def scan(self, now: Time) -> list[str]:
+        """Remove the addresses that were silent for longer than their time; their channels, which shall be closed."""
+        silent = [key for key, known in self.live.items() if known.last_update + known.timeout_ms < now]
+        channels = [self.live[key].channel for key in silent]
+        for cluster, address in silent:
+            self._lose(cluster, address)
+        return channels
+
+    def channel_closed(self, channel: str) -> bool:
+        """The connection of a broker ended: it is gone. Whether a broker was on it."""
+        found = next((key for key, known in self.live.items() if known.channel == channel), None)
+        return found is not None and self._lose(*found)
+
+    def _lose(self, cluster: str, address: str) -> bool:
+        for name, entry in self.brokers.items():
+            if entry.cluster == cluster and address in entry.addresses.values():
+                self.unregister(cluster, name, address)
+                return True
+        return False
+
+    def route(self, topic: str) -> Route | None:
+        """Where the topic has its queues, sorted by broker name; None where nobody has it."""
+        queues = self.topics.get(topic)
+        if not queues:
+            return None
+        names = sorted(queues)
+        data = [
+            BrokerData(entry.cluster, name, tuple(sorted(entry.addresses.items())))
+            for name in names
+            if (entry := self.brokers.get(name)) is not None
+        ]
+        if not data:
+            return None
+        if self.settings.support_acting_master:
+            data = [self._with_acting_master(each, queues) for each in data]
+        return Route(tuple(queues[name] for name in names), tuple(data))
+
+    def _with_acting_master(self, data: BrokerData, queues: dict[str, QueueData]) -> BrokerData:
+        """The smallest replica appears as master where there is none and the queues are not writable."""
+        addresses = data.addresses
+        if not addresses or addresses[0][0] == MASTER_ID or not self.brokers[data.broker].acting_master:
+            return data
+        if queues[data.broker].perm & PERM_WRITE:
+            return data
+        return data._replace(addresses=((MASTER_ID, addresses[0][1]), *addresses[1:]))
+
+    def wipe_write_perm(self, broker: str) -> int:
+        """An administrator's call; the number of topics concerned."""
+        return self._set_perm(broker, clear=PERM_WRITE)
+
+    def add_write_perm(self, broker: str) -> int:
+        """An administrator's call: read and write, whatever it was; the number of topics concerned."""
+        return self._set_perm(broker, to=PERM_READ | PERM_WRITE)
+
+    def _set_perm(self, broker: str, *, clear: int = 0, to: int | None = None) -> int:
+        concerned = [queues for queues in self.topics.values() if broker in queues]
+        for queues in concerned:
+            data = queues[broker]
+            queues[broker] = data._replace(perm=data.perm & ~clear if to is None else to)
+        return len(concerned)
+
+    def delete_topic(self, topic: str, cluster: str | None = None) -> None:
+        """Forget the topic, everywhere or at the brokers of one cluster."""
+        if cluster is None:
+            self.topics.pop(topic, None)
+            return
+        for broker in sorted(self.clusters.get(cluster, ())):
+            self._drop_queues(topic, broker)
+
+    def register_topic(self, topic: str, queues: Iterable[QueueData]) -> None:
+        """An administrator's call, without any broker's: queues of known brokers, up to the first unknown one."""
+        for data in queues:
+            if data.broker not in self.brokers:
+                return
+            self.topics.setdefault(topic, {})[data.broker] = data
+
+    def _drop_queues(self, topic: str, broker: str) -> None:
+        queues = self.topics.get(topic)
+        if queues is not None and queues.pop(broker, None) is not None and not queues:
+            del self.topics[topic]
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)(self.settings)
+        twin.topics = {topic: dict(queues) for topic, queues in self.topics.items()}
+        for name, entry in self.brokers.items():
+            other = twin.brokers[name] = Broker(entry.cluster)
+            other.acting_master, other.addresses = entry.acting_master, dict(entry.addresses)
+        twin.clusters = {cluster: set(names) for cluster, names in self.clusters.items()}
+        twin.live = dict(self.live)
+        return twin
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        """The state as plain tuples, times relative to now."""
+        return (
+            tuple(sorted((topic, tuple(sorted(queues.values()))) for topic, queues in self.topics.items())),
+            tuple(
+                (name, entry.cluster, entry.acting_master, tuple(sorted(entry.addresses.items())))
+                for name, entry in sorted(self.brokers.items())
+            ),
+            tuple(
+                sorted((key, known._replace(last_update=known.last_update - now)) for key, known in self.live.items())
+            ),
+        )

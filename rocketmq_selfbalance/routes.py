@@ -1,0 +1,30 @@
+"""What clients make of a topic's route: the queues they may consume, the queues they may write to (spec 1.4)."""
+
+from protocols.queues import Queue
+from rocketmq_selfbalance.messages import MASTER_ID, PERM_READ, PERM_WRITE, Route
+
+
+def subscribe_queues(topic: str, route: Route) -> tuple[Queue, ...]:
+    """What consumers share, sorted: the read queues of readable brokers, whether they have an address or not."""
+    return tuple(
+        Queue(topic, data.broker, number)
+        for data in route.queues
+        if data.perm & PERM_READ
+        for number in range(data.read)
+    )
+
+
+def publish_queues(topic: str, route: Route) -> tuple[Queue, ...]:
+    """What producers write to, in their order: the write queues of writable brokers that have a master."""
+    masters = {data.broker for data in route.brokers if any(id == MASTER_ID for id, _ in data.addresses)}
+    return tuple(
+        Queue(topic, data.broker, number)
+        for data in route.queues
+        if data.perm & PERM_WRITE and data.broker in masters
+        for number in range(data.write)
+    )
+
+
+def addresses_of(route: Route) -> dict[str, dict[int, str]]:
+    """Broker name to broker id to address."""
+    return {data.broker: dict(data.addresses) for data in route.brokers}

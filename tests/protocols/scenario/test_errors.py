@@ -1,0 +1,344 @@
+"""A mistake in a scenario is told in one line: file, line, field, what was expected."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.reading import read, read_text, scenario
+from tests.protocols.scenario.texts import LINES, TEXT, changed, line_of
+
+MISTAKES = {
+    # Fields
+    "unknown field": ("load:", "lod: {produce: 10/s}", 0, "lod: unknown field 'lod', did you mean load?"),
+    "unknown field of a member": (
+        *("c2:", "      c2: {subscibe: [TopicX]}", 0),
+        "groups.seed.members.c2.subscibe: unknown field 'subscibe', did you mean subscribe?",
+    ),
+    "unknown field of an event": (
+        *("- {at: 60s", "  - {at: 60s, crash: c2, how: hard}", 0),
+        "events[1].how: unknown field 'how', expected one of at, group, crash",
+    ),
+    "unknown event": (
+        *("- {at: 60s", "  - {at: 60s, crush: c2}", 0),
+        "events[1].crush: unknown event 'crush', did you mean crash?",
+    ),
+    "two events in one": (
+        *("- {at: 60s", "  - {at: 60s, crash: c2, leave: c2}", 0),
+        "events[1].crash: leave and crash in one event",
+    ),
+    "no event": ("- {at: 60s", "  - {at: 60s}", 0, "events[1]: nothing happens, expected one of join, leave"),
+    "missing time": ("- {at: 60s", "  - {crash: c2}", 0, "events[1].at: is missing"),
+    "missing length": ("run:", "run: {seed: 1}", 0, "run.for: is missing"),
+    # Units
+    "negative time": ("- {at: 60s", "  - {at: -5s, crash: c2}", 0, "events[1].at: '-5s' is negative"),
+    "negative length": ("- {at: 90s", "  - {at: 90s, hang: c1, for: -1min}", 0, "events[2].for: '-1min' is negative"),
+    "missing unit": (
+        "- {at: 60s",
+        "  - {at: 60, crash: c2}",
+        0,
+        "events[1].at: 60 has no unit, expected a number with",
+    ),
+    "missing unit of a fraction": ("run:", "run: {for: 1.5}", 0, "run.for: 1.5 has no unit"),
+    "unknown unit": ("- {at: 60s", "  - {at: 60 hours, crash: c2}", 0, "events[1].at: '60 hours' is no duration"),
+    "endless": ("run:", f"run: {{for: {'9' * 400}s}}", 0, "run.for: '999"),
+    "rate without time": (
+        "load:",
+        "load: {produce: 10}",
+        0,
+        "load.produce: 10 has no unit, expected a number per time",
+    ),
+    "negative rate": ("load:", "load: {produce: -10/s}", 0, "load.produce: '-10/s' is negative"),
+    "latency backwards": ("run:", "run: {for: 5min, latency: 5ms..1ms}", 0, "run.latency: '5ms..1ms' is no latency"),
+    # Types
+    "no mapping": ("c2:", "      c2: 5", 0, "groups.seed.members.c2: 5 is no mapping"),
+    "no list": ("c2:", "      c2: {subscribe: {a: 1}}", 0, "groups.seed.members.c2.subscribe: {'a': 1} is no list"),
+    "no text": ("- {at: 60s", "  - {at: 60s, crash: 5}", 0, "events[1].crash: 5 is no text, expected a name"),
+    "no number": ("TopicX:", "  TopicX: {queues: many}", 0, "topics.TopicX.queues: 'many' is no number of queues"),
+    "negative queues": ("TopicX:", "  TopicX: {queues: -4}", 0, "topics.TopicX.queues: -4 is no number of queues"),
+    "truth as a number": ("run:", "run: {for: 5min, seed: true}", 0, "run.seed: True is no whole number"),
+    "unknown word": (
+        *("- {at: 180s", "  - {at: 180s, broker: broker-a, does: explode}", 0),
+        "events[8].does: 'explode' is unknown, expected 'stop', 'kill' or 'return'",
+    ),
+    "broken pattern": (
+        *("c2:", "      c2: {pattern: 'Topic('}", 0),
+        "groups.seed.members.c2.pattern: 'Topic(' is no regular expression",
+    ),
+    "subscription and pattern": (
+        *("c2:", "      c2: {subscribe: [TopicX], pattern: 'T.*'}", 0),
+        "groups.seed.members.c2.pattern: subscribe and pattern at once",
+    ),
+    "no subscription": ("c2:", "      c2: {handle: 5ms}", 0, "groups.seed.members.c2: subscribes to nothing"),
+    # Members
+    "unknown member": (
+        *("- {at: 60s", "  - {at: 60s, crash: c9}", 0),
+        "events[1].crash: unknown member 'c9', expected one of c1, c2, c3",
+    ),
+    "unknown subscriber": (
+        *("- {at: 150s", "  - {at: 150s, subscribe: {c9: [TopicX]}}", 0),
+        "events[6].subscribe.c9: unknown member 'c9'",
+    ),
+    "unknown group": (
+        *("- {at: 60s", "  - {at: 60s, crash: c2, group: sed}", 0),
+        "events[1].group: unknown group 'sed', did you mean seed?",
+    ),
+    "joins twice": (
+        *("- {at: 60s", "  - {at: 60s, join: c3, subscribe: [TopicX]}", 0),
+        "events[1].join: c3 joins at 60s while it is a member: c3 joins at 10s",
+    ),
+    "leaves before it joins": (
+        *("- {at: 60s", "  - {at: 5s, leave: c3}", 0),
+        "events[1].leave: c3 is not there at 5s: it joins at 10s",
+    ),
+    "restarts before it joins": (
+        *("- {at: 60s", "  - {at: 5s, restart: c3}", 0),
+        "events[1].restart: c3 restarts at 5s and was never there: it joins at 10s",
+    ),
+    "leaves twice": (
+        *("- {at: 60s", "  - {at: 60s, crash: c2}\n  - {at: 61s, leave: c2}", 1),
+        "events[2].leave: c2 is not there at 61s: c2 crashes at 60s",
+    ),
+    "joins without topics": (
+        *("- {at: 10s", "  - {at: 10s, join: c3}", 0),
+        "events[0].join: c3 joins without subscribe",
+    ),
+    "hangs within a hang": (
+        *("- {at: 90s", "  - {at: 90s, hang: c1, for: 40s}\n  - {at: 95s, hang: c1, for: 1s}", 1),
+        "events[3].hang: c1 does so already until 130s",
+    ),
+    "one id twice": (
+        *("c2:", "      c1: {subscribe: [TopicX]}", 0),
+        "groups.seed.members: 'c1' is there twice, first on line 10",
+    ),
+    "one id twice by a range": (
+        *("c2:", "      c1..c3: {subscribe: [TopicX]}", 0),
+        "groups.seed.members.c1..c3: two members 'c1'",
+    ),
+    "endless range": ("c2:", "      c1..c999999999: {subscribe: [TopicX]}", 0, "'c1..c999999999' is no range of names"),
+    "a server's name": (
+        *("c2:", "      broker-a: {subscribe: [TopicX]}\n      c2: {subscribe: [TopicX]}", 0),
+        "groups.seed.members.broker-a: 'broker-a' is the name of a server",
+    ),
+    "unknown strategy of a member": (
+        *("- {at: 100s", "  - {at: 100s, restart: c2, strategy: 'cooperative,range'}", 0),
+        "events[3].strategy: unknown strategy 'cooperative', did you mean cooperative-sticky?",
+    ),
+    # Topics and brokers
+    "unknown broker of a topic": (
+        *("TopicY:", "  TopicY: {queues: {broker-c: 1}}", 0),
+        "topics.TopicY.queues.broker-c: unknown broker 'broker-c', did you mean broker-",
+    ),
+    "unknown topic changes": (
+        *("- {at: 120s", "  - {at: 120s, queues: {TopicZ: 8}}", 0),
+        "events[4].queues.TopicZ: unknown topic 'TopicZ', did you mean Topic",
+    ),
+    "unknown topic is deleted": (
+        *("- {at: 120s", "  - {at: 120s, delete_topic: orders}", 0),
+        "events[4].delete_topic: unknown topic 'orders', expected one of TopicX, TopicY",
+    ),
+    "known topic is added": (
+        *("- {at: 120s", "  - {at: 120s, add_topic: {TopicX: {queues: 2}}}", 0),
+        "events[4].add_topic.TopicX: topic 'TopicX' is there already",
+    ),
+    "unknown queue is committed": (
+        *("- {at: 130s", "  - {at: 130s, commit: c1, offsets: {TopicX-8: 5}}", 0),
+        "events[5].offsets: unknown queue 'TopicX-8'",
+    ),
+    "unknown broker stops": (
+        *("- {at: 180s", "  - {at: 180s, broker: kafka, does: stop}", 0),
+        "events[8].broker: unknown broker 'kafka', expected one of broker-a, broker-b",
+    ),
+    "a running broker returns": (
+        *("- {at: 180s", "  - {at: 180s, broker: broker-a, does: return}", 0),
+        "events[8].does: broker-a runs at 180s: it cannot return",
+    ),
+    "one broker twice": ("brokers:", "brokers: [broker-a, broker-a]", 0, "brokers[1]: 'broker-a' is there twice"),
+    "brokers written twice": (
+        *("brokers:", "brokers: [broker-a, broker-b]\nbrokers: [broker-c]", 1),
+        "'brokers' is there twice, first on line 3",
+    ),
+    "network of nobody": (
+        *("- {at: 160s", "  - {at: 160s, network: cut, between: [c7], for: 10s}", 0),
+        "events[7].between[0]: unknown process 'c7'",
+    ),
+    "loss beyond all": (
+        *("- {at: 160s", "  - {at: 160s, network: loss, between: [c1], loss: 1.5, for: 10s}", 0),
+        "events[7].loss: 1.5 is no share of messages",
+    ),
+    # The run
+    "after the end": (
+        "- {at: 180s",
+        "  - {at: 10min, broker: broker-a, does: stop}",
+        0,
+        "events[8].at: 10min is after",
+    ),
+    "unknown system": (
+        *("- kafka:range", "  - kafak:range", 0),
+        "systems[0]: unknown system 'kafak', did you mean kafka?",
+    ),
+    "unknown strategy": (
+        *("- kafka:range", "  - kafka:AVG", 0),
+        "systems[0]: unknown strategy 'AVG' of kafka, expected one of range",
+    ),
+    "one label twice": (
+        *("- kafka:range", "  - kafka:range\n  - kafka:range", 1),
+        "systems[1]: the label 'kafka:range' is there twice",
+    ),
+    # YAML
+    "a cycle": ("c2:", "      c2: &me {subscribe: [TopicX], settings: {again: *me}}", 0, "a cycle, the alias &me"),
+    "a cycle by merging": ("c2:", "      c2: &me\n        <<: *me", 0, "a cycle, the alias &me contains itself"),
+    "no YAML": ("c2:", "      c2: {subscribe: [TopicX}", 0, "expected YAML"),
+    "a tag": ("c2:", "      c2: !!python/object:os.system {}", 0, "has no meaning in a scenario"),
+}
+
+
+def error_of(text: str) -> str:
+    with pytest.raises(UserError) as caught:
+        read_text(text, "day.yaml")
+    return str(caught.value)
+
+
+def test_the_unchanged_scenario_is_read() -> None:
+    assert read_text(TEXT).name == "a day in short"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_with_its_line_and_field(mistake: str) -> None:
+    beginning, new, below, expected = MISTAKES[mistake]
+    error = error_of(changed(beginning, new))
+    assert error.startswith(f"day.yaml line {line_of(beginning) + below}: ")
+    assert expected in error
+    assert "\n" not in error
+
+
+def test_one_error_in_full() -> None:
+    assert error_of(changed("- {at: 60s", "  - {at: 60, crash: c2}")) == (
+        "day.yaml line 19: events[1].at: 60 has no unit, expected a number with a unit such as 5s, 300ms or 2min"
+    )
+
+
+def test_what_python_gives_is_checked_alike() -> None:
+    with pytest.raises(UserError, match=r"^scenario: events\[0\]\.crash: unknown member 'c9', expected one of c1$"):
+        scenario(
+            name="short",
+            topics={"orders": 4},
+            group={"name": "g", "members": {"c1": ["orders"]}},
+            run={"for": "1min"},
+            events=[{"at": "5s", "crash": "c9"}],
+        )
+    with pytest.raises(UserError, match=r"^scenario: name: is missing"):
+        scenario({})
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"", "line 1: empty"),
+        (b"name: \xff", "line 1: no UTF-8"),
+        (b"name: a\nabout: \x00", "line 2: a character"),
+        (b"[" * 5000, "line 1"),
+        (b"a: 1\n---\nb: 2\n", "line 2: "),
+        (b"just words", "line 1: 'just words' is no mapping"),
+        (b"name: " + b"9" * 5000, "line 1: '999"),
+        (b"? [a, b]\n: c\n", "line 1: a key that is itself"),
+        (b"a: &a [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
+            b"%c: &%c [%s]\n" % (98 + n, 98 + n, b", ".join([b"*%c" % (97 + n)] * 10)) for n in range(8)
+        ), "more than 500000 values"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_yaml_is_told_in_one_line(tmp_path: Path, raw: bytes, expected: str) -> None:
+    file = tmp_path / "some.yaml"
+    file.write_bytes(raw)
+    with pytest.raises(UserError) as caught:
+        read(file)
+    assert expected in str(caught.value)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        read(tmp_path / "none.yaml")
+
+
+def refused(make: Callable[[], Scenario]) -> str | None:
+    """What the user is told; None where the scenario is made."""
+    try:
+        make()
+    except UserError as error:
+        return str(error)
+    return None
+
+
+TOKENS = st.sampled_from(
+    [
+        *sorted({token for line in LINES for token in re.findall(r"[\w.:/-]+|[\[\]{},]", line)}),
+        "-1s",
+        "&a",
+        "*a",
+        "<<",
+        "~",
+    ]
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """The scenario with some tokens replaced, lines dropped, doubled or moved."""
+    lines = list(LINES)
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(lines) - 1))
+        match draw(st.sampled_from(["token", "token", "token", "drop", "double", "swap", "indent", "text"])):
+            case "token":
+                tokens = re.split(r"([\w.:/-]+|[\[\]{},])", lines[at])
+                spot = draw(st.integers(0, len(tokens) - 1))
+                tokens[spot] = draw(TOKENS)
+                lines[at] = "".join(tokens)
+            case "drop":
+                lines[at] = ""
+            case "double":
+                lines.insert(at, lines[at])
+            case "swap":
+                other = draw(st.integers(0, len(lines) - 1))
+                lines[at], lines[other] = lines[other], lines[at]
+            case "indent":
+                lines[at] = " " * draw(st.integers(1, 8)) + lines[at].lstrip()
+            case "text":
+                lines[at] += draw(st.text(max_size=5))
+    return "\n".join(lines)
+
+
+@settings(max_examples=100, deadline=None)
+@given(mutated())
+def test_a_mutated_scenario_is_read_or_refused_in_one_line(text: str) -> None:
+    refusal = refused(lambda: read_text(text, "day.yaml"))
+    assert refusal is None or re.fullmatch(r"day\.yaml line \d+: .+", refusal)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(["name", "brokers", "topics", "groups", "group", "run", "systems", "events", "load", "expect"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(max_size=3),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["at", "join", "for", "members", "subscribe", "queues", "system", "c1"])
+                    | st.integers(),
+                    inner,
+                    max_size=3,
+                )
+            ),
+            max_leaves=12,
+        ),
+    )
+)
+def test_whatever_python_gives_is_a_scenario_or_refused_in_one_line(given: dict[str, object]) -> None:
+    refusal = refused(lambda: scenario(given))
+    assert refusal is None or re.fullmatch(r"scenario: .+", refusal)

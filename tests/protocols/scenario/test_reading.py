@@ -1,0 +1,227 @@
+"""A scenario file, its shorthands, and the same thing from Python."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocols.scenario.commits import NamedOffset, offsets_of
+from protocols.scenario.lives import started_as
+from protocols.scenario.model import Commit, GroupPart, Hang, Join, MemberPart, Queues, Restart, Scenario, Subscribe
+from protocols.scenario.reading import read, read_text, scenario
+from protocols.scenario.reference import EXAMPLES, reference
+from protocols.scenario.shorthands import EVENT_KINDS
+from protocols.scenario.telling import in_words
+from tests.protocols.scenario.texts import TEXT, changed
+
+ROOT = Path(__file__).parent.parent.parent.parent
+EXAMPLE_FILES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
+
+
+def small(**more: object) -> Scenario:
+    """A scenario of two members on one topic, with more fields."""
+    fields: dict[str, object] = {
+        "name": "small",
+        "brokers": ["broker-a", "broker-b"],
+        "topics": {"orders": 4},
+        "group": {"name": "billing", "members": {"c1": ["orders"], "c2": {"subscribe": ["orders"]}}},
+        "run": {"for": "5min"},
+    }
+    return scenario(fields | more)
+
+
+def test_every_line_of_the_format_arrives() -> None:
+    day = read_text(TEXT)
+    assert day.brokers == ("broker-a", "broker-b")
+    assert day.topics["TopicX"].queues == {"broker-a": 2, "broker-b": 2}
+    assert day.groups["seed"].members["c1"].handle == 20.0
+    assert day.load.produce == 10.0
+    assert (day.run.for_, day.run.seed, day.run.latency) == (300_000.0, 1, (1.0, 5.0))
+    assert [each.label for each in day.systems] == ["kafka:range", "short session"]
+    assert day.systems[1].settings == {"session.timeout.ms": 6000}
+    assert [in_words(event) for event in day.events] == [
+        "c3 joins",
+        "c2 crashes",
+        "c1 hangs for 40s",
+        "c2 restarts with cooperative-sticky,range",
+        "TopicX has 8 queues",
+        "c1 commits TopicX-0 at 5",
+        "c1 subscribes to TopicX",
+        "network between c1 and broker-a loses 50% of messages for 10s",
+        "broker-a stops",
+    ]
+    assert day.expect is not None
+    assert day.expect.settles_within == 60_000.0
+
+
+def test_python_builds_the_same_scenario_as_yaml() -> None:
+    text = """
+name: small
+brokers: [broker-a, broker-b]
+topics: {orders: 4}
+groups: {billing: {members: {c1: [orders], c2: {subscribe: orders}}}}
+run: {for: 300s}
+events: [{at: 5s, crash: c1}]
+"""
+    assert read_text(text) == small(events=[{"at": 5000.0, "crash": "c1"}])
+
+
+def test_a_number_of_queues_is_dealt_over_the_brokers_in_turn() -> None:
+    assert small(topics={"orders": {"queues": 3}, "t": 1, "none": 0}).topics["orders"].queues == {
+        "broker-a": 2,
+        "broker-b": 1,
+    }
+    assert small(topics={"t": 1}).topics["t"].queues == {"broker-a": 1}
+    (event,) = small(events=[{"at": "1s", "queues": {"orders": 5}}]).events
+    assert event == Queues(at=1000.0, queues={"orders": {"broker-a": 3, "broker-b": 2}})
+
+
+def test_ranges_of_names_stand_for_equal_members_and_topics() -> None:
+    day = small(topics={"t08..t11": 2}, group={"name": "g", "members": {"c1..c3": ["t08"], "d": ["t09"]}})
+    assert list(day.topics) == ["t08", "t09", "t10", "t11"]
+    assert list(day.groups["g"].members) == ["c1", "c2", "c3", "d"]
+
+
+def test_events_stand_in_the_order_of_time_and_at_equal_times_as_written() -> None:
+    events = [
+        {"at": "9s", "leave": "c2"},
+        {"at": "5s", "commit": "c1"},
+        {"at": "5s", "commit": "c2"},
+        {"at": "10s", "join": "c2"},
+    ]
+    assert [in_words(event) for event in small(events=events).events] == [
+        "c1 commits",
+        "c2 commits",
+        "c2 leaves",
+        "c2 joins",
+    ]
+
+
+def test_a_member_that_joins_first_is_not_there_before() -> None:
+    day = small(events=[{"at": "5s", "join": "c2", "handle": "3ms"}])
+    assert list(day.groups["billing"].members) == ["c1"]
+    (join,) = day.events
+    assert join == Join(at=5000.0, group="billing", join="c2", subscribe=("orders",), handle=3.0)
+
+
+def test_a_member_that_joins_again_is_what_it_was() -> None:
+    events = [
+        {"at": "1s", "subscribe": {"c2": ["other"]}},
+        {"at": "5s", "leave": "c2"},
+        {"at": "9s", "join": "c2", "strategy": "range"},
+    ]
+    day = small(events=events)
+    assert list(day.groups["billing"].members) == ["c1", "c2"]
+    join = day.events[2]
+    assert isinstance(join, Join)
+    assert (join.subscribe, join.strategy) == (("other",), "range")
+
+
+def test_a_start_changes_only_what_it_says() -> None:
+    before = MemberPart(subscribe=("orders",), rack="r1", settings={"a": 1, "b": 1})
+    after = started_as(before, Restart(at=0.0, restart="c1", strategy="range", settings={"b": 2}))
+    assert after == MemberPart(subscribe=("orders",), rack="r1", strategy="range", settings={"a": 1, "b": 2})
+    assert started_as(after, Join(at=0.0, join="c1", pattern="o.*")).subscribe == ()
+
+
+def test_equal_names_in_two_groups_need_the_group() -> None:
+    groups = {"g": {"members": {"c1": ["orders"]}}, "h": {"members": {"c1": ["orders"]}}}
+    fields = {"name": "two", "topics": {"orders": 2}, "groups": groups, "run": {"for": "1min"}}
+    day = scenario(fields, events=[{"at": "1s", "leave": "c1", "group": "h"}])
+    assert day.events[0].group == "h"
+    with pytest.raises(
+        ValueError, match=r"events\[0\]\.leave: member 'c1' is in several groups, expected group: one of"
+    ):
+        scenario(fields, events=[{"at": "1s", "leave": "c1"}])
+
+
+def test_a_crash_takes_the_whole_process() -> None:
+    members = {"c1": {"subscribe": ["orders"], "process": "p"}, "c2": {"subscribe": ["orders"], "process": "p"}}
+    with pytest.raises(ValueError, match=r"c2 is not there at 2s: c1 crashes at 1s"):
+        small(
+            group={"name": "g", "members": members}, events=[{"at": "1s", "crash": "c1"}, {"at": "2s", "leave": "c2"}]
+        )
+
+
+def test_a_topic_that_is_not_there_may_be_subscribed_to() -> None:
+    (event,) = small(events=[{"at": "1s", "subscribe": {"c1": ["later"]}}]).events
+    assert event == Subscribe(at=1000.0, group="billing", subscribe={"c1": ("later",)})
+
+
+def test_topics_that_come_and_go_are_known_while_they_are_there() -> None:
+    come = {"at": "1s", "add_topic": {"later": 2}}
+    change = {"at": "2s", "queues": {"later": 4}}
+    go = {"at": "3s", "delete_topic": "later"}
+    assert len(small(events=[come, change, go]).events) == 3
+    with pytest.raises(ValueError, match=r"events\[0\]\.queues\.later: unknown topic"):
+        small(events=[{**change, "at": "0.5s"}, come])
+
+
+def test_commits_name_queues_of_either_system() -> None:
+    commit = Commit(at=0.0, commit="c1", offsets={"my-topic-3": 7, "my-topic-broker-b-1": 8})
+    assert offsets_of(commit, {"my-topic": {"broker-a": 2, "broker-b": 2}, "my": {"broker-b": 9}}) == (
+        NamedOffset("my-topic", "", 3, 7),
+        NamedOffset("my-topic", "broker-b", 1, 8),
+    )
+
+
+def test_left_out_systems_are_those_that_the_scenario_can_feed() -> None:
+    kafka = ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"]
+    rocketmq = ["rocketmq:AVG", "rocketmq:AVG_BY_CIRCLE", "rocketmq:CONSISTENT_HASH"]
+    assert [each.label for each in small().systems] == kafka + rocketmq
+    by_hand = {"subscribe": ["orders"], "settings": {"message_queue_list": [["orders", "east@a", 0]]}, "rack": "east"}
+    full = small(brokers=["east@a", "west-b"], group={"name": "g", "members": {"c1": by_hand}})
+    assert [each.label for each in full.systems] == [*kafka, *rocketmq, "rocketmq:CONFIG", "rocketmq:MACHINE_ROOM"]
+    near = small(brokers=["east-a"], group={"name": "g", "members": {"c1": {"subscribe": ["orders"], "rack": "east"}}})
+    assert [each.label for each in near.systems] == [*kafka, *rocketmq, "rocketmq:MACHINE_ROOM_NEARBY"]
+
+
+def test_registered_strategies_may_be_named() -> None:
+    fields = {"systems": ["rocketmq:MINE"]}
+    with pytest.raises(ValueError, match="unknown strategy 'MINE' of rocketmq"):
+        small(**fields)
+    assert read_text(changed("- kafka:range", "  - rocketmq:MINE"), registered={"rocketmq": ["MINE"]}).systems[0].label
+
+
+def test_anchors_and_merges_save_writing() -> None:
+    text = changed("c2:", "      c2: &usual {subscribe: [TopicX], handle: 5ms}\n      c4: {<<: *usual, handle: 7ms}")
+    members = read_text(text).groups["seed"].members
+    assert (members["c4"].subscribe, members["c4"].handle) == (("TopicX",), 7.0)
+
+
+def test_events_made_by_a_program_are_taken_as_they_are() -> None:
+    (event,) = small(events=[Hang(at=1000.0, hang="c1", for_=500.0)]).events
+    assert event == Hang(at=1000.0, group="billing", hang="c1", for_=500.0)
+
+
+@pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
+def test_every_example_is_read(file: Path) -> None:
+    example = read(file)
+    assert example.about
+    assert example.systems
+
+
+def test_there_is_an_example_of_every_story() -> None:
+    assert len(EXAMPLE_FILES) >= 10
+    assert len({read(file).name for file in EXAMPLE_FILES}) == len(EXAMPLE_FILES)
+
+
+def test_the_documented_reference_is_that_of_the_code() -> None:
+    assert (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8").endswith(reference())
+
+
+def test_every_example_of_the_reference_is_a_part_of_a_scenario() -> None:
+    events = "".join(f"  - {EXAMPLES[kind]}\n" for kind in EVENT_KINDS.values())
+    parts = {kind: text for kind, text in EXAMPLES.items() if kind not in EVENT_KINDS.values()}
+    group, member = parts.pop(GroupPart), parts.pop(MemberPart)
+    text = "\n".join([*parts.values(), "brokers: [broker-a, broker-b]\n"])
+    assert read_text(f"{text}{group}\n").groups["billing"].members["c2"].subscribe == ("orders", "payments")
+    everything = read_text(f"{text}group:\n  name: billing\n  members:\n    {member}\nevents:\n{events}")
+    assert len(everything.events) == len(EVENT_KINDS)
+
+
+def test_the_package_starts_without_the_libraries_of_scenarios() -> None:
+    script = "import sys, protocols; print([m for m in ('pydantic', 'ruamel.yaml') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,230 @@
+"""What befalls processes and the network happens the same way whatever system runs in them."""
+
+from typing import Any, NamedTuple, Self
+
+import pytest
+
+from protocols.facts import Owns
+from protocols.links import Fault
+from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.reading import scenario
+from protocols.scenario.running import BEGINNING, Variant
+from protocols.scenario.world import apply_to_world
+from protocols.simulation import Simulation
+
+
+class Beat(NamedTuple):
+    number: int
+
+
+class Beating:
+    """A node that sends a beat to each of its peers every second, and hears theirs."""
+
+    def __init__(self, peers: tuple[str, ...]) -> None:
+        self.peers = peers
+        self.heard: list[tuple[Time, str]] = []
+        self.told: list[tuple[Time, str, str]] = []
+        self.number = 0
+
+    def start(self, now: Time, out: Outbox) -> None:
+        out.set_timer("beat", now)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        self.heard.append((now, sender))
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        self.number += 1
+        for peer in self.peers:
+            out.send(peer, Beat(self.number))
+        out.set_timer("beat", now + 1000)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        self.told.append((now, "connected", peer))
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self.told.append((now, "closed", peer))
+
+    def copy(self) -> Self:
+        raise NotImplementedError
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+
+class Cluster:
+    """A broker that hears beats, and a node for every process."""
+
+    def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
+        assert system.system == "kafka:range"
+        self.simulation, self.places = simulation, Places.of(scenario)
+        self.left: list[Event] = []
+        self.brokers = {name: Beating(()) for name in scenario.brokers}
+        self.static = [part.instance_id for group in scenario.groups.values() for part in group.members.values()]
+        self.finished = False
+
+    def start(self) -> None:
+        for name, broker in self.brokers.items():
+            self.simulation.start(name, broker)
+        for node in self.places.members:
+            self.simulation.start(node, Beating(tuple(self.brokers)))
+
+    def apply(self, event: Event) -> None:
+        if not apply_to_world(event, self.simulation, self.places):
+            self.left.append(event)
+
+    def finish(self) -> None:
+        self.finished = True
+
+
+class Watching:
+    """An observer that keeps facts and calls."""
+
+    def __init__(self) -> None:
+        self.facts: list[tuple[Time, tuple[Any, ...], int]] = []
+        self.calls: dict[int, str] = {}
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        self.facts.append((now, fact, root))
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+        self.calls[number] = what
+
+    def sent(self, *told: Any) -> None: ...
+
+
+def lived(*events: dict[str, Any], seconds: int = 20, static: bool = False, **more: Any) -> tuple[Cluster, Watching]:
+    """The cluster after a scenario with two members and two brokers, latency 1 ms."""
+    group = {"name": "g", "members": {"c1": ["t"], "c2": ["t"]}}
+    fields = {"name": "x", "brokers": ["a", "b"], "topics": {"t": 2}, "group": group, **more}
+    day = scenario(fields, run={"for": f"{seconds}s", "latency": "1ms"}, events=list(events))
+    made: list[Cluster] = []
+
+    def make(scenario: Scenario, system: SystemPart, simulation: Simulation) -> Cluster:
+        made.append(Cluster(scenario, system, simulation))
+        return made[0]
+
+    watching = Watching()
+    Variant.of(day, SystemPart(system="kafka:range+static" if static else "kafka:range"), make, observer=watching).run()
+    assert made[0].finished
+    return made[0], watching
+
+
+def beats(cluster: Cluster, broker: str, sender: str) -> list[int]:
+    """The seconds in which the broker heard the sender."""
+    return [int(now // 1000) for now, name in cluster.brokers[broker].heard if name == sender]
+
+
+def test_a_crash_ends_the_process_and_what_its_members_believe() -> None:
+    cluster, watching = lived({"at": "5500ms", "crash": "c1"}, seconds=10)
+    assert beats(cluster, "a", "c1") == [0, 1, 2, 3, 4, 5]
+    assert (5501.0, "closed", "c1") in cluster.brokers["a"].told
+    assert [(now, fact) for now, fact, _ in watching.facts] == [(5500.0, Owns("g", "c1", (), None))]
+
+
+def test_what_follows_from_an_event_is_known_by_the_number_of_its_call() -> None:
+    _, watching = lived({"at": "5s", "crash": "c1"})
+    ((_, _, root),) = watching.facts
+    assert watching.calls[root] == "c1 crashes"
+    assert BEGINNING in watching.calls.values()
+
+
+def test_a_hanging_process_goes_on_where_it_stopped() -> None:
+    cluster, watching = lived({"at": "2500ms", "hang": "c1", "for": "4s"}, seconds=9)
+    assert beats(cluster, "a", "c1") == [0, 1, 2, 6, 7, 8]
+    assert beats(cluster, "a", "c2") == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert ("closed", "c1") not in [told[1:] for told in cluster.brokers["a"].told]
+    assert "c1 goes on" in watching.calls.values()
+
+
+def test_a_process_that_was_killed_while_it_hung_is_not_woken() -> None:
+    cluster, _ = lived({"at": "2500ms", "hang": "c1", "for": "4s"}, {"at": "3s", "crash": "c1"})
+    assert beats(cluster, "a", "c1") == [0, 1, 2]
+    assert not cluster.simulation.is_running("c1")
+
+
+def test_members_of_one_process_die_together() -> None:
+    members = {name: {"subscribe": ["t"], "process": "p"} for name in ("c1", "c2")}
+    cluster, watching = lived({"at": "5s", "crash": "c2"}, group={"name": "g", "members": members})
+    assert [fact.member for _, fact, _ in watching.facts if isinstance(fact, Owns)] == ["c1", "c2"]
+    assert not cluster.simulation.is_running("p")
+
+
+def test_a_disconnected_process_lives_and_connects_again() -> None:
+    cluster, _ = lived({"at": "2500ms", "disconnect": "c1", "broker": "a"}, seconds=6)
+    assert beats(cluster, "a", "c1") == [0, 1, 2, 3, 4, 5]
+    assert [told[1:] for told in cluster.brokers["a"].told].count(("closed", "c1")) == 1
+    assert ("closed", "c1") not in [told[1:] for told in cluster.brokers["b"].told]
+
+
+def test_a_cut_network_is_silent_until_it_is_mended() -> None:
+    cluster, watching = lived(
+        {"at": "2500ms", "network": "cut", "between": ["c1", "a"], "for": "3s"},
+        {"at": "4500ms", "network": "cut", "between": "b", "for": "2s"},
+        seconds=9,
+    )
+    assert beats(cluster, "a", "c1") == [0, 1, 2, 6, 7, 8]
+    assert beats(cluster, "b", "c1") == beats(cluster, "b", "c2") == [0, 1, 2, 3, 4, 7, 8]
+    assert beats(cluster, "a", "c2") == list(range(9))
+    assert "network of b mended" in watching.calls.values()
+    assert not cluster.simulation.faults
+
+
+def test_overlapping_faults_add_up_and_end_each_at_its_time() -> None:
+    day = scenario(
+        name="x",
+        topics={"t": 1},
+        brokers=["a"],
+        group={"name": "g", "members": {"c1": ["t"]}},
+        run={"for": "20s"},
+        events=[
+            {"at": "1s", "network": "loss", "between": "c1", "loss": 0.5, "for": "5s"},
+            {"at": "2s", "network": "loss", "between": ["c1", "a"], "loss": 0.5, "for": "1s"},
+            {"at": "4s", "network": "delay", "between": ["a", "c1"], "delay": "200ms", "for": "6s"},
+        ],
+    )
+    simulation, places = Simulation(), Places.of(day)
+    for event in day.events:
+        simulation.at(event.at, lambda event=event: apply_to_world(event, simulation, places))  # type: ignore[misc]
+    seen = []
+    for second in (1, 2, 3, 4, 6, 10):
+        simulation.run(second * 1000.0)
+        seen.append(simulation.faults.get(("a", "c1")))
+    both, slow = Fault(loss=0.5, delay=200.0), Fault(delay=200.0)
+    assert seen == [Fault(loss=0.5), Fault(loss=0.75), Fault(loss=0.5), both, slow, None]
+
+
+def test_what_belongs_to_the_system_is_left_to_the_cluster() -> None:
+    cluster, _ = lived(
+        {"at": "1s", "leave": "c1"}, {"at": "2s", "broker": "a", "does": "stop"}, {"at": "3s", "delete_topic": "t"}
+    )
+    assert len(cluster.left) == 3
+
+
+def test_static_variants_give_every_member_an_instance_id() -> None:
+    members = {"c1": ["t"], "c2": {"subscribe": ["t"], "instance_id": "two"}}
+    assert lived(static=True, group={"name": "g", "members": members})[0].static == ["c1", "two"]
+    cluster, _ = lived({"at": "5s", "leave": "c1"}, {"at": "6s", "join": "c1"}, static=True)
+    assert cluster.static == ["c1", "c2"]
+    assert getattr(cluster.left[1], "instance_id", None) == "c1"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_places_tell_who_lives_where(apart: bool) -> None:
+    groups = {
+        "g": {"members": {"c1": {"subscribe": ["t"], "process": "p"}, "c2": ["t"], "c3": ["t"]}},
+        "h": {"members": {"c1": {"subscribe": ["t"], "process": "p"}, "c2": ["t"]}},
+    }
+    fields = {"name": "x", "topics": {"t": 1}, "run": {"for": "1min"}, "groups": groups}
+    join = {"at": "1s", "join": "late", "group": "h", "subscribe": ["t"]}
+    places = Places.of(scenario(fields, events=[join]), one_node_per_member=apart)
+    assert places.node[MemberKey("g", "c2")] == "g/c2"
+    assert places.node[MemberKey("g", "c3")] == "c3"
+    assert places.node[MemberKey("h", "late")] == "late"
+    assert places.together[MemberKey("h", "c1")] == (("g/c1", "h/c1") if apart else ("p",))
+    assert places.named("p") == places.together[MemberKey("h", "c1")]
+    assert places.named("h/c2") == ("h/c2",)
+    assert places.key(None, "c3") == MemberKey("g", "c3")
+    with pytest.raises(ValueError, match="in several groups"):
+        places.key(None, "c1")
