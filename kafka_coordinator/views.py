@@ -27,7 +27,6 @@ T = TypeVar("T")
 VIEWS = ("offsets", "members", "members-verbose", "state", "state-verbose")
 """The tool's arguments behind ``--describe``, with ``--verbose`` where the name says so."""
 
-_HOST = "/127.0.0.1"
 _PORT = 9092
 _NOTHING = "-"
 
@@ -104,9 +103,10 @@ def _asked(cluster: KafkaCluster, broker: Broker, request: Message, kind: type[T
 
 
 def _offsets(found: Described) -> list[str]:
-    header = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"]
+    numbers = ["PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
+    header = ["GROUP", "TOPIC", *numbers, "CONSUMER-ID", "HOST", "CLIENT-ID"]
     owners = {
-        partition: (member.member_id, member.host or _HOST, member.client_id)
+        partition: (member.member_id, member.host, member.client_id)
         for member in found.members
         for partition in sorted(member.assignment)
     }
@@ -130,7 +130,7 @@ def _members(found: Described, verbose: bool) -> list[str]:
             found.group,
             member.member_id,
             *([member.instance_id or _NOTHING] if static else []),
-            member.host or _HOST,
+            member.host,
             member.client_id,
             str(len(member.assignment)),
         ]

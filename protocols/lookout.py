@@ -1,9 +1,10 @@
 """Looks out for quiet times and passes over them; what that means and what nodes promise: `protocols.quiet`.
 
-Looking costs about as much as handling one event per entry of the heap, so between two looks in vain at least half as
-many are handled. A busy run loses little, a quiet one gains nearly all.
+Looking costs something for every entry of the heap. Between two looks in vain as many are handled at least, and where
+all are at rest the next look comes after the disturbance: a busy run loses little, a quiet one gains nearly all.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import heappush
@@ -23,11 +24,14 @@ T = TypeVar("T")
 PAUSE_MS = 100.0
 """Virtual time from a look to the next."""
 
+MANY = 16
+"""Where so many could pass over rounds for one that could not, it is not worth another look before the horizon."""
+
 
 class Lookout:
     """One entry of the heap that comes again and again; it has no number and changes none."""
 
-    __slots__ = ("_horizon", "_last_number", "_look", "_scheduled", "_simulation", "_until")
+    __slots__ = ("_last_number", "_look", "_restless", "_scheduled", "_simulation", "_until")
 
     def __init__(self, simulation: "Simulation") -> None:
         self._simulation = simulation
@@ -36,7 +40,8 @@ class Lookout:
         self._until: Time = 0.0
         self._last_number = 0
         """The simulation's number at the last look in vain."""
-        self._horizon: Time = 0.0
+        self._restless = ""
+        """Who was not at rest at the last look."""
 
     def begin(self, until: Time) -> None:
         """The simulation is going to run until then."""
@@ -45,19 +50,22 @@ class Lookout:
             self._schedule(self._simulation.now + PAUSE_MS)
 
     def look(self, _: None) -> None:
-        """Pass over rounds, if everybody is at rest."""
+        """Pass over rounds, if everybody is at rest and it is worth the while."""
         simulation = self._simulation
         self._scheduled = False
         following = simulation.now + PAUSE_MS
         size = len(simulation.heap) + len(simulation.processes)
-        if simulation.number - self._last_number >= size / 2:
-            world = World.of(simulation)
-            passed, busy = (0, False) if world is None else self._pass_over(world)
-            if passed:
-                self._last_number = simulation.number - size
-                following = following if busy else max(following, self._horizon)
-            else:
-                self._last_number = simulation.number
+        if simulation.number - self._last_number >= size:
+            # All that is made here lives on, or goes at once: there is nothing for the collector to find.
+            collecting = gc.isenabled()
+            gc.disable()
+            try:
+                passed, horizon = self._pass_over()
+            finally:
+                if collecting:
+                    gc.enable()
+            self._last_number = simulation.number - size * passed
+            following = max(following, horizon + PAUSE_MS)
         self._schedule(following)
 
     def _schedule(self, at: Time) -> None:
@@ -65,17 +73,25 @@ class Lookout:
         entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)
         heappush(self._simulation.heap, entry)
 
-    def _pass_over(self, world: "World") -> tuple[int, bool]:
-        """How many processes had rounds to pass over, and whether some could not because messages are under way."""
+    def _pass_over(self) -> tuple[bool, Time]:
+        """Whether anything was passed over, and until when another look is not worth the while."""
         simulation = self._simulation
+        world = World.of(simulation, self._restless)
+        if isinstance(world, str):
+            self._restless = world
+            return False, simulation.now
         alive, busy = world.alive()
-        self._horizon = horizon = world.disturbance(alive, busy, self._until)
+        horizon = world.disturbance(alive, self._until)
         found: list[tuple[Process, list[Line], Passed]] = []
+        missed = 0
         for name, lines in alive.items():
-            process = simulation.processes[name]
-            passed = None if name in busy else Rounds(simulation, process, lines, horizon).passed()
-            if passed is not None:
-                found.append((process, lines, passed))
+            if lines and min(map(_fourth_round, lines)) < horizon:
+                process = simulation.processes[name]
+                passed = None if name in busy else Rounds(process, lines, horizon).passed()
+                if passed is not None:
+                    found.append((process, lines, passed))
+                else:
+                    missed += 1
         if found:
             now = simulation.now
             for process, lines, passed in found:
@@ -83,7 +99,7 @@ class Lookout:
             _catch_up(simulation, found)
             simulation.now = now
             world.check_guards(found)
-        return len(found), bool(busy)
+        return bool(found), simulation.now if missed > len(found) / MANY else horizon
 
 
 class World(NamedTuple):
@@ -94,37 +110,31 @@ class World(NamedTuple):
     """Of the processes that run and do not hang."""
 
     @classmethod
-    def of(cls, simulation: "Simulation") -> "World | None":
-        """None where somebody is not at rest, or cannot tell."""
+    def of(cls, simulation: "Simulation", first: str) -> "World | str":
+        """The name of one who is not at rest or cannot tell, if there is one; ``first`` is asked first."""
         rests: dict[str, Rest] = {}
-        for name, process in simulation.processes.items():
+        processes = simulation.processes
+        for process in [*([processes[first]] if first in processes else []), *processes.values()]:
             if not process.hung:
                 tell = getattr(process.node, "rest", None)
                 rest = None if tell is None else tell(simulation.now)
                 if rest is None:
-                    return None
-                rests[name] = rest
-        return cls(simulation, rests)
+                    return process.name
+                rests[process.name] = rest
+        return cls(simulation, {name: rests[name] for name in processes if name in rests})
 
     def alive(self) -> tuple[dict[str, list[Line]], set[str]]:
         """Process to its exchanges that are alive; those processes of which messages are under way."""
         now = self.simulation.now
         alive: dict[str, list[Line]] = {}
         busy: set[str] = set()
-        asked = {
-            (name, peer)
-            for name, rest in self.rests.items()
-            for exchange in rest.exchanges
-            for call in exchange.calls
-            for peer in call.peers
-        }
         for name, rest in self.rests.items():
             process = self.simulation.processes[name]
             lines: list[Line] = []
             waiting: list[Line] = []
             under_way = False
             for exchange in rest.exchanges:
-                links = self._links(process, exchange, asked)
+                links = self._links(process, exchange)
                 if links is None:
                     continue
                 under_way = under_way or any(
@@ -139,7 +149,7 @@ class World(NamedTuple):
             alive[name] = [line for line in lines if line.timer is not _NEVER or under_way]
         return alive, busy
 
-    def disturbance(self, alive: dict[str, list[Line]], busy: set[str], until: Time) -> Time:
+    def disturbance(self, alive: dict[str, list[Line]], until: Time) -> Time:
         """When something happens that is not quiet; ``until`` at the latest."""
         flows: set[tuple[str, str, type[Message]]] = set()
         for name, lines in alive.items():
@@ -177,20 +187,20 @@ class World(NamedTuple):
             elif type(owner) is not Lookout:
                 yield due
 
-    def _links(
-        self, process: Process, exchange: Exchange, asked: set[tuple[str, str]]
-    ) -> tuple[tuple[Link, ...], ...] | None:
+    def _links(self, process: Process, exchange: Exchange) -> tuple[tuple[Link, ...], ...] | None:
         """Of each call to each peer; None where the exchange is not alive."""
         found: list[tuple[Link, ...]] = []
         for call in exchange.calls:
-            links = [self._link(process, call, peer, asked) for peer in call.peers]
-            known = tuple(link for link in links if link is not None)
-            if len(known) < len(links):
-                return None
-            found.append(known)
+            links = []
+            for peer in call.peers:
+                link = self._link(process, call, peer)
+                if link is None:
+                    return None
+                links.append(link)
+            found.append(tuple(links))
         return tuple(found)
 
-    def _link(self, process: Process, call: Call, peer: str, asked: set[tuple[str, str]]) -> Link | None:
+    def _link(self, process: Process, call: Call, peer: str) -> Link | None:
         link = process.links.get(peer)
         rest, own = self.rests.get(peer), self.rests[process.name]
         if (
@@ -200,7 +210,7 @@ class World(NamedTuple):
             or not (link.open and link.back.open)
             or link.fault is not None
             or link.back.fault is not None
-            or (peer, process.name) in asked
+            or any(process.name in each.peers for exchange in rest.exchanges for each in exchange.calls)
             or (process.name, call.request) not in rest.harmless
             or rest.harmless[process.name, call.request] != call.claim
             or (call.answer is not None and (peer, call.answer) not in own.harmless)
@@ -223,6 +233,11 @@ class World(NamedTuple):
                     raise RuntimeError(f"{name} has not moved its timer {timer!r} when {guard[1].__name__} was passed")
 
 
+def _fourth_round(line: Line) -> Time:
+    """When it begins. To compute fewer rounds costs more than to simulate them."""
+    return line.timer[0] + 3 * line.exchange.period
+
+
 def _count(simulation: "Simulation", process: Process, lines: list[Line], passed: Passed) -> None:
     """Messages, choices and latency numbers as if nothing had been left out."""
     messages = simulation.messages
@@ -242,13 +257,13 @@ def _catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line
     """Timers are moved and nodes told, in the order in which it would have happened."""
     steps: list[tuple[Time, Time, int, int, int, Callable[[], None]]] = []
     for process, lines, passed in found:
-        for due in passed.dues:
-            line, span = lines[due.line], passed.spans[due.line]
+        for due, created, _, at, _, _ in passed.dues:
+            line, span = lines[at], passed.spans[at]
             if span is not None:
                 exchange, order = line.exchange, line.timer[2]
                 root = line.timer[3] if exchange.after_end and exchange.calls else CLOCK
-                move = partial(_move, process, exchange.timer, due.time)
-                steps.append((due.created, due.created - exchange.period, order, 0, root, move))
+                move = partial(_move, process, exchange.timer, due)
+                steps.append((created, created - exchange.period, order, 0, root, move))
                 node: QuietNode = process.node  # type: ignore[assignment]
                 begun, ended = span
                 tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(process))

@@ -7,16 +7,13 @@ happens are computed one by one.
 
 from heapq import heapify, heappop, heappush
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from protocols.links import Link
 from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Entry, Process
 from protocols.quiet import Exchange
 from protocols.randomness import number_below
-
-if TYPE_CHECKING:
-    from protocols.simulation import Simulation
 
 
 class Line(NamedTuple):
@@ -28,15 +25,12 @@ class Line(NamedTuple):
     """Of each call: to each of its peers."""
 
 
-class Due(NamedTuple):
-    """What the node does next: a timer fires (call 0), or an answer has come and the next call goes out."""
+Due: TypeAlias = tuple[Time, Time, int, int, int, Time]
+"""What the node does next: time, time of its creation, order, line, call, and the beginning of the round. Call 0: the
+timer fires; else an answer has come and the next call goes out."""
 
-    time: Time
-    created: Time
-    order: int
-    line: int
-    call: int
-    begun: Time
+RARE = 4
+"""A line whose period is so many times that of the most frequent one is computed round by round."""
 
 
 class Lane:
@@ -88,97 +82,130 @@ class Passed(NamedTuple):
 class Rounds:
     """The exchanges of one process, from now on until just before ``horizon``."""
 
-    def __init__(self, simulation: "Simulation", process: Process, lines: list[Line], horizon: Time) -> None:
-        self._simulation, self._process, self._lines, self._horizon = simulation, process, lines, horizon
-        self._dues = [Due(line.timer[0], line.timer[1], line.timer[2], at, 0, 0.0) for at, line in enumerate(lines)]
+    __slots__ = (
+        "_choices",
+        "_dues",
+        "_even",
+        "_even_until",
+        "_free",
+        "_horizon",
+        "_lanes",
+        "_last",
+        "_late",
+        "_lines",
+        "_open",
+        "_orders",
+        "_process",
+        "_rounds",
+        "_settle",
+        "_spans",
+        "_threads",
+        "_widest",
+    )
+
+    def __init__(self, process: Process, lines: list[Line], horizon: Time) -> None:
+        self._process, self._lines, self._horizon = process, lines, horizon
+        self._dues: list[Due] = [
+            (line.timer[0], line.timer[1], line.timer[2], at, 0, 0.0) for at, line in enumerate(lines)
+        ]
         heapify(self._dues)
         self._rounds = [0] * len(lines)
         self._spans: list[tuple[Time, Time] | None] = [None] * len(lines)
         self._lanes: dict[Link, Lane] = {}
         self._last: Last = {}
         self._choices: dict[str, int] = {}
-        self._orders = simulation.number
+        self._orders = process.simulation.number
         self._free: Time = -1.0
         """When the last answer under way comes."""
+        self._open = 0
+        """Rounds whose next call is yet to go out."""
         self._threads: dict[str, Time] = {}
-        self._even = [not each.exchange.after_end and all(len(links) == 1 for links in each.links) for each in lines]
-        self._widest = max((line.exchange.period for line in lines), default=0.0)
+        least = min(line.exchange.period for line in lines)
+        self._even = [
+            not line.exchange.after_end
+            and line.exchange.period < RARE * least
+            and all(len(links) == 1 for links in line.links)
+            for line in lines
+        ]
+        """Which lines are multiplied."""
+        self._widest = max(line.exchange.period for line in lines if line.exchange.period < RARE * least)
+        most = process.simulation.latency.most
+        self._settle = 4 * most * max(len(each.exchange.calls) if each.exchange.in_turn else 1 for each in lines) + 1
+        """Messages that were sent so long before do not matter to those of now, nor to whether one is under way."""
+        self._late = horizon - max(least, self._settle)
+        self._even_until: Time | None = None
 
     def passed(self) -> Passed | None:
         """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
         dues, horizon = self._dues, self._horizon
-        if not dues or dues[0].time >= horizon:
-            return None
         found: Passed | None = None
-        late = horizon - 2 * self._widest
-        while dues:
-            if self._free < dues[0].time and not any(due.call for due in dues):
-                self._multiply()
-                if dues[0].time >= late and any(self._rounds) and self._is_known():
+        while True:
+            time = dues[0][0]
+            if self._free < time and not self._open:
+                if self._even_until is None or time < self._even_until:
+                    self._multiply()
+                    time = dues[0][0]
+                if (time >= self._late or self._threads) and self._is_known():
                     found = self._state()
-            if dues[0].time >= horizon or not self._step(heappop(dues)):
-                break
-        return found
+            if time >= horizon or not self._step(heappop(dues)):
+                return found
 
     def _multiply(self) -> None:
         """Nothing is under way: pass over the even rounds up to a while before what is not even."""
-        others = [due.time for due in self._dues if not self._even[due.line]]
-        widest = max((self._lines[due.line].exchange.period for due in self._dues if self._even[due.line]), default=0.0)
-        until = min(others, default=self._horizon)
-        until = min(until, self._horizon) - 2 * widest
-        if self._dues[0].time >= until:
+        until = min((due[0] for due in self._dues if not self._even[due[3]]), default=self._horizon)
+        until = self._even_until = min(until, self._horizon) - self._widest - self._settle
+        if self._dues[0][0] >= until:
             return
-        moved = []
-        for due in self._dues:
-            if self._even[due.line] and due.time < until:
-                line = self._lines[due.line]
-                period = line.exchange.period
-                rounds = ceil((until - due.time) / period)
-                time = due.time + rounds * period
-                self._rounds[due.line] += rounds
-                self._spans[due.line] = None
-                for call, (link,) in zip(line.exchange.calls, line.links, strict=True):
+        for at, due in enumerate(self._dues):
+            line = due[3]
+            if self._even[line] and due[0] < until:
+                exchange, _, each_links = self._lines[line]
+                rounds = ceil((until - due[0]) / exchange.period)
+                time = due[0] + rounds * exchange.period
+                self._dues[at] = time, time - exchange.period, due[2], line, 0, 0.0
+                self._rounds[line] += rounds
+                self._spans[line] = None
+                for call, (link,) in zip(exchange.calls, each_links, strict=True):
                     self._lane(link).number += rounds
                     if call.answer is not None:
                         self._lane(link.back).number += rounds
                     if call.label:
                         self._choices[call.label] = self._made(call.label) + rounds
-                moved.append(due._replace(time=time, created=time - period))
-            else:
-                moved.append(due)
-        self._dues[:] = moved
         heapify(self._dues)
 
     def _step(self, due: Due) -> bool:
         """Compute what the node does now; False where it goes beyond the horizon or threads collide."""
-        line = self._lines[due.line]
-        exchange, now = line.exchange, due.time
-        begun = due.begun
-        if due.call == 0:
+        now, _, _, at, next_call, begun = due
+        line = self._lines[at]
+        exchange = line.exchange
+        if next_call == 0:
             begun = now
-            self._rounds[due.line] += 1
+            self._rounds[at] += 1
             if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
                 return False
             if not exchange.after_end:
-                self._push(now + exchange.period, now, due.line)
+                self._push(now + exchange.period, now, at)
+        else:
+            self._open -= 1
         # What a timer does that has set itself again is the clock's doing.
-        root = line.timer[3] if exchange.after_end or self._rounds[due.line] == 1 else CLOCK
-        calls = exchange.calls
+        root = line.timer[3] if exchange.after_end or self._rounds[at] == 1 else CLOCK
         ended = now
-        if exchange.in_turn and calls:
-            ended = self._call(line, due.call, now, root)
-            if due.call + 1 < len(calls):
-                self._orders += 1
-                heappush(self._dues, Due(ended, now, self._orders, due.line, due.call + 1, begun))
+        if exchange.in_turn and exchange.calls:
+            ended = self._call(line, next_call, now, root)
+            if next_call + 1 < len(exchange.calls):
+                self._open += 1
+                self._push(ended, now, at, next_call + 1, begun)
                 self._busy(exchange, ended)
                 return self._free < self._horizon
         else:
-            for at in range(len(calls)):
-                ended = max(ended, self._call(line, at, now, root))
+            for number in range(len(exchange.calls)):
+                ended = max(ended, self._call(line, number, now, root))
         self._busy(exchange, ended)
-        self._spans[due.line] = begun, ended
+        self._spans[at] = begun, ended
         if exchange.after_end:
-            self._push(ended + exchange.period, ended, due.line)
+            self._push(ended + exchange.period, ended, at)
+        if not self._even[at]:
+            self._even_until = None
         return self._free < self._horizon
 
     def _call(self, line: Line, at: int, now: Time, root: int) -> Time:
@@ -189,7 +216,7 @@ class Rounds:
             made = self._choices[call.label] = self._made(call.label) + 1
             if len(links) > 1:
                 name = self._process.name
-                link = links[number_below(len(links), self._simulation.seed, "choose", name, call.label, made)]
+                link = links[number_below(len(links), self._process.simulation.seed, "choose", name, call.label, made)]
         arrives = self._lane(link).send(now)
         order = line.timer[2]
         self._last[link.receiver, link.sender.name, call.request] = Came(arrives, now, order, root)
@@ -203,9 +230,10 @@ class Rounds:
         if exchange.thread:
             self._threads[exchange.thread] = until
 
-    def _push(self, time: Time, created: Time, line: int) -> None:
+    def _push(self, time: Time, created: Time, line: int, call: int = 0, begun: Time = 0.0) -> None:
         self._orders += 1
-        heappush(self._dues, Due(time, created, self._orders, line, 0, 0.0))
+        due: Due = (time, created, self._orders, line, call, begun)
+        heappush(self._dues, due)
 
     def _lane(self, link: Link) -> Lane:
         lane = self._lanes.get(link)
@@ -216,11 +244,12 @@ class Rounds:
     def _made(self, label: str) -> int:
         """Choices made so far."""
         made = self._choices.get(label)
-        return self._simulation.counts.get(("choose", self._process.name, label), 0) if made is None else made
+        return self._process.simulation.counts.get(("choose", self._process.name, label), 0) if made is None else made
 
     def _is_known(self) -> bool:
-        """Whether the last round of each line was computed by itself."""
-        return all(span is not None or not rounds for span, rounds in zip(self._spans, self._rounds, strict=True))
+        """Whether there are rounds, and the last one of each line was computed by itself."""
+        known = all(span is not None or not rounds for span, rounds in zip(self._spans, self._rounds, strict=True))
+        return known and any(self._rounds)
 
     def _state(self) -> Passed:
         return Passed(

@@ -6,7 +6,7 @@ A process is one client instance with a consumer for each of its members; its no
 brokers and their topics already.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -39,6 +39,7 @@ from rocketmq_selfbalance.messages import (
     MASTER_ID,
     DeleteTopicInBroker,
     DeleteTopicInNameServer,
+    Produce,
     ResetOffset,
     StopBroker,
     TopicConfig,
@@ -103,6 +104,12 @@ class RocketMQCluster:
 
     def finish(self) -> None:
         """Everything was told when it happened."""
+
+    def produce(self, topics: Iterable[str], per_second: float) -> None:
+        """From now on producers write so many records per second to each queue of these topics."""
+        for topic in topics:
+            for broker in self.disks:
+                self._administer(broker, Produce(0, topic, per_second))
 
     def broker(self, name: str) -> Broker | None:
         """The broker of this name; None where it does not run. Not to be changed."""
@@ -249,6 +256,8 @@ class RocketMQCluster:
         elif isinstance(command, DeleteTopicInBroker):
             self.disks[broker].topics.delete(self.simulation.now, command.topic)
             self.disks[broker].store.delete(command.topic)
+        elif isinstance(command, Produce):
+            self.disks[broker].store.rates[command.topic] = command.per_second
 
     # Brokers.
 

@@ -139,6 +139,9 @@ class RouteInfoAnswer(NamedTuple):
     code: int
     """`SUCCESS` or `TOPIC_NOT_EXIST`."""
     route: Route | None
+    revision: int = 0
+    """No part of the real protocol: rises with each change of the name server's tables. While it is the same, every
+    answer is."""
 
 
 class WipeWritePerm(NamedTuple):
@@ -425,6 +428,15 @@ class ResetOffset(NamedTuple):
     through_clients: bool = False
     queue_number: int = -1
     offset: int | None = None
+
+
+class Produce(NamedTuple):
+    """Producers write so many records per second to each queue of the topic from now on. (No request of RocketMQ: the
+    world's word to the broker, as producers are no nodes.)"""
+
+    correlation: int
+    topic: str
+    per_second: float
 
 
 class StopBroker(NamedTuple):

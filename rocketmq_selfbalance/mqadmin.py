@@ -81,8 +81,10 @@ def _time(stored: StoredQueue, offset: int, epoch_ms: Time) -> str:
     return datetime.fromtimestamp((epoch_ms + written) // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _cells(values: Iterable[object]) -> str:
-    return "  ".join(f"{value!s:<20}" for value in values)
+def _cells(values: Sequence[object]) -> str:
+    """Columns of 20 characters: two blanks behind the two offsets, one behind the others, none behind the last."""
+    *first, last = (f"{value!s:<20}" for value in values)
+    return "".join(each + ("  " if number < 2 else " ") for number, each in enumerate(first)) + last
 
 
 def _address(client_id: str | None) -> str:

@@ -106,16 +106,13 @@ CLIENT = Machine(
         Edge(CREATE_JUST, START, ALWAYS, START_FAILED),
         Edge(START_FAILED, STARTED, ALWAYS, RUNNING),
         Edge(START_FAILED, REFUSED, ALWAYS, CREATE_JUST),
-        Edge(START_FAILED, SHUTDOWN, ALWAYS, SHUTDOWN_ALREADY),
         Edge(RUNNING, SHUTDOWN, ALWAYS, SHUTDOWN_ALREADY),
     ),
 )
 """The service state of a consumer."""
 
-MACHINES: Mapping[str, Machine] = {machine.name: machine for machine in (PROCESS_QUEUE, CLIENT)}
-
 _NEXT: Mapping[tuple[str, str, str, str], str] = {
-    (machine.name, *edge[:3]): edge.after for machine in MACHINES.values() for edge in machine.edges
+    (machine.name, *edge[:3]): edge.after for machine in (PROCESS_QUEUE, CLIENT) for edge in machine.edges
 }
 
 
@@ -133,16 +130,23 @@ def next_state(machine: Machine, before: str, event: str, guard: str = ALWAYS) -
 
 
 @cache
-def graph(machine: str) -> "networkx.MultiDiGraph[str]":
-    """The machine of this name as a graph: states are nodes, every edge has ``event`` and ``guard``. Do not change it.
+def process_queue_graph() -> "networkx.MultiDiGraph[str]":
+    """The life of a queue at one consumer as a graph: states are nodes, every edge has ``event`` and ``guard``. Do not
+    change it."""
+    return _graph(PROCESS_QUEUE)
 
-    networkx is imported when this is first called, so that a simulation does not wait for it.
-    """
-    import networkx
 
-    found = MACHINES[machine]
+@cache
+def client_graph() -> "networkx.MultiDiGraph[str]":
+    """The life of a consumer, in the same form."""
+    return _graph(CLIENT)
+
+
+def _graph(machine: Machine) -> "networkx.MultiDiGraph[str]":
+    import networkx  # so late, that a simulation does not wait for it
+
     made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph()
-    made.add_nodes_from(found.states)
-    for edge in found.edges:
+    made.add_nodes_from(machine.states)
+    for edge in machine.edges:
         made.add_edge(edge.before, edge.after, key=f"{edge.event}/{edge.guard}", event=edge.event, guard=edge.guard)
     return made

@@ -18,8 +18,13 @@ MACHINES: Mapping[str, Mapping[str, str]] = {
         "group": "kafka_coordinator.coordinator.states",
         "consumer": "kafka_coordinator.consumer.states",
     },
+    "rocketmq": {
+        "process queue": "rocketmq_selfbalance.states:process_queue_graph",
+        "client": "rocketmq_selfbalance.states:client_graph",
+    },
 }
-"""System to its machines, each with the module that has its graph; the first one is drawn where none is named."""
+"""System to its machines, each with the module that has its graph (and the function, where it is not ``graph``); the
+first one is drawn where none is named."""
 
 
 class Edge(NamedTuple):
@@ -66,7 +71,8 @@ def machine(system: str, name: str | None) -> Machine:
     chosen = next(iter(named)) if name is None else name
     if chosen not in named:
         raise UserError(f"--machine {chosen}: {system} has no such state machine, expected one of {', '.join(named)}")
-    graph = importlib.import_module(named[chosen]).graph()
+    module, _, function = named[chosen].partition(":")
+    graph = getattr(importlib.import_module(module), function or "graph")()
     states = tuple(graph.nodes)
     older = {state: said["older_name"] for state, said in graph.nodes.items() if said.get("older_name")}
     place = {state: position for position, state in enumerate(states)}

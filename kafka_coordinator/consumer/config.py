@@ -46,5 +46,5 @@ class ConsumerConfig:
     instance_id: str | None = None
     rack: str | None = None
     handle: float = 0.0
-    load: Load = NO_LOAD
+    load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)

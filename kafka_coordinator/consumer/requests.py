@@ -18,7 +18,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-from protocols.nodes import Message, Outbox, Time
+from protocols.nodes import TICK, Message, Outbox, Time
 
 REQUESTS = (
     MetadataRequest,
@@ -46,7 +46,9 @@ def send(
 
     ``about`` is given back with the answer (or its failure).
     """
-    deadline = now + (within or c.config.settings.request_timeout_ms)
+    # One tick later, so that it never falls together with what the consumer does every five or thirty seconds: which
+    # of two is first would depend on when the timer was set.
+    deadline = now + (within or c.config.settings.request_timeout_ms) + TICK
     c.waiting[message[0]] = Waiting(to, type(message), deadline, about)
     if c.check_at is None or deadline < c.check_at:
         c.check_at = deadline

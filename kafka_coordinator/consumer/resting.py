@@ -63,7 +63,8 @@ def rest(c: ConsumerState) -> Rest | None:
         harmless[broker, OffsetCommitAnswer] = None
     elif commits:
         return None
-    return Rest(tuple(exchanges), harmless, idle=_IDLE)
+    # A request on its way may be lost: then it is overdue some day, and that is no idle matter.
+    return Rest(tuple(exchanges), harmless, idle=() if c.waiting else _IDLE)
 
 
 def passed(c: ConsumerState, now: Time, kind: type) -> None:

@@ -246,7 +246,7 @@ class ConsumerState:
         deferred = tuple((type(message).__name__, message[1:], about) for message, about in self.deferred)
         plain = tuple(getattr(self, name) for name in _PLAIN)
         times = tuple(None if (at := getattr(self, name)) is None else at - now for name in _TIMES)
-        memories = tuple(sorted(self.memories.items()))
+        memories = tuple([(name, self.memories[name]) for name in sorted(self.memories)])
         return (
             waiting,
             reading,
@@ -254,6 +254,7 @@ class ConsumerState:
             memories,
             tuple(self.metadata.items()),
             tuple(self.racks.items()),
+            (self.load.per_second, tuple([(each, since - now) for each, since in self.load.since.items()])),
             times,
             plain,
         )

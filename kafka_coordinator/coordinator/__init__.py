@@ -2,7 +2,7 @@
 
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.log import OffsetsTopic
-from kafka_coordinator.coordinator.node import Coordinator
+from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings
 
-__all__ = ["BrokerSettings", "Coordinator", "OffsetsLeaders", "OffsetsTopic", "Topics"]
+__all__ = ["BrokerSettings", "Coordinator", "OffsetsLeaders", "OffsetsTopic", "Topics", "offsets_topic"]

@@ -10,6 +10,7 @@ from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.messages import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
+    Produce,
     ResetConsumerClientOffset,
     ResetOffset,
     StopBroker,
@@ -92,6 +93,14 @@ def _reset_through_clients(
         out.send(channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets))
 
 
+def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Outbox) -> None:
+    broker.disk.store.rates[message.topic] = message.per_second
+    config = broker.disk.topics.configs.get(message.topic)
+    if config is not None:
+        broker.open(now, config)
+        pulls.wake(broker, now, message.topic, None, out)
+
+
 def _stop(broker: "Broker", now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
     broker.stop(now, out)
 
@@ -102,6 +111,7 @@ COMMANDS: Mapping[type[Message], Callable[["Broker", Time, str, Any, Outbox], No
     UpdateSubscriptionGroup: _update_group,
     DeleteSubscriptionGroup: _delete_group,
     ResetOffset: _reset,
+    Produce: _produce,
     StopBroker: _stop,
 }
 """Type of a command to what the broker does."""

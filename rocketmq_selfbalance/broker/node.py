@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import administration, pulls, requests
+from protocols.quiet import Exchange, Rest
+from rocketmq_selfbalance.broker import administration, pulls, requests, resting
 from rocketmq_selfbalance.broker.consumers import CHANGE, ConsumerEvent, ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.locks import LockManager
@@ -17,6 +18,7 @@ from rocketmq_selfbalance.broker.watches import Watches
 from rocketmq_selfbalance.messages import (
     MASTER_ID,
     PERM_WRITE,
+    HeartBeat,
     NotifyConsumerIdsChanged,
     PullMessage,
     RegisterBroker,
@@ -29,6 +31,9 @@ REGISTER, SCAN, FLUSH, NOTIFY, DELIVER, IDLE = "register", "scan", "flush", "not
 
 CLUSTER = "DefaultCluster"
 
+SHORTEST_REGISTER_MS, LONGEST_REGISTER_MS = 10_000.0, 60_000.0
+"""Between these the broker keeps the period of its registrations, whatever it is set to."""
+
 
 class Broker:
     """A master. Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory."""
@@ -39,6 +44,7 @@ class Broker:
         "committers",
         "consumers",
         "disk",
+        "heartbeats",
         "held",
         "locks",
         "name",
@@ -77,6 +83,8 @@ class Broker:
         """Groups whose members are to be told at the next `NOTIFY`, where changes are collected."""
         self.unflushed = False
         self.watches = Watches()
+        self.heartbeats: dict[str, HeartBeat] = {}
+        """Client to its last heartbeat."""
         self.committers: dict[tuple[str, Queue], str] = {}
         """(Group, queue) to who committed last."""
 
@@ -118,6 +126,7 @@ class Broker:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.active.pop(peer, None)
         out.cancel_timer((IDLE, peer))
+        self.heartbeats.pop(peer, None)
         pulls.forget(self, peer, out)
         self.tell(now, self.consumers.channel_closed(peer), out)
 
@@ -171,7 +180,7 @@ class Broker:
 
     def _register_again(self, now: Time, out: Outbox) -> None:
         self._register(out, self.disk.topics.told())
-        out.set_timer(REGISTER, now + min(max(self.settings.register_name_server_period_ms, 10_000.0), 60_000.0))
+        out.set_timer(REGISTER, now + _register_period(self.settings))
 
     def _scan(self, now: Time, out: Outbox) -> None:
         silent, events = self.consumers.scan(now)
@@ -213,11 +222,32 @@ class Broker:
             pulls.wake(self, now, topic, number, out)
         self.schedule_delivery(now, out)
 
+    # Quiet times (`protocols.quiet`).
+
+    def rest(self, now: Time) -> Rest | None:
+        settings = self.settings
+        exchanges = [
+            Exchange(REGISTER, _register_period(settings), resting.registration(self)),
+            Exchange(SCAN, settings.scan_channels_interval_ms),
+        ]
+        if not self.unflushed:
+            exchanges.append(Exchange(FLUSH, settings.flush_consumer_offset_interval_ms))
+        if not settings.real_time_notify_consumer_change and not self.changed_groups:
+            exchanges.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
+        return resting.rest(self, tuple(exchanges), IDLE)
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        resting.passed(self, now, sender, kind)
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """Scans that found nobody silent, flushes without anything to write, registrations."""
+
     def copy(self) -> Self:
         twin = type(self)(self.name, self.disk.copy(), self.settings, self.name_servers)
         twin.consumers, twin.offsets, twin.locks = self.consumers.copy(), self.offsets.copy(), self.locks.copy()
         twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
+        twin.heartbeats = dict(self.heartbeats)
         twin.unflushed, twin.watches, twin.committers = self.unflushed, self.watches.copy(), dict(self.committers)
         return twin
 
@@ -233,6 +263,10 @@ class Broker:
             tuple(self.changed_groups),
             self.unflushed,
         )
+
+
+def _register_period(settings: BrokerSettings) -> Time:
+    return min(max(settings.register_name_server_period_ms, SHORTEST_REGISTER_MS), LONGEST_REGISTER_MS)
 
 
 def _takes_load(config: TopicConfig) -> bool:

@@ -15,7 +15,7 @@ class BrokerSettings:
     """Times are milliseconds. `REAL_NAMES` gives the system's own configuration names."""
 
     register_name_server_period_ms: Time = 30_000.0
-    """Kept within 10 s and 60 s."""
+    """Kept between 10 s and 60 s."""
     register_first_ms: Time = 10_000.0
     """The first of the periodic registrations, after the one at the start."""
     channel_expired_timeout_ms: Time = 120_000.0

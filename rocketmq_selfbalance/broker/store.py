@@ -115,11 +115,13 @@ def _written(segment: Production, offset: int) -> Time:
 class MessageStore:
     """The queues of one broker."""
 
-    __slots__ = ("_sent_back", "delayed", "per_second", "queues", "running")
+    __slots__ = ("_sent_back", "delayed", "per_second", "queues", "rates", "running")
 
     def __init__(self, per_second: float = IDLE) -> None:
         self.per_second = per_second
         """Records per second of each queue that producers write to."""
+        self.rates: dict[str, float] = {}
+        """Topic to another number of records per second."""
         self.running = False
         self.queues: dict[str, dict[int, StoredQueue]] = {}
         """Topic to number to queue."""
@@ -137,8 +139,9 @@ class MessageStore:
         for number in range(count):
             if number not in queues:
                 queues[number] = StoredQueue(now)
+        per_second = self.rates.get(topic, self.per_second)
         for number, queue in queues.items():
-            queue.produce(now, self.per_second if write and self.running and number < count else IDLE)
+            queue.produce(now, per_second if write and self.running and number < count else IDLE)
 
     def stop(self, now: Time) -> None:
         """The broker's process has ended: nothing comes in until it opens its topics again."""
@@ -178,7 +181,7 @@ class MessageStore:
     def copy(self) -> Self:
         """An independent copy."""
         twin = type(self)(self.per_second)
-        twin.running, twin._sent_back = self.running, self._sent_back
+        twin.running, twin._sent_back, twin.rates = self.running, self._sent_back, dict(self.rates)
         twin.queues = {
             topic: {number: queue.copy() for number, queue in queues.items()} for topic, queues in self.queues.items()
         }

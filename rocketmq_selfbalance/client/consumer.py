@@ -122,7 +122,6 @@ class Consumer:
     def unsubscribe(self, topic: str) -> None:
         """The topic is of no interest any more; its queues go with the next pass."""
         self.subscriptions.pop(topic, None)
-        self.routes.pop(topic, None)
         self.data = None
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:

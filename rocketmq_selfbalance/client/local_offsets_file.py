@@ -13,7 +13,7 @@ from protocols.queues import Queue
 _MASK = 0xFFFFFFFF
 
 
-class UnreadableOffsets(ValueError):
+class UnreadableOffsets(ValueError):  # noqa: N818 - what it is, not what to do
     """The text is not what a client writes."""
 
 

@@ -190,7 +190,7 @@ _MESSAGES: Mapping[type[Any], Take] = {
     Answer: _answer,
     NotifyConsumerIdsChanged: _notified,
     ResetConsumerClientOffset: _reset,
-    **{command: operator.take for command in operator.COMMANDS},
+    **dict.fromkeys(operator.COMMANDS, operator.take),
 }
 
 

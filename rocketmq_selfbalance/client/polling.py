@@ -1,4 +1,4 @@
-"""Pull consumers: their listener decides which queues are pulled, the user's own loop takes the records (spec 5.4, 6.8).
+"""Pull consumers: their listener decides which queues are pulled, the user's own loop takes the records (spec 5.4).
 
 ``poll()`` marks records as consumed when it hands them out, and each poll keeps the positions when the last time is
 long enough ago.

@@ -26,7 +26,7 @@ class RebalanceService:
         """Why the thread was woken since the last pass began."""
         self.trigger = PERIODIC
         """Why the pass that is under way began."""
-        self.told: dict[str, "Consumer"] = {}
+        self.told: dict[str, Consumer] = {}
         """Consumers of whom the observer knows that they rebalance in this pass."""
         self.changed: set[str] = set()
         """Groups whose queues have changed in this pass."""

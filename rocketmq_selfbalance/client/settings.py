@@ -246,7 +246,7 @@ def _checked(field: str, name: str, value: Any, where: str, default: Any) -> Any
             raise UserError(f"{where}: {name} is {value!r}, expected one of {', '.join(CHOICES[field])}")
     elif field in RANGES:
         least, most, off = RANGES[field]
-        if not _is_whole(value) or not (least <= value <= most or off and value == -1):
+        if not _is_whole(value) or not (least <= value <= most or (off and value == -1)):
             minus = "-1 or " if off else ""
             raise UserError(f"{where}: {name} is {value!r}, expected {minus}a whole number from {least} to {most}")
     elif isinstance(default, bool):

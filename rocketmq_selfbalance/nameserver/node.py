@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.quiet import Exchange, Rest
 from rocketmq_selfbalance.messages import (
     SUCCESS,
     TOPIC_NOT_EXIST,
@@ -25,24 +26,28 @@ SCAN = "scan brokers"
 class NameServer:
     """One name server. Its tables are in memory: a new one knows nothing until the brokers register again."""
 
-    __slots__ = ("_answers", "settings", "table")
+    __slots__ = ("_answers", "_clients", "_revision", "settings", "table")
 
     def __init__(self, settings: NameServerSettings | None = None) -> None:
         self.settings = settings or NameServerSettings()
         self.table = RouteTable(self.settings)
         self._answers: dict[str, Route | None] = {}
-        """Topic to the route as it was told last, while no table has changed."""
+        """Topic to the route as it was told at this revision of the tables,"""
+        self._revision = 0
+        """which is this one."""
+        self._clients: dict[str, None] = {}
+        """Who has asked for routes."""
 
     def start(self, now: Time, out: Outbox) -> None:
         out.set_timer(SCAN, now + self.settings.scan_first_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         if type(message) is GetRouteInfo:
+            self._clients[sender] = None
             route = self._route(message.topic)
             code = TOPIC_NOT_EXIST if route is None else SUCCESS
-            out.send(sender, RouteInfoAnswer(message.correlation, code, route))
+            out.send(sender, RouteInfoAnswer(message.correlation, code, route, self.table.revision))
             return
-        self._answers.clear()
         match message:
             case RegisterBroker():
                 self.table.register(
@@ -69,10 +74,7 @@ class NameServer:
                 raise TypeError(f"a name server does not understand {message!r} from {sender}")
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        silent = self.table.scan(now)
-        if silent:
-            self._answers.clear()
-        for channel in silent:
+        for channel in self.table.scan(now):
             out.close(channel)
         out.set_timer(SCAN, now + self.settings.scan_not_active_broker_interval_ms)
 
@@ -80,17 +82,42 @@ class NameServer:
         """Whoever connects says later who it is."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        if self.table.channel_closed(peer):
-            self._answers.clear()
+        self._clients.pop(peer, None)
+        self.table.channel_closed(peer)
 
     def _route(self, topic: str) -> Route | None:
+        if self._revision != self.table.revision:
+            self._answers, self._revision = {}, self.table.revision
         if topic not in self._answers:
             self._answers[topic] = self.table.route(topic)
         return self._answers[topic]
 
+    # Quiet times (`protocols.quiet`).
+
+    def rest(self, now: Time) -> Rest | None:
+        """Brokers that repeat what they registered, and clients that know all routes, change nothing."""
+        table = self.table
+        harmless: dict[tuple[str, type[Message]], Any] = {}
+        missed: dict[tuple[str, type[Message]], Time] = {}
+        for known in table.live.values():
+            harmless[known.channel, RegisterBroker] = known.version
+            missed[known.channel, RegisterBroker] = known.last_update + known.timeout_ms
+        for client in self._clients:
+            harmless[client, GetRouteInfo] = table.revision
+        return Rest((Exchange(SCAN, self.settings.scan_not_active_broker_interval_ms),), harmless, missed=missed)
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        if kind is RegisterBroker:
+            for cluster, address in [key for key, known in self.table.live.items() if known.channel == sender]:
+                self.table.heartbeat(now, cluster, address)
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """Scans that found nobody silent."""
+
     def copy(self) -> Self:
         twin = type(self)(self.settings)
         twin.table = self.table.copy()
+        twin._clients = dict(self._clients)
         return twin
 
     def key(self, now: Time) -> tuple[Any, ...]:

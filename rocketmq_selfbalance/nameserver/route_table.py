@@ -51,7 +51,7 @@ class Live(NamedTuple):
 class RouteTable:
     """Topics, brokers, clusters and live addresses, as one name server knows them."""
 
-    __slots__ = ("brokers", "clusters", "live", "settings", "topics")
+    __slots__ = ("brokers", "clusters", "live", "revision", "settings", "topics")
 
     def __init__(self, settings: NameServerSettings) -> None:
         self.settings = settings
@@ -62,6 +62,8 @@ class RouteTable:
         """Cluster to the names of its brokers."""
         self.live: dict[tuple[str, str], Live] = {}
         """(Cluster, address) to what is known of it."""
+        self.revision = 0
+        """Rises whenever routes may have changed."""
 
     def register(
         self,
@@ -103,6 +105,7 @@ class RouteTable:
             return None
         addresses[broker_id] = address
         first = first or before is None
+        self.revision += before != address
         prime_replica = acting_master is not None and broker_id != MASTER_ID and broker_id == min(addresses)
         if broker_id == MASTER_ID or prime_replica:
             wipe = prime_replica and entry.acting_master
@@ -135,12 +138,14 @@ class RouteTable:
         for topic, config in told.items():
             queues = self.topics.get(topic, {})
             if changed or broker not in queues:
+                self.revision += 1
                 perm = config.perm & ~PERM_WRITE if wipe else config.perm
                 self.topics.setdefault(topic, {})[broker] = QueueData(broker, config.read, config.write, perm)
 
     def unregister(self, cluster: str, broker: str, address: str) -> None:
         """The address is no more. With a broker's last address go its queues, and topics without any queue."""
         self.live.pop((cluster, address), None)
+        self.revision += 1
         entry = self.brokers.get(broker)
         if entry is not None:
             for id in [id for id, known in entry.addresses.items() if known == address]:
@@ -220,6 +225,7 @@ class RouteTable:
 
     def _set_perm(self, broker: str, *, clear: int = 0, to: int | None = None) -> int:
         concerned = [queues for queues in self.topics.values() if broker in queues]
+        self.revision += 1
         for queues in concerned:
             data = queues[broker]
             queues[broker] = data._replace(perm=data.perm & ~clear if to is None else to)
@@ -227,6 +233,7 @@ class RouteTable:
 
     def delete_topic(self, topic: str, cluster: str | None = None) -> None:
         """Forget the topic, everywhere or at the brokers of one cluster."""
+        self.revision += 1
         if cluster is None:
             self.topics.pop(topic, None)
             return
@@ -239,8 +246,10 @@ class RouteTable:
             if data.broker not in self.brokers:
                 return
             self.topics.setdefault(topic, {})[data.broker] = data
+            self.revision += 1
 
     def _drop_queues(self, topic: str, broker: str) -> None:
+        self.revision += 1
         queues = self.topics.get(topic)
         if queues is not None and queues.pop(broker, None) is not None and not queues:
             del self.topics[topic]
@@ -253,7 +262,7 @@ class RouteTable:
             other = twin.brokers[name] = Broker(entry.cluster)
             other.acting_master, other.addresses = entry.acting_master, dict(entry.addresses)
         twin.clusters = {cluster: set(names) for cluster, names in self.clusters.items()}
-        twin.live = dict(self.live)
+        twin.live, twin.revision = dict(self.live), self.revision
         return twin
 
     def key(self, now: Time) -> tuple[Any, ...]:

@@ -79,9 +79,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "deep").mkdir()
     shutil.copy(GOLDEN / "kafka" / "coordinator-consumer.jsonl.gz", tmp_path / "deep")
     (tmp_path / "deep" / "good.jsonl").write_text(json.dumps(LINE) + "\n\n" + json.dumps(LINE))
-    (tmp_path / "deep" / "trace.json").write_text(
-        json.dumps({"group": {}, "events": [1], "per_partition": {}}, indent=1)
-    )
+    (tmp_path / "deep" / "trace.json").write_text(json.dumps(_first("coordinator-consumer", 1)[0], indent=1))
     (tmp_path / "deep" / "notes.txt").write_text("not a case")
     return tmp_path
 
@@ -96,7 +94,7 @@ def test_a_folder_is_walked_and_each_file_has_its_line(
         "  130 Kafka coordinator traces of the consumer protocol: not playable yet",
         f"{deep}/good.jsonl: 2 passed, 0 failed, 0 skipped",
         f"{deep}/trace.json: 0 passed, 0 failed, 1 skipped",
-        "  1 recordings of Kafka clusters: not playable yet",
+        "  1 Kafka coordinator traces of the consumer protocol: not playable yet",
         "3 files: 2 passed, 0 failed, 131 skipped",
     ]
 

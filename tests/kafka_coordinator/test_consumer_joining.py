@@ -293,7 +293,7 @@ def test_a_join_waits_longer_than_other_requests() -> None:
     c = Scripted()
     c.metadata()
     c.coordinator()
-    c.wait(304_999)
+    c.wait(305_000)
     assert "FindCoordinator" not in c.kinds()
     c.wait(1)
     assert "FindCoordinator" in c.kinds()

@@ -83,7 +83,7 @@ def _client(name: str, member: Member) -> Client:
             given["metadata.max.age.ms"] = given["topic.metadata.refresh.interval.ms"]
     given.setdefault(STRATEGY, given.get("assignors", DEFAULT_STRATEGY[member.client]))
     settings = {setting: value for setting, value in given.items() if setting in NAMES and setting != STRATEGY}
-    reset = settings.pop("auto.offset.reset", None)
+    reset = str(settings.pop("auto.offset.reset", ""))
     if reset in _RESETS:
         settings["auto.offset.reset"] = _RESETS[reset]
     instance_id = given.get("group.instance.id")

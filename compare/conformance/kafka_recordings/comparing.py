@@ -1,10 +1,11 @@
 """A recording beside the runs of its scenario: what must be equal, and what must lie within the runs' range.
 
-Equal must be, in one and the same run: which generations were completed, every member's callbacks in order with their
-partitions and generations, who owned each partition one after another, what everybody owned in the end, the group's
-last description. Within the range of all runs, widened by what a busy machine may do, must lie when each partition had
-its first owner, how long it had none and two, how many of its records came again, how long none came, and how long it
-took from something that the script did until a rebalance began and was over.
+Equal must be, in one and the same run: which generations were completed with how many members, every member's callbacks
+in order with their partitions and generations, who owned each partition one after another, what everybody owned in the
+end, the group's last description. Within the range of all runs, widened by what a busy machine may do, must lie when
+each partition had its first owner, how long it had none and two, how many of its records came again, how long none
+came; and, of the runs that went through the same generations, how long it took from something that the script did
+until a rebalance began and was over.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,11 +103,20 @@ def _ranges(
     plan: Plan, real: Happened, runs: Sequence[tuple[Run, Happened]]
 ) -> dict[str, tuple[float | None, list[float]]]:
     """Quantity to its recorded value (None: not there) and the runs' values, of those runs that have one."""
-    recorded = _quantities(real, lambda at: at) | _reactions(plan, real, real, lambda at: at)
-    modelled = [
-        _quantities(happened, run.recorded_time) | _reactions(plan, real, happened, run.model_time)
-        for run, happened in runs
-    ]
+    found = _beside(
+        _quantities(real, lambda at: at), [_quantities(happened, run.recorded_time) for run, happened in runs]
+    )
+    # A generation is the recorded one only where there were as many members in all of them.
+    alike = [(run, happened) for run, happened in runs if happened.sizes == real.sizes] or runs
+    return found | _beside(
+        _reactions(plan, real, real, lambda at: at),
+        [_reactions(plan, real, happened, run.model_time) for run, happened in alike],
+    )
+
+
+def _beside(
+    recorded: Mapping[str, float], modelled: Sequence[Mapping[str, float]]
+) -> dict[str, tuple[float | None, list[float]]]:
     names = dict.fromkeys([*recorded, *(name for each in modelled for name in each if name.startswith(FIRST))])
     return {name: (recorded.get(name), [each[name] for each in modelled if name in each]) for name in names}
 

@@ -17,14 +17,14 @@ class Joined(NamedTuple):
 
 
 def joins(recording: Recording, clients: dict[str, Client]) -> list[Joined]:
-    """Every id that the coordinator made up, in the order in which it did."""
+    """Every id that the coordinator made up and that was used, in the order in which it made them."""
     found: list[Joined] = []
     said = lines(recording)
     added = {line.about: line.ms for line in reversed(said) if line.kind == ADDED}
     told = {event.member_id: event.member for event in recording.events if event.member_id}
     starts = {event.member: event.ms for event in reversed(recording.of("step")) if event.what == "start member"}
     for line in said:
-        if line.kind in (CREATED, STATIC):
+        if line.kind == STATIC or (line.kind == CREATED and line.about in added):
             member_id = line.about
         elif line.kind == REPLACED:
             member_id = _next_id(recording, line.about, line.ms, {each.member_id for each in found})

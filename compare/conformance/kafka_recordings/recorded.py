@@ -78,38 +78,34 @@ def _is_for_nothing(all: Happened, number: int) -> bool:
 
 
 def _without(all: Happened, number: int) -> Happened:
-    """Without generation ``number``: its assignments, and what was revoked for it."""
-    began, ended = all.beginnings.get(number - 1, 0.0), all.generations[number]
-    assigned = [call for call in all.callbacks if call.kind == "assigned" and call.generation == number]
-    until = max([ended, *(call.at for call in assigned)])
-
-    def is_of_it(at: float) -> bool:
-        # The leader's own callback comes just before its JoinGroup arrives.
-        return began - _JUST_BEFORE <= at <= until
-
-    def renumbered(times: Mapping[int, T], left_out: int) -> dict[int, T]:
-        return {each - (each > left_out): at for each, at in times.items() if each != left_out}
-
+    """Without generation ``number``: what was assigned in it, and what each member had revoked just before that."""
+    left_out: set[int] = set()
+    for at, call in enumerate(all.callbacks):
+        if call.kind == "assigned" and call.generation == number:
+            before = [each for each in range(at) if all.callbacks[each].member == call.member]
+            left_out.add(at)
+            left_out.update(each for each in before[-1:] if all.callbacks[each].kind == "revoked")
+    times = {(all.callbacks[at].at, all.callbacks[at].member) for at in left_out}
     return replace(
         all,
         callbacks=tuple(
             call._replace(generation=_earlier(call.generation, number))
-            for call in all.callbacks
-            if not is_of_it(call.at)
+            for at, call in enumerate(all.callbacks)
+            if at not in left_out
         ),
-        changes=tuple(change for change in all.changes if not is_of_it(change.at)),
-        generations=renumbered(all.generations, number),
-        sizes=renumbered(all.sizes, number),
-        beginnings=renumbered(all.beginnings, number - 1),
+        changes=tuple(change for change in all.changes if (change.at, change.member) not in times),
+        generations=_renumbered(all.generations, number),
+        sizes=_renumbered(all.sizes, number),
+        beginnings=_renumbered(all.beginnings, number - 1),
     )
+
+
+def _renumbered(values: Mapping[int, T], left_out: int) -> dict[int, T]:
+    return {each - (each > left_out): value for each, value in values.items() if each != left_out}
 
 
 def _earlier(generation: int | None, left_out: int) -> int | None:
     return generation if generation is None else generation - (generation >= left_out)
-
-
-_JUST_BEFORE = 1000.0
-"""Milliseconds."""
 
 
 def _changes(recording: Recording) -> list[Change]:

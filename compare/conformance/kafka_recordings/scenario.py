@@ -48,19 +48,20 @@ LATENCY = 0.2, 2.0
 APART = 20.0
 """Milliseconds between two members that start: keeps the order in which the coordinator took them up."""
 
-START = "start member"
-"""The step by which a client begins."""
+START, GROW = "start member", "add partitions"
+"""The step by which a client begins, and the one that is about no client."""
 
 HEARTBEAT = "heartbeat.interval.ms"
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that the script did: ``at`` in the recording's time; ``name`` in words."""
+    """Something that the script did: ``at`` in the recording's time; ``name`` in words. No ``event``: it is the end
+    of an earlier one."""
 
     at: float
     name: str
-    event: ScenarioEvent
+    event: ScenarioEvent | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def run(plan: Plan, number: int) -> Run:
     recording = plan.recording
     shift = plan.period * (number // 2) / (RUNS // 2) if number % 2 else 0.0
     end = recording.end + shift
-    events = [_in_run(plan, moment, number, shift) for moment in plan.moments]
+    events = [_in_run(plan, each.at, each.event, number, shift) for each in plan.moments if each.event is not None]
     scenario = Scenario(
         name=recording.scenario,
         brokers=(BROKER,),
@@ -140,10 +141,9 @@ def run(plan: Plan, number: int) -> Run:
     return Run(scenario, shift, plan.settled)
 
 
-def _in_run(plan: Plan, moment: Moment, number: int, shift: float) -> ScenarioEvent:
+def _in_run(plan: Plan, recorded: float, event: ScenarioEvent, number: int, shift: float) -> ScenarioEvent:
     """What happens, at its time in the run; a client's heartbeats are a little slower than set."""
-    at = milliseconds(moment.at + (shift if moment.at > plan.settled else 0.0))
-    event = moment.event
+    at = milliseconds(recorded + (shift if recorded > plan.settled else 0.0))
     if not isinstance(event, Join):
         return event.model_copy(update={"at": at})
     set_to = ConsumerSettings.of(event.settings)
@@ -161,6 +161,8 @@ def _moments(recording: Recording, known: Mapping[str, Client], joined: Sequence
     for number, step in enumerate(recording.events):
         if step.ev != "step" or step.what in _SILENT:
             continue
+        if step.what != GROW and not step.member:
+            raise MalformedCase(f"events.{number}.member", "the member that the step is about", step.member)
         if step.what == START:
             found.append(_start(step, known, started, topics))
         elif step.what in _STEPS:
@@ -206,8 +208,12 @@ def _start(step: Event, known: Mapping[str, Client], started: Mapping[str, float
 
 
 def _told(recording: Recording, step: Event, kind: str) -> float:
-    """When the member said that it does what the step is about; the step's own time where it did not."""
-    return next((each.ms for each in recording.of(kind) if each.member == step.member and each.ms >= step.ms), step.ms)
+    """When the client said that it does what the step is about (or the script, that it is done); the step's own time
+    where nobody did. Not before 0."""
+    about = (step.member, step.topic)
+    said = [*recording.of(kind), *(each for each in recording.of("step") if each.what == kind)]
+    times = (each.ms for each in said if (each.member, each.topic) == about and each.ms >= step.ms)
+    return max(next(times, step.ms), 0.0)
 
 
 def _close(recording: Recording, step: Event) -> Moment:
@@ -216,32 +222,24 @@ def _close(recording: Recording, step: Event) -> Moment:
 
 
 def _kill(recording: Recording, step: Event) -> Moment:
-    return Moment(step.ms, f"the kill of {step.member}", Crash(at=step.ms, crash=step.member))
+    at = max(step.ms, 0.0)
+    return Moment(at, f"the kill of {step.member}", Crash(at=at, crash=step.member))
 
 
 def _stop_polling(recording: Recording, step: Event) -> Moment:
     at = _told(recording, step, "paused")
-    back = next(
-        (
-            _told(recording, each, "resumed")
-            for each in recording.of("step")
-            if each.what == "resume polling" and each.member == step.member and each.ms >= step.ms
-        ),
-        recording.end + MOST_MS,
-    )
+    again = (each.ms for each in recording.of("resumed") if each.member == step.member and each.ms >= at)
+    back = next(again, recording.end + MOST_MS)
     event = StopPolling.model_validate({"at": at, "stop_polling": step.member, "for": back - at})
     return Moment(at, f"{step.member} stopped polling", event)
 
 
+def _resume_polling(recording: Recording, step: Event) -> Moment:
+    return Moment(_told(recording, step, "resumed"), f"{step.member} polled again", None)
+
+
 def _grow(recording: Recording, step: Event) -> Moment:
-    at = next(
-        (
-            each.ms
-            for each in recording.of("step")
-            if each.what == "partitions added" and each.topic == step.topic and each.ms >= step.ms
-        ),
-        step.ms,
-    )
+    at = _told(recording, step, "partitions added")
     if step.topic not in recording.topics:
         raise MalformedCase("events", "a topic of the recording that gets partitions", step.topic)
     return Moment(at, f"{step.topic} got partitions", Queues(at=at, queues={step.topic: {BROKER: step.to}}))
@@ -257,11 +255,12 @@ _STEPS: Mapping[str, Callable[[Recording, Event], Moment]] = {
     "stop member (clean close)": _close,
     "kill -9": _kill,
     "stop polling": _stop_polling,
-    "add partitions": _grow,
+    "resume polling": _resume_polling,
+    GROW: _grow,
     "change subscription": _subscribe,
 }
 
-_SILENT = ("start", "end", "resume polling", "partitions added")
+_SILENT = ("start", "end", "partitions added")
 """Steps that do nothing by themselves here."""
 
 
@@ -278,7 +277,7 @@ def _partitions_at_first(recording: Recording) -> dict[str, int]:
     """Nor how many partitions a topic had before it got more: those that anybody was given before that."""
     counts = dict(recording.topics)
     for step in reversed(recording.of("step")):
-        if step.what == "add partitions" and step.topic in counts:
+        if step.what == GROW and step.topic in counts:
             before = [queue.number for queue in _seen(recording, step.ms) if queue.topic == step.topic]
             counts[step.topic] = max(before, default=counts[step.topic] - 1) + 1
     return counts

@@ -114,16 +114,16 @@ class WholeGroup:
         client = step.text("client")
         consumer = Consumer(self.group, client, client, self.strategy, RemoteOffsets(), self.settings, step.now)
         for topic in texts(step.arguments, "topics") or ():
-            consumer.subscriptions[topic] = step.now
+            consumer.subscribe(topic, step.now)
         self.worlds[client] = TraceWorld(consumer, self.brokers)
         return self._outcome()
 
     def _subscribe(self, step: Step) -> Outcome:
-        self._consumer(step).subscriptions[step.text("topic")] = step.now
+        self._consumer(step).subscribe(step.text("topic"), step.now)
         return Outcome()
 
     def _unsubscribe(self, step: Step) -> Outcome:
-        self._consumer(step).subscriptions.pop(step.text("topic"), None)
+        self._consumer(step).unsubscribe(step.text("topic"))
         return Outcome()
 
     def _poll_route(self, step: Step) -> Outcome:

@@ -70,11 +70,11 @@ class Clients:
         return Outcome()
 
     def _subscribe(self, step: Step) -> Outcome:
-        self._consumer(step).subscriptions[step.text("topic")] = step.now
+        self._consumer(step).subscribe(step.text("topic"), step.now)
         return Outcome()
 
     def _unsubscribe(self, step: Step) -> Outcome:
-        self._consumer(step).subscriptions.pop(step.text("topic"), None)
+        self._consumer(step).unsubscribe(step.text("topic"))
         return Outcome()
 
     def _set_members(self, step: Step) -> Outcome:

@@ -1,0 +1,36 @@
+"""What a recording says of its cluster's settings, under RocketMQ's own names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from compare.conformance.cases import MalformedCase
+from compare.conformance.rocketmq_recordings.reading import Recording
+from rocketmq_selfbalance.client.settings import VERSIONS
+
+_NAMES: Mapping[str, str] = {
+    "rebalanceIntervalMs": "rocketmq.client.rebalance.waitInterval",
+    "rebalanceMinIntervalMs": "rocketmq.client.rebalance.minInterval",
+    "heartbeatIntervalMs": "heartbeatBrokerInterval",
+    "pollNameServerIntervalMs": "pollNameServerInterval",
+    "persistOffsetIntervalMs": "persistConsumerOffsetInterval",
+    "consumeFromWhere": "consumeFromWhere",
+    "consumeThreads": "consumeThreadMax",
+    "orderlyLockIntervalMs": "rocketmq.client.rebalance.lockInterval",
+    "orderlyBrokerLockExpiryMs": "rocketmq.broker.rebalance.lockMaxLiveTime",
+    "channelExpiryMs": "channelExpiredTimeout",
+}
+"""What the recording calls a setting to what RocketMQ calls it."""
+
+_VERSION = "version"
+
+
+def settings_of(recording: Recording) -> dict[str, Any]:
+    """The settings of clients and brokers. Raises `MalformedCase` for a release that is not modelled."""
+    given = recording.settings
+    settings = {real: given[name] for name, real in _NAMES.items() if name in given}
+    if _VERSION in given:
+        release = ".".join(str(given[_VERSION]).split(".")[:2])
+        if release not in VERSIONS:
+            raise MalformedCase("settings.version", f"one of {', '.join(VERSIONS)}", given[_VERSION])
+        settings[_VERSION] = release
+    return settings

@@ -1,0 +1,113 @@
+"""When a broker is at rest (`protocols.quiet`), and what it does about messages that were passed over.
+
+Harmless are heartbeats that repeat what is known, questions for a member list that is known, commits and locks that
+repeat themselves, pulls that watch. What else a broker does by the clock (records that arrive for held pulls,
+deliveries) is simulated.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from protocols.java import sorted_as_java
+from protocols.nodes import Message, Time
+from protocols.queues import Queue
+from protocols.quiet import Call, Exchange, Rest
+from rocketmq_selfbalance.messages import (
+    GetConsumerListByGroup,
+    HeartBeat,
+    LockBatchMq,
+    PullMessage,
+    RegisterBroker,
+    UpdateConsumerOffset,
+)
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.node import Broker
+
+
+def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
+    """How the broker is at rest. ``idle``: first part of the names of timers that look for idle connections.
+
+    Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
+    `locks`, `commits`; of pulls none.
+    """
+    harmless: dict[tuple[str, type[Message]], Any] = {}
+    missed: dict[tuple[str, type[Message]], Time] = {}
+    patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
+    lists = {name: tuple(sorted_as_java(broker.consumers.client_ids(name) or ())) for name in broker.consumers.groups}
+    committed = _committed(broker)
+    resets = any(broker.offsets.resets.values())
+    for channel, heartbeat in broker.heartbeats.items():
+        last = _last_heartbeat(broker, channel, heartbeat)
+        if last is None:
+            continue
+        harmless[channel, HeartBeat] = (heartbeat.client_id, heartbeat.consumers)
+        missed[channel, HeartBeat] = last + patience
+        harmless[channel, GetConsumerListByGroup] = member_lists(heartbeat, lists)
+        harmless[channel, LockBatchMq] = locks(broker, heartbeat)
+        if not resets:
+            harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
+            harmless[channel, PullMessage] = None
+    return Rest(exchanges, harmless, missed=missed, idle=tuple((idle, channel) for channel in broker.heartbeats))
+
+
+def registration(broker: "Broker") -> tuple[Call, ...]:
+    """What the broker tells the name servers again and again."""
+    version = broker.disk.topics.version
+    return tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
+
+
+def member_lists(heartbeat: HeartBeat, lists: dict[str, tuple[str, ...]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The claim of a client that asks who is in its groups: group and sorted ids, sorted."""
+    return tuple(sorted((data.group, lists[data.group]) for data in heartbeat.consumers))
+
+
+def locks(broker: "Broker", heartbeat: HeartBeat) -> tuple[tuple[str, Queue], ...]:
+    """The claim of a client that renews its locks: those that it holds at this broker, sorted."""
+    return tuple(
+        sorted(
+            (data.group, queue)
+            for data in heartbeat.consumers
+            for queue, lock in broker.locks.table.get(data.group, {}).items()
+            if lock.client_id == heartbeat.client_id
+        )
+    )
+
+
+def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int]]]:
+    """Client to what it committed last, where nobody has committed since: its claim when it commits again, sorted."""
+    found: dict[str, list[tuple[str, Queue, int]]] = {}
+    for (group, queue), channel in broker.committers.items():
+        offset = broker.offsets.query(group, queue.topic, queue.number)
+        found.setdefault(channel, []).append((group, queue, offset))
+    return found
+
+
+def _last_heartbeat(broker: "Broker", channel: str, heartbeat: HeartBeat) -> Time | None:
+    """When it came; None where an equal one would change something."""
+    last = None
+    for data in heartbeat.consumers:
+        group = broker.consumers.groups.get(data.group)
+        known = None if group is None else group.channels.get(channel)
+        if group is None or known is None or known.told is not data.subscriptions or known.revision != group.revision:
+            return None
+        mode = group.consume_type, group.message_model, group.consume_from_where
+        if mode != (data.consume_type, data.message_model, data.consume_from_where):
+            return None
+        last = known.last_update if last is None else min(last, known.last_update)
+    return last
+
+
+def passed(broker: "Broker", now: Time, sender: str, kind: type[Message]) -> None:
+    """Messages of this kind were passed over, the last one came now."""
+    broker.active[sender] = now
+    if kind is HeartBeat:
+        for data in broker.heartbeats[sender].consumers:
+            group = broker.consumers.groups[data.group]
+            group.channels[sender].last_update = now
+            group.last_update = max(group.last_update, now)
+    elif kind is PullMessage:
+        broker.watches.passed(now, sender)
+    elif kind is LockBatchMq:
+        heartbeat = broker.heartbeats[sender]
+        for group_name, queue in locks(broker, heartbeat):
+            broker.locks.try_lock(now, group_name, queue, heartbeat.client_id)

@@ -1,0 +1,86 @@
+"""Runs that pass over quiet times observe what full runs observe (`protocols.quiet`)."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.scenario import model
+from protocols.scenario.model import Event
+from tests.kafka_coordinator.kafka_stories import Observed, Story
+
+MEMBERS = ("c1", "c2", "c3", "c4")
+MOMENTS = st.integers(15_000, 220_000).map(float)
+SHORT = st.integers(500, 40_000).map(float)
+
+
+def lasting(kind: type, **fields: Any) -> st.SearchStrategy[Event]:
+    return st.builds(lambda at, how_long: kind(at=at, **fields, **{"for": how_long}), MOMENTS, SHORT)
+
+
+def events_about(member: str) -> st.SearchStrategy[Event]:
+    return st.one_of(
+        MOMENTS.map(lambda at: model.Crash(at=at, crash=member)),
+        MOMENTS.map(lambda at: model.Leave(at=at, leave=member)),
+        MOMENTS.map(lambda at: model.Restart(at=at, restart=member)),
+        MOMENTS.map(lambda at: model.Commit(at=at, commit=member)),
+        MOMENTS.map(lambda at: model.Disconnect(at=at, disconnect=member)),
+        lasting(model.Hang, hang=member),
+        lasting(model.StopPolling, stop_polling=member),
+        lasting(model.Network, network="cut", between=(member,)),
+    )
+
+
+EVENTS = st.lists(
+    st.one_of(
+        st.sampled_from(MEMBERS).flatmap(events_about),
+        MOMENTS.map(lambda at: model.Queues(at=at, queues={"t": {"b1": 5, "b2": 4}})),
+        MOMENTS.map(lambda at: model.BrokerEvent(at=at, broker="b1", does="kill")),
+        MOMENTS.map(lambda at: model.BrokerEvent(at=at, broker="b1", does="return")),
+    ),
+    max_size=4,
+)
+
+
+@given(
+    system=st.sampled_from(["kafka:range", "kafka:cooperative-sticky"]),
+    events=EVENTS,
+    rate=st.sampled_from([0.0, 0.0, 10.0]),
+    seed=st.integers(0, 1000),
+    static=st.booleans(),
+    age=st.sampled_from([300_000, 30_000]),
+)
+@settings(max_examples=60, deadline=None)
+def test_full_and_skipping_runs_observe_the_same(
+    system: str, events: list[Event], rate: float, seed: int, static: bool, age: int
+) -> None:
+    def run(full: bool) -> tuple[Observed, dict[Any, int]]:
+        story = Story(
+            system,
+            members={name: {"instance_id": f"i-{name}"} if static else {} for name in MEMBERS},
+            topics={"t": 7},
+            brokers=("b1", "b2"),
+            rate=rate,
+            events=sorted(events, key=lambda event: event.at),
+            seed=seed,
+            latency=(1.0, 5.0),
+            settings={"session.timeout.ms": 10_000, "metadata.max.age.ms": age},
+            full=full,
+        )
+        return story.to_end(300), story.simulation.messages
+
+    (skipping, some), (full, every) = run(False), run(True)
+    assert skipping.facts == full.facts
+    assert some == every
+
+
+def test_a_quiet_hour_costs_next_to_nothing() -> None:
+    story = Story(members=[f"c{number}" for number in range(20)], topics={"t": 40})
+    seen = story.until(20)
+    before = story.simulation.number
+    story.until(3600)
+    assert story.simulation.messages is not None
+    beats = {kind.__name__: count for kind, count in story.simulation.messages.items()}["Heartbeat"]
+    assert beats > 20 * 1190
+    assert story.simulation.number - before < beats / 4
+    assert seen.generations() == [1]

@@ -1,0 +1,314 @@
+"""Name server, brokers and clients together: what the self-allocation does well and badly comes out by itself."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols import Queue
+from protocols.errors import UserError
+from protocols.facts import Delivered, Owns, RebalanceBegan
+from protocols.scenario.model import (
+    BrokerEvent,
+    Crash,
+    DeleteTopic,
+    Event,
+    Hang,
+    Join,
+    Leave,
+    Network,
+    Queues,
+    Reset,
+    Restart,
+    Subscribe,
+)
+from tests.rocketmq_selfbalance.lived import Lived
+
+EVENLY = {"T": {"broker-a": 4, "broker-b": 4}}
+THREE = {f"c{number}": {"subscribe": ("T",)} for number in (1, 2, 3)}
+TWO = {f"c{number}": {"subscribe": ("T",)} for number in (1, 2)}
+
+
+def s(seconds: float) -> float:
+    return seconds * 1000.0
+
+
+def hang(at_s: float, member: str, lasts_s: float) -> Hang:
+    return Hang.model_validate({"at": s(at_s), "hang": member, "for": s(lasts_s)})
+
+
+def cut_off(at_s: float, member: str, lasts_s: float) -> Network:
+    return Network.model_validate({"at": s(at_s), "network": "cut", "between": (member,), "for": s(lasts_s)})
+
+
+def test_a_group_that_starts_shares_all_queues_within_two_seconds() -> None:
+    lived = Lived(EVENLY, THREE, seconds=10)
+    assert lived.settled(at_s=2)
+    assert [len(queues) for _, queues in sorted(lived.beliefs().items())] == [3, 3, 2]
+
+
+def test_equal_runs_are_equal_and_another_seed_is_another_run() -> None:
+    first, again, other = (Lived(EVENLY, THREE, seconds=40, seed=seed, produce=3.0) for seed in (1, 1, 2))
+    assert first.facts == again.facts
+    assert first.variant.simulation.messages == again.variant.simulation.messages
+    assert first.facts != other.facts
+
+
+def test_a_join_is_settled_after_little_more_than_a_second() -> None:
+    lived = Lived(EVENLY, TWO, Join(at=s(30), join="c3", subscribe=("T",)), seconds=60)
+    assert lived.settled(at_s=29)
+    assert lived.settled(at_s=32.5)
+    assert set(lived.beliefs()) == {"c1", "c2", "c3"}
+
+
+def test_a_killed_member_believes_nothing_and_the_others_take_its_queues_over() -> None:
+    lived = Lived(EVENLY, THREE, Crash(at=s(30), crash="c2"), seconds=60)
+    assert lived.beliefs(at_s=30)["c2"] == ()
+    assert lived.settled(at_s=32.5)
+
+
+def test_a_member_that_leaves_hands_its_queues_over() -> None:
+    lived = Lived(EVENLY, THREE, Leave(at=s(30), leave="c2"), seconds=60)
+    assert lived.beliefs()["c2"] == ()
+    assert lived.settled(at_s=32.5)
+
+
+def test_a_frozen_member_is_missed_after_some_two_minutes_and_wakes_up_with_its_old_beliefs() -> None:
+    lived = Lived(EVENLY, THREE, hang(60, "c2", 200), seconds=320)
+    kept = lived.beliefs(at_s=60)["c2"]
+    assert lived.beliefs(at_s=255)["c2"] == kept
+    missed = [time for time, _, fact in lived.told(Owns) if 62 < time < 255]
+    assert 75 < missed[0] < 200
+    assert all(len(lived.owners(at_s=255)[queue]) == 2 for queue in kept)
+    assert lived.settled()
+
+
+def test_a_topic_that_lives_only_on_a_dead_broker_keeps_its_owners() -> None:
+    topics = {"T": {"broker-a": 4}, "U": {"broker-b": 4}}
+    members = {name: {"subscribe": ("T", "U")} for name in ("c1", "c2")}
+    lived = Lived(topics, members, BrokerEvent(at=s(30), broker="broker-b", does="kill"), seconds=180)
+    assert lived.owners() == lived.owners(at_s=29)
+    assert lived.settled()
+
+
+def test_a_topic_on_two_brokers_loses_the_queues_of_a_dead_one_within_50_s() -> None:
+    lived = Lived(EVENLY, TWO, BrokerEvent(at=s(33), broker="broker-b", does="kill"), seconds=180)
+    assert len(lived.owners(at_s=34)) == 8
+    owners = lived.owners(at_s=33 + 51)
+    assert {queue.broker for queue in owners} == {"broker-a"}
+    assert sorted(map(len, lived.beliefs(at_s=84).values())) == [2, 2]
+
+
+def test_a_broker_that_returns_brings_its_queues_back() -> None:
+    events = (
+        BrokerEvent(at=s(33), broker="broker-b", does="stop"),
+        BrokerEvent(at=s(120), broker="broker-b", does="return"),
+    )
+    lived = Lived(EVENLY, TWO, *events, seconds=240)
+    assert lived.settled()
+
+
+def test_a_changed_route_wakes_nobody_and_is_noticed_by_the_next_poll_and_pass() -> None:
+    lived = Lived(EVENLY, TWO, Queues(at=s(41), queues={"T": {"broker-a": 8, "broker-b": 8}}), seconds=120)
+    first = min(time for time, _, fact in lived.told(Owns) if any(queue.number > 3 for queue in fact.queues))
+    assert first > 50
+    assert lived.settled(at_s=41 + 51)
+
+
+def test_fewer_queues_vanish_as_well() -> None:
+    lived = Lived(EVENLY, TWO, Queues(at=s(41), queues={"T": {"broker-a": 1, "broker-b": 1}}), seconds=120)
+    assert lived.settled(at_s=41 + 51)
+
+
+def test_a_deleted_topic_keeps_its_owners() -> None:
+    lived = Lived({**EVENLY, "U": {"broker-a": 2}}, TWO, DeleteTopic(at=s(30), delete_topic="T"), seconds=120)
+    assert len(lived.owners()) == 8
+
+
+def test_two_connections_under_one_client_id_own_half_of_the_queues_twice_and_the_rest_never() -> None:
+    members = {name: {"subscribe": ("T",), "client_id": "10.0.0.1@DEFAULT"} for name in ("c1", "c2")}
+    lived = Lived(EVENLY, members, seconds=60)
+    assert lived.beliefs()["c1"] == lived.beliefs()["c2"]
+    assert len(lived.owners()) == 4
+
+
+def test_members_with_different_topics_leave_queues_without_an_owner() -> None:
+    topics = {"T": {"broker-a": 4}, "U": {"broker-a": 4}}
+    lived = Lived(topics, {"c1": {"subscribe": ("T",)}, "c2": {"subscribe": ("U",)}}, seconds=100)
+    assert lived.owners() == {
+        **{Queue("T", "broker-a", number): ["c1"] for number in (0, 1)},
+        **{Queue("U", "broker-a", number): ["c2"] for number in (2, 3)},
+    }
+
+
+def test_mixed_strategies_never_heal() -> None:
+    circling: dict[str, object] = {"subscribe": ("T",), "strategy": "AVG_BY_CIRCLE"}
+    members: dict[str, dict[str, object]] = {"c1": {"subscribe": ("T",)}, "c2": circling}
+    lived = Lived(EVENLY, members, seconds=200)
+    owners = lived.owners()
+    assert len(owners) == 6
+    assert sum(len(each) == 2 for each in owners.values()) == 2
+
+
+def test_a_strategy_is_changed_member_by_member() -> None:
+    events = [Restart(at=s(30 * number), restart=f"c{number}", strategy="AVG_BY_CIRCLE") for number in (1, 2)]
+    lived = Lived(EVENLY, TWO, *events, seconds=120)
+    assert not lived.settled(at_s=59)
+    assert lived.settled()
+    assert lived.beliefs()["c1"] == tuple(Queue("T", f"broker-{b}", n) for b in "ab" for n in (0, 2))
+
+
+def test_a_notice_to_one_of_two_groups_in_a_process_makes_both_share_anew() -> None:
+    groups = {
+        "g": {"members": {"c1": {"subscribe": ("T",), "process": "p"}}},
+        "h": {"members": {"d1": {"subscribe": ("T",), "process": "p"}}},
+    }
+    lived = Lived(EVENLY, {}, Join(at=s(31), join="c2", group="g", subscribe=("T",)), seconds=45, groups=groups)
+    assert sorted(lived.beliefs()) == ["c1", "c2"]
+    passes = [fact.member for time, _, fact in lived.told(RebalanceBegan) if 31 < time < 36]
+    assert "c1" in passes
+    assert len(lived.beliefs(group="h")["d1"]) == 8
+
+
+def test_a_process_that_is_killed_takes_the_consumers_of_all_its_groups_along() -> None:
+    groups = {
+        "g": {"members": {"c1": {"subscribe": ("T",), "process": "p"}, "c2": {"subscribe": ("T",)}}},
+        "h": {"members": {"d1": {"subscribe": ("T",), "process": "p"}}},
+    }
+    events = (Crash(at=s(30), crash="c1"), Restart(at=s(60), restart="d1"), Join(at=s(90), join="c1", group="g"))
+    lived = Lived(EVENLY, {}, *events, seconds=120, groups=groups)
+    assert lived.beliefs(at_s=30)["c1"] == ()
+    assert lived.beliefs(at_s=50, group="h")["d1"] == ()
+    assert len(lived.beliefs(at_s=80, group="h")["d1"]) == 8
+    assert lived.settled()
+
+
+def test_a_member_that_drops_a_topic_gives_its_queues_up() -> None:
+    lived = Lived(
+        {**EVENLY, "U": {"broker-a": 2}},
+        {name: {"subscribe": ("T", "U")} for name in ("c1", "c2")},
+        Subscribe(at=s(40), subscribe={"c1": ("T",), "c2": ("T",)}),
+        seconds=120,
+    )
+    assert {queue.topic for queue in lived.owners(at_s=39)} == {"T", "U"}
+    assert {queue.topic for queue in lived.owners()} == {"T"}
+
+
+def test_broadcasting_members_own_everything_and_nobody_waits_for_a_notice() -> None:
+    lived = Lived(EVENLY, TWO, seconds=30, settings={"messageModel": "BROADCASTING"})
+    assert all(len(queues) == 8 for queues in lived.beliefs().values())
+
+
+def test_a_killed_orderly_owner_blocks_its_queues_until_its_locks_run_out() -> None:
+    lived = Lived(EVENLY, TWO, Crash(at=s(30), crash="c2"), seconds=120, settings={"orderly": True})
+    assert len(lived.owners(at_s=60)) == 4
+    assert len(lived.owners(at_s=70)) == 4
+    assert len(lived.owners(at_s=95)) == 8
+
+
+def test_in_4_5_a_first_pass_comes_at_once() -> None:
+    new, old = (Lived(EVENLY, TWO, seconds=10, settings={"version": version}) for version in ("5.3", "4.5"))
+    assert new.told(Owns)[0][0] >= 1
+    assert old.told(Owns)[0][0] < 0.2
+
+
+def test_offsets_that_a_killed_broker_had_not_written_are_lost() -> None:
+    kill = BrokerEvent(at=s(34.5), broker="broker-a", does="kill")
+    lived = Lived({"T": {"broker-a": 1}}, {"c1": {"subscribe": ("T",)}}, kill, seconds=34.5, produce=10.0)
+    known = [fact.offset for time, fact in lived.commits() if fact.queue.topic == "T"]
+    written = lived.cluster.disks["broker-a"].offsets.offsets["T@g"][0]
+    assert 0 < known[-1] - written < 60
+
+
+def test_a_reset_at_the_broker_takes_members_back_whether_they_run_or_not() -> None:
+    lived = Lived(EVENLY, TWO, Reset(at=s(40), reset_offsets="g", topic="T", to=s(10)), seconds=70, produce=10.0)
+    resets = [(fact.queue, fact.offset) for time, fact in lived.commits() if fact.member is None]
+    assert sorted(resets) == [(queue, 99) for queue in lived.queues()]
+    assert lived.settled()
+
+
+def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
+    lived = Lived(EVENLY, TWO, cut_off(30, "c2", 200), seconds=330)
+    assert lived.settled(at_s=100)
+    twice = [queue for queue, owners in lived.owners(at_s=225).items() if len(owners) == 2]
+    assert len(twice) == 4
+    assert lived.settled()
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"settings": {"pullBatchSize": 0}}, "pullBatchSize is 0"),
+        ({"settings": {"scanNotActiveBrokerInterval": "5s"}}, "scanNotActiveBrokerInterval is '5s'"),
+        ({"settings": {"flushConsumerOffsetInterval": 0}}, "flushConsumerOffsetInterval is 0"),
+        ({"settings": {"useServerSideResetOffset": 1}}, "useServerSideResetOffset is 1"),
+        ({"settings": {"session.timeout.ms": 6000}}, "no setting 'session.timeout.ms'"),
+        ({"settings": {"version": "3.2"}}, "version is '3.2'"),
+        ({"strategy": "range"}, "range"),
+        ({"members": {"c1": {"subscribe": ("T",), "settings": {"heap": 1}}}}, "member c1: no setting 'heap'"),
+        ({"members": {"c1": {"subscribe": ("T",), "strategy": "sticky"}}}, "sticky"),
+    ],
+)
+def test_what_rocketmq_does_not_have_is_refused_before_anything_runs(changes: dict[str, object], text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        Lived(EVENLY, **{"members": TWO, "seconds": 1, **changes})  # type: ignore[arg-type]
+
+
+CLIENTS = ("c1", "c2", "c3", "c4")
+
+
+@st.composite
+def happenings(draw: st.DrawFn) -> list[Event]:
+    """Members come and go, are killed and freeze; brokers are stopped, killed and return; queues come and go."""
+    inside, down, events, now = {"c1", "c2"}, set[str](), list[Event](), 5.0
+    for _ in range(draw(st.integers(1, 6))):
+        now += draw(st.sampled_from([0.1, 1.0, 2.5, 21.0, 47.0]))
+        match draw(st.sampled_from(["member", "hang", "broker", "queues"])):
+            case "member":
+                member = draw(st.sampled_from(CLIENTS))
+                if member not in inside:
+                    inside.add(member)
+                    events.append(Join(at=s(now), join=member, group="g", subscribe=("T",)))
+                elif len(inside) > 1:
+                    inside.discard(member)
+                    kinds: list[Event] = [Leave(at=s(now), leave=member), Crash(at=s(now), crash=member)]
+                    events.append(draw(st.sampled_from(kinds)))
+            case "hang":
+                member = draw(st.sampled_from(sorted(inside)))
+                events.append(hang(now, member, draw(st.sampled_from([3.0, 40.0, 150.0]))))
+                now += 151
+            case "broker":
+                if down:
+                    events.append(BrokerEvent(at=s(now), broker=down.pop(), does="return"))
+                else:
+                    down.add("broker-b")
+                    gone = {"at": s(now), "broker": "broker-b", "does": draw(st.sampled_from(["stop", "kill"]))}
+                    events.append(BrokerEvent.model_validate(gone))
+            case "queues":
+                counts = {broker: draw(st.integers(1, 5)) for broker in ("broker-a", "broker-b")}
+                events.append(Queues(at=s(now), queues={"T": counts}))
+    if down:
+        events.append(BrokerEvent(at=s(now + 1), broker=down.pop(), does="return"))
+    return events
+
+
+@settings(max_examples=25, deadline=None)
+@given(happenings(), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]), st.integers(0, 99))
+def test_whatever_happens_in_the_end_every_queue_has_exactly_one_owner(
+    events: list[Event], strategy: str, seed: int
+) -> None:
+    end = events[-1].at / 1000 + 180
+    lived = Lived(EVENLY, TWO, *events, seconds=end, strategy=strategy, seed=seed)
+    assert lived.settled(), lived.owners()
+
+
+@settings(max_examples=15, deadline=None)
+@given(happenings(), st.integers(0, 99))
+def test_no_committed_offset_lies_beyond_what_was_consumed(events: list[Event], seed: int) -> None:
+    lived = Lived(EVENLY, TWO, *events, seconds=events[-1].at / 1000 + 60, produce=1.0, seed=seed)
+    consumed: dict[Queue, int] = {}
+    for _, _, fact in lived.told(Delivered):
+        consumed[fact.queue] = max(consumed.get(fact.queue, 0), fact.end)
+    assert consumed
+    for queue in lived.queues():
+        committed = lived.broker(queue.broker).offsets.query("g", queue.topic, queue.number)
+        assert committed <= consumed.get(queue, 0)
