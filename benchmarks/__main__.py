@@ -3,7 +3,17 @@
 import runpy
 import sys
 
-NAMES = ("commands", "audits", "assignors", "rocketmq_strategies", "optimum", "fairness", "coordinator")
+NAMES = (
+    "commands",
+    "audits",
+    "assignors",
+    "rocketmq_strategies",
+    "optimum",
+    "fairness",
+    "engine",
+    "coordinator",
+    "kafka_group",
+)
 
 
 def main() -> None:

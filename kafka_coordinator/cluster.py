@@ -78,6 +78,22 @@ class KafkaCluster:
         else:
             apply_to_world(event, self.simulation, self.places)
 
+    def learn(self, scenario: Scenario) -> None:
+        """The scenario has gone on: it has events that were not known before."""
+        self.scenario = scenario
+        self.places.learn(scenario)
+
+    def registered(self, group: str) -> frozenset[str]:
+        """The nodes of the members whom the group's coordinator counts in."""
+        found: set[str] = set()
+        for broker in self.scenario.brokers:
+            process = self.simulation.processes.get(broker)
+            if process is not None and isinstance(process.node, Broker):
+                known = process.node.coordinator.core.groups.get(group)
+                if known is not None:
+                    found.update(member.host.removeprefix("/") for member in known.members.values())
+        return frozenset(found)
+
     def finish(self) -> None:
         """Consumers tell what they have handled."""
         for node in self.places.members:

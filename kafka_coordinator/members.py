@@ -28,12 +28,14 @@ class Members:
     the variant's setting, the variant's name.
     """
 
-    __slots__ = ("_made", "_places", "_settings", "_strategy", "bootstrap", "parts")
+    __slots__ = ("_made", "_places", "_settings", "_strategy", "bootstrap", "by_hand", "parts")
 
     def __init__(
         self, scenario: Scenario, system: SystemPart, places: Places, settings: Mapping[str, Any], where: str
     ) -> None:
         self.bootstrap = scenario.brokers
+        self.by_hand: set[MemberKey] = set()
+        """Members whose user's loop is somebody's own (`kafka_coordinator.consumer.by_hand`)."""
         self._places = places
         self._settings = settings
         self._made: dict[tuple[Any, ...], ConsumerSettings] = {}
@@ -68,18 +70,19 @@ class Members:
     def config(self, group: str, member: str, part: MemberPart, load: Load) -> ConsumerConfig:
         """What its consumer is started with. Raises `UserError`."""
         return ConsumerConfig(
-            member,
-            group,
-            self.bootstrap,
-            part.subscribe,
-            part.pattern,
-            member,
-            self._places.node[MemberKey(group, member)],
-            part.settings.get(INSTANCE_ID, part.instance_id),
-            part.settings.get(RACK, part.rack) or None,
-            part.handle,
-            load,
-            self._consumer_settings(member, part),
+            name=member,
+            group=group,
+            bootstrap=self.bootstrap,
+            topics=part.subscribe,
+            pattern=part.pattern,
+            client_id=member,
+            node=self._places.node[MemberKey(group, member)],
+            instance_id=part.settings.get(INSTANCE_ID, part.instance_id),
+            rack=part.settings.get(RACK, part.rack) or None,
+            handle=part.handle,
+            load=load,
+            settings=self._consumer_settings(member, part),
+            by_hand=MemberKey(group, member) in self.by_hand,
         )
 
     def _consumer_settings(self, member: str, part: MemberPart) -> ConsumerSettings:

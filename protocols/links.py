@@ -1,19 +1,28 @@
 """Links between two processes: first in, first out, with a latency for every message and with faults."""
 
+from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocols.nodes import TICK, Message, Time
-from protocols.randomness import BLOCK, block, number_below
+from protocols.randomness import STEPS, WORDS, number_below, words
 
 if TYPE_CHECKING:
     from protocols.process import Process
 
 
 class Latency(NamedTuple):
-    """How long a message travels: evenly spread from ``least`` to ``most``, in milliseconds."""
+    """How long a message travels: evenly spread from ``least`` to ``most``, in milliseconds, in 4,096 steps."""
 
     least: float
     most: float
+
+
+@lru_cache(maxsize=16)
+def spread(latency: Latency) -> tuple[float, ...]:
+    """4,096 latencies evenly spread from the least to the most, each a whole number of ticks."""
+    least, most = round(latency.least / TICK), round(latency.most / TICK)
+    return tuple([(least + each * (most - least + 1) // STEPS) * TICK for each in range(STEPS)])
 
 
 class Fault(NamedTuple):
@@ -36,7 +45,8 @@ class Link:
         "_block",
         "_block_number",
         "_drawn_to",
-        "_least",
+        "_from",
+        "_simulation",
         "_spread",
         "_stream",
         "back",
@@ -55,8 +65,7 @@ class Link:
         self.back: Link = self
         """The other direction."""
         self._stream = f"{seed}\x1f{sender.name}\x1f{receiver.name}\x1f{ordinal}"
-        self._least = round(latency.least / TICK)
-        self._spread = round(latency.most / TICK) - self._least + 1
+        self._spread = spread(latency)
         self.drawn: list[float] = []
         """Latencies of the next messages, the next one last."""
         self._drawn_to = 0
@@ -69,6 +78,8 @@ class Link:
         self.shut = False
         """Whether the receiver has closed or was told that the sender did: it will not open again."""
         self.fault: Fault | None = None
+        self._simulation = receiver.simulation
+        self._from = sender.name
         self.deliver = self._deliver
         """Bound once: every message puts it into the heap."""
 
@@ -83,24 +94,21 @@ class Link:
 
     def latency(self, number: int) -> float:
         """How long message ``number`` travels, in milliseconds, faults aside."""
-        at, within = divmod(number, BLOCK)
+        at, within = divmod(number, WORDS)
         if at != self._block_number:
             self._block_number, self._block = at, self._latencies(at)
-        return self._block[within]
+        return self._block[-1 - within]
 
     def arrival(self, now: Time) -> Time:
         """When a message sent now arrives, never before an earlier one, if it is not lost."""
-        drawn = self.drawn or self._draw()
-        due = now + drawn.pop()
+        due = now + (self.drawn or self.draw()).pop()
         if self.fault is not None:
             due += round(self.fault.delay / TICK) * TICK
-        if due < self.last_arrival:
-            return self.last_arrival
-        self.last_arrival = due
-        return due
+        self.last_arrival = max(due, self.last_arrival)
+        return self.last_arrival
 
     def loses(self) -> bool:
-        """Whether the next message is lost; only asked where the link has a fault."""
+        """Whether the next message is lost; if so, it has its number."""
         fault = self.fault
         if fault is None:
             return False
@@ -110,18 +118,18 @@ class Link:
             self.sent += 1
         return lost
 
-    def _draw(self) -> list[float]:
-        at, within = divmod(self._drawn_to, BLOCK)
-        self._drawn_to = (at + 1) * BLOCK
-        self.drawn = self._latencies(at)[within:]
-        self.drawn.reverse()
+    def draw(self) -> list[float]:
+        """Draw more latencies; the new ``drawn``."""
+        at, within = divmod(self._drawn_to, WORDS)
+        self._drawn_to = (at + 1) * WORDS
+        self.drawn = self._latencies(at)[: WORDS - within]
         return self.drawn
 
     def _latencies(self, number: int) -> list[float]:
-        least = self._least
-        if self._spread == 1:
-            return [least * TICK] * BLOCK
-        return [(least + each) * TICK for each in block(self._spread, number, "latency", self._stream)]
+        """A block of them, the first one last."""
+        if self._spread[0] == self._spread[-1]:
+            return [self._spread[0]] * WORDS
+        return list(itemgetter(*words(self._stream, number))(self._spread))
 
     def _deliver(self, message: Message) -> None:
         """A message has arrived."""
@@ -129,4 +137,4 @@ class Link:
         if receiver.hung:
             receiver.wait(self.deliver, message)
         elif self.open:
-            receiver.node.receive(receiver.simulation.now, self.sender.name, message, receiver)
+            receiver.node.receive(self._simulation.now, self._from, message, receiver)

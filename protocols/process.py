@@ -76,22 +76,25 @@ class Process:
 
     def send(self, to: str, message: Message) -> None:
         simulation = self.simulation
+        messages = simulation.messages
         kind = type(message)
         try:
-            simulation.messages[kind] += 1
+            messages[kind] += 1
         except KeyError:
-            simulation.messages[kind] = 1
+            messages[kind] = 1
         link = self.links.get(to)
-        if link is None:
-            link = simulation.connect(self, to)
+        if link is None or link.fault is not None or simulation.tracing:
+            self._send_with_care(to, link, message)
+            return
+        # As `Link.arrival` does; this is where a simulation spends its time.
         now = simulation.now
         number = simulation.number = simulation.number + 1
-        due: Time | None = None
-        if link is not None and (link.fault is None or not link.loses()):
-            due = link.arrival(now)
-            heappush(self._heap, (due, now, number, simulation.root, link.deliver, message))
-        if simulation.tracing:
-            simulation.observer.sent(now, due, self.name, to, message, number, simulation.handling)
+        due = now + (link.drawn or link.draw()).pop()
+        if due < link.last_arrival:
+            due = link.last_arrival
+        else:
+            link.last_arrival = due
+        heappush(self._heap, (due, now, number, simulation.root, link.deliver, message))
 
     def close(self, peer: str) -> None:
         link = self.links.get(peer)
@@ -201,6 +204,19 @@ class Process:
         else:
             self.carriers.pop(name, None)
             heappush(self._heap, timer)
+
+    def _send_with_care(self, to: str, link: Link | None, message: Message) -> None:
+        """Send where there is no connection yet, or something wrong with it, or somebody watches."""
+        simulation = self.simulation
+        if link is None:
+            link = simulation.connect(self, to)
+        number = simulation.number = simulation.number + 1
+        due: Time | None = None
+        if link is not None and not link.loses():
+            due = link.arrival(simulation.now)
+            heappush(self._heap, (due, simulation.now, number, simulation.root, link.deliver, message))
+        if simulation.tracing:
+            simulation.observer.sent(simulation.now, due, self.name, to, message, number, simulation.handling)
 
     def _drop(self, link: Link) -> None:
         """The connection on which we heard somebody is gone."""

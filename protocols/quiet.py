@@ -9,12 +9,13 @@ at the same times, the same order of what is due at one time, and the same ``mes
 What the kernel does (`protocols.lookout`, `protocols.rounds`)
 --------------------------------------------------------------
 Now and then it asks every node for its `Rest`. The *disturbance* is the first of: the end of the run, a call of the
-scenario, a connection that opens or closes, a message that its receiver does not call harmless, and a timer that is
-neither an exchange's, nor guarded, nor idle, or the moment when a missed message is noticed. For every exchange that is *alive* it computes when its rounds begin and
-end, with the latencies that these messages would have drawn, message by message where one depends on the other, by
-multiplication where not. Rounds that are over before the disturbance are passed over: messages and latency numbers are
-counted, the exchange's timer moves to the first round that is simulated again, and the nodes are told of the last of
-each kind. Rounds that are under way when the disturbance comes are simulated from their beginning.
+scenario, a connection that opens or closes, a message that its receiver does not call harmless, a timer that is neither
+an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every exchange that is *alive*
+it computes when its rounds begin and end, with the latencies that these messages would have drawn, message by message
+where one depends on the other, by multiplication where not. Rounds that are over before the disturbance are passed
+over: messages and latency numbers are counted, the exchange's timer moves to the first round that is simulated again,
+and the nodes are told of the last of each kind. Rounds that are under way when the disturbance comes are simulated from
+their beginning, as is all of a node that has messages under way when the kernel looks, or only a few rounds to go.
 
 An exchange is alive if its peers run, do not hang, are at rest, are connected without a fault, call its requests
 harmless with an equal *claim*, do not begin exchanges with this node themselves, and if this node calls the answers

@@ -7,7 +7,7 @@ time is passed over (`protocols.quiet`). Why it is built so: `docs/engine.md`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, Protocol
 
@@ -66,6 +66,10 @@ class Unobserved:
     ) -> None: ...
 
 
+class _HaltedError(Exception):
+    """The run is to end early."""
+
+
 class Simulation:
     """Nodes in virtual time. Deterministic: the same calls with the same seed have the same effects in the same order.
 
@@ -104,6 +108,7 @@ class Simulation:
         self.faults: dict[tuple[str, str], Fault] = {}
         self.lookout = None if full or tracing else Lookout(self)
         self._connections: dict[tuple[str, str], int] = {}
+        self._halting = False
         self._untold: list[Link] = []
         """Closed links whose receivers cannot be told while the network is cut."""
 
@@ -118,10 +123,23 @@ class Simulation:
         heappush(heap, end)
         if self.lookout is not None:
             self.lookout.begin(until)
-        while (entry := heappop(heap)) is not end:
-            self.now, _, self.handling, self.root, handler, what = entry
-            handler(what)
-        self.now, self.handling, self.root = until, 0, CLOCK
+        try:
+            while (entry := heappop(heap)) is not end:
+                self.now, _, self.handling, self.root, handler, what = entry
+                handler(what)
+            self.now = until
+        except _HaltedError:
+            heap.remove(end)
+            heapify(heap)
+        self._halting = False
+        self.handling, self.root = 0, CLOCK
+
+    def halt(self) -> None:
+        """`run` returns early: once everything that is due now has been handled. To be called while it runs."""
+        if not self._halting:
+            self._halting = True
+            entry: Entry = (self.now, inf, -1, CLOCK, _halt, None)
+            heappush(self.heap, entry)
 
     def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
         """Call ``action`` at this time. Returns the call's number: the root of all that follows from it."""
@@ -262,6 +280,10 @@ class Simulation:
 
 def _call(action: Callable[[], None]) -> None:
     action()
+
+
+def _halt(what: None) -> None:
+    raise _HaltedError
 
 
 def _nothing(what: None) -> None:

@@ -102,6 +102,17 @@ class RocketMQCluster:
         else:
             apply_to_world(event, self.simulation, self.places)
 
+    def learn(self, scenario: Scenario) -> None:
+        """The scenario has gone on: it has events that were not known before."""
+        self.scenario = scenario
+        self.places.learn(scenario)
+
+    def registered(self, group: str) -> frozenset[str]:
+        """The nodes of the clients whom some running broker counts in the group."""
+        running = [broker for name in self.disks if (broker := self.broker(name)) is not None]
+        tables = [each.consumers.groups.get(group) for each in running]
+        return frozenset(channel for table in tables if table is not None for channel in table.channels)
+
     def finish(self) -> None:
         """Everything was told when it happened."""
 

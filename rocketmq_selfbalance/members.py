@@ -52,6 +52,7 @@ class Members:
     def start(self, key: MemberKey, event: Join | Restart) -> None:
         """The member is like this from now on."""
         self.parts[key] = started_as(self.parts.get(key), event)
+        self._everyone.setdefault(key, self.parts[key])
 
     def subscribe(self, key: MemberKey, topics: tuple[str, ...]) -> tuple[str, ...]:
         """The member subscribes to these topics from now on; to which it did before."""

@@ -5,6 +5,7 @@ widened by what such a machine may do.
 """
 
 from collections.abc import Sequence
+from math import ceil, floor
 
 from compare.conformance.cases import Measure
 
@@ -22,12 +23,23 @@ def widened(found: Sequence[float], noise: float) -> tuple[float, float]:
     return low - noise - NOISE_SHARE * abs(low), high + noise + NOISE_SHARE * abs(high)
 
 
-def within(case: str, quantity: str, real: float | None, found: Sequence[float], noise: float = NOISE_MS) -> Measure:
+def within(
+    case: str,
+    quantity: str,
+    real: float | None,
+    found: Sequence[float],
+    noise: float = NOISE_MS,
+    *,
+    whole: bool = False,
+) -> Measure:
     """Whether the recorded value (None: there is none) lies within the range of the runs that have one.
 
     ``noise`` is in the unit of the quantity: milliseconds, or as many records as are produced in `NOISE_MS`, or 0.
+    ``whole``: the quantity is counted, the limits are the next whole numbers outside.
     """
     if real is None or not found:
         return Measure(case, quantity, real, [min(found), max(found)] if found else None, None, False)
     low, high = widened(found, noise)
+    if whole:
+        low, high = floor(low), ceil(high)
     return Measure(case, quantity, real, [min(found), max(found)], [low, high], low <= real <= high)

@@ -1,21 +1,15 @@
 """The page: a ranked table that reads and prints without a script, and the details as data for one."""
 
-import base64
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
-from compare.output import number, visible
+from compare.output import number
 from compare.report.details import TOPIC_FIGURES, WHAT_IF, details
+from compare.report.one_file import asset, rendered, script_of
 from compare.report.shape import HEIGHT, WIDTH, shape
 from compare.report.wording import FIGURES
 
-SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
+SCRIPTS = ("dom.js", "base.js", "picture.js", "details.js", "list.js")
 MOST_SKIPPED = 200
 """Skipped sources listed on the page; the rest is counted."""
 
@@ -44,13 +38,11 @@ def write_report(document: Mapping[str, Any]) -> str:
     """
     groups: Sequence[Group] = document.get("groups") or []
     skipped = document.get("skipped") or []
-    style = _asset("style.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, SCRIPTS)) + "})();\n"
-    # Names reach the page through {{ }} only: `finalize` makes hidden characters visible, autoescape disarms markup.
-    environment = Environment(
-        autoescape=True, finalize=_finalize, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_asset("page.html")).render(
+    return rendered(
+        asset(__package__, "page.html"),
+        asset(__package__, "style.css"),
+        script_of([asset(__package__, name) for name in SCRIPTS]),
+        _payload(groups),
         headline=document.get("headline") or "",
         weight=document.get("weight"),
         rows=[_row(group) for group in groups],
@@ -62,36 +54,16 @@ def write_report(document: Mapping[str, Any]) -> str:
         explained=FIGURES.values(),
         shape_width=WIDTH,
         shape_height=HEIGHT,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=Markup(_hash(style)),
-        script_hash=Markup(_hash(script)),
-        data=Markup(_data(groups)),
     )
 
 
-def _asset(name: str) -> str:
-    return (files("compare.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _finalize(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _data(groups: Sequence[Group]) -> str:
-    payload = {
+def _payload(groups: Sequence[Group]) -> dict[str, Any]:
+    return {
         "figures": [[name, *words] for name, words in FIGURES.items()],
         "topic_figures": TOPIC_FIGURES,
         "what_if": WHAT_IF,
         "groups": [details(group) for group in groups],
     }
-    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Inside a script element only these could end the data or open a comment.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _row(group: Group) -> dict[str, Any]:

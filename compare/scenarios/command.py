@@ -1,18 +1,22 @@
 """The verb `compare`."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
 from compare.output import FORMATS, print_json, visible
+from compare.scenarios.baseline import changes, read_baseline
+from compare.scenarios.document import document
 from compare.scenarios.figures import result
-from compare.scenarios.living import Lived, live
+from compare.scenarios.living import live
 from compare.scenarios.parquet import write_runs
 from compare.scenarios.render import print_comparison
+from compare.scenarios.runs import Order, Run, failures, run_all
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import Chosen, chosen
 from protocols.errors import UserError
@@ -20,6 +24,9 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.reading import read
 from protocols.timeline.mermaid import sequence
 from protocols.timeline.story import story
+
+MANY = 20
+"""Runs from which on their number is told where standard error is no terminal."""
 
 
 @click.command()
@@ -35,6 +42,13 @@ from protocols.timeline.story import story
     "May be given several times.",
 )
 @click.option("--seed", "seeds", type=int, multiple=True, help="Instead of the scenario's. May be given several times.")
+@click.option(
+    "--seeds",
+    "many",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Run every variant with N seeds, from the scenario's on, and tell the median, 5th and 95th percentile.",
+)
 @click.option("--full", is_flag=True, help="Simulate quiet times too, message by message, instead of computing them.")
 @click.option(
     "--story", "stories", multiple=True, metavar="LABEL", help="Print what happened in this variant, in words."
@@ -47,6 +61,18 @@ from protocols.timeline.story import story
     help="Print this variant's messages as a Mermaid diagram.",
 )
 @click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write a report to look at: timelines, figures and a player of the messages, in one file.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="OLD.json",
+    help="Say what changed since this comparison, written earlier with --format json.",
+)
+@click.option(
     "--parquet",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
@@ -57,9 +83,12 @@ def compare(
     format: str,
     systems: tuple[str, ...],
     seeds: tuple[int, ...],
+    many: int | None,
     full: bool,
     stories: tuple[str, ...],
     sequences: tuple[str, ...],
+    report: Path | None,
+    baseline: Path | None,
     parquet: Path | None,
 ) -> int:
     """Let several systems live through the same scenario and say how each fared.
@@ -67,46 +96,100 @@ def compare(
     With --story or --sequence the text of these variants is printed instead of the comparison. Exit code 1 if
     something that a scenario expects does not hold.
     """
+    before = None if baseline is None else read_baseline(baseline)
+    if many is not None and len(seeds) > 1:
+        raise UserError("--seeds counts seeds from one on: give --seed once to say which, or not at all")
     known = known_strategies()
     read_in = [read(path, known) for path in scenarios]
-    planned = [(scenario, chosen(scenario, systems, seeds)) for scenario in read_in]
+    planned = [(scenario, chosen(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
     told = _told(planned, [*stories, *sequences])
-    documents: list[dict[str, Any]] = []
-    written: list[Lived] = []
-    failed: list[str] = []
-    with _progress(sum(len(variants) for _, variants in planned)) as tell:
-        for scenario, variants in planned:
-            results = []
-            for variant in variants:
-                if told and variant.label not in told:
-                    continue
-                tell(f"{scenario.name}: {variant.label}")
-                lived = live(variant, tracing=variant.label in sequences or parquet is not None, full=full)
-                found = result(lived)
-                results.append(found)
-                failed += _failures(scenario, variant, found)
-                if parquet is not None:
-                    written.append(lived)
-                if variant.label in stories:
-                    click.echo(_printable(story(lived.timeline)), nl=False)
-                if variant.label in sequences:
-                    click.echo(_printable(sequence(lived.timeline)), nl=False)
-            documents.append({"scenario": scenario.name, "variants": results})
+    if told:
+        return _tell(planned, told, stories, sequences, full)
+    # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
+    every = format == "json" or many is None
+    orders = [
+        [
+            Order(variant, whole=every or first, drawn=report is not None and first, full=full)
+            for variant, first in _with_first(variants)
+        ]
+        for _, variants in planned
+    ]
+    if report is not None:
+        _check_writable(report, "--report")
+    found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
+    with _progress(sum(map(len, orders))) as tell:
+        runs = run_all([order for each in orders for order in each], tell)
+        for (scenario, _), of_scenario in zip(planned, orders, strict=True):
+            done = list(islice(runs, len(of_scenario)))
+            found.append((scenario, done, document(scenario, done)))
+        # The next one does not exist; asking for it lets the processes end.
+        next(runs, None)
+    changed = None if before is None else [changes(before, each) for _, _, each in found]
     if parquet is not None:
-        _write(written, parquet, len(planned) > 1)
-    if not told:
-        _print(read_in, documents, format)
+        _write_parquet(planned, parquet, full)
+    if report is not None:
+        from compare.scenarios.report.page import write_comparison
+
+        _write_report(report, write_comparison(found))
+    _print(found, changed, format)
+    failed = [
+        line for scenario, done, _ in found for run in done for line in _failures(scenario, run.chosen, run.failed)
+    ]
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
 
 
-def _print(scenarios: Sequence[Scenario], documents: Sequence[dict[str, Any]], format: str) -> None:
+def _seeds(scenario: Scenario, seeds: Sequence[int], many: int | None) -> Sequence[int]:
+    if many is None:
+        return seeds
+    first = seeds[0] if seeds else scenario.run.seed
+    return range(first, first + many)
+
+
+def _with_first(variants: Sequence[Chosen]) -> Iterator[tuple[Chosen, bool]]:
+    """Each variant, and whether it is the first with its label."""
+    seen: set[str] = set()
+    for variant in variants:
+        yield variant, variant.label not in seen
+        seen.add(variant.label)
+
+
+def _tell(
+    planned: Sequence[tuple[Scenario, Sequence[Chosen]]],
+    told: Collection[str],
+    stories: Sequence[str],
+    sequences: Sequence[str],
+    full: bool,
+) -> int:
+    """Print stories and diagrams; 1 where something that a scenario expects does not hold in these variants."""
+    failed = []
+    for scenario, variants in planned:
+        for variant in variants:
+            if variant.label not in told:
+                continue
+            lived = live(variant, tracing=variant.label in sequences, full=full)
+            failed += _failures(scenario, variant, failures(result(lived)))
+            if variant.label in stories:
+                click.echo(_printable(story(lived.timeline)), nl=False)
+            if variant.label in sequences:
+                click.echo(_printable(sequence(lived.timeline)), nl=False)
+    for line in failed:
+        click.echo(f"failed: {visible(line)}", err=True)
+    return 1 if failed else 0
+
+
+def _print(
+    found: Sequence[tuple[Scenario, Sequence[Run], dict[str, Any]]], changed: Sequence[Any] | None, format: str
+) -> None:
+    documents = [each for _, _, each in found]
     if format == "json":
+        if changed is not None:
+            documents = [{**each, "changes": change} for each, change in zip(documents, changed, strict=True)]
         print_json(documents[0] if len(documents) == 1 else {"scenarios": documents})
         return
-    for scenario, document in zip(scenarios, documents, strict=True):
-        print_comparison(scenario, document["variants"], format)
+    for at, (scenario, _, each) in enumerate(found):
+        print_comparison(scenario, each, format, None if changed is None else changed[at])
 
 
 def _told(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], labels: Sequence[str]) -> set[str]:
@@ -117,41 +200,60 @@ def _told(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], labels: Sequence
     return set(labels)
 
 
-def _failures(scenario: Scenario, variant: Chosen, found: dict[str, Any]) -> list[str]:
-    return [
-        f"{scenario.name}: {variant.label}: {check['name']}: {check['why']}"
-        for check in found["checks"]
-        if check["demanded"] and not check["held"]
-    ]
+def _failures(scenario: Scenario, variant: Chosen, failed: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{scenario.name}: {variant.label}: {name}: {why}" for name, why in failed]
 
 
 def _printable(text: str) -> str:
     return "".join(f"{visible(line)}\n" for line in text.splitlines())
 
 
-def _write(lived: Sequence[Lived], folder: Path, several: bool) -> None:
+def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], folder: Path, full: bool) -> None:
+    """The tables need every message: these runs are made anew, one at a time, with nothing left out."""
+    lived = (live(variant, tracing=True, full=full) for _, variants in planned for variant in variants)
     try:
-        paths = write_runs(lived, folder, several)
+        paths = write_runs(list(lived), folder, len(planned) > 1)
     except OSError as error:
         raise UserError(f"--parquet {folder}: {error.strerror}, expected a folder that can be written") from None
     click.echo(f"{len(paths)} tables are in {folder}.", err=True)
 
 
+def _check_writable(path: Path, option: str) -> None:
+    """Before minutes of work and not after them."""
+    if not path.parent.is_dir():
+        raise UserError(f"{option} {path}: there is no folder {path.parent}, expected a file that can be written")
+
+
+def _write_report(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
+    click.echo(f"The report is {path}: open it in a browser.", err=True)
+
+
 @contextmanager
-def _progress(count: int) -> Iterator[Callable[[str], None]]:
-    """A spinner that names the variant being run, where standard error is a terminal."""
-    if not sys.stderr.isatty() or count == 0:
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
+def _progress(count: int) -> Iterator[Callable[[Chosen], None]]:
+    """On standard error: where it is a terminal, a line that changes; else, of many runs, one line now and then."""
     done = 0
-    with Console(stderr=True).status("running") as status:
+    if sys.stderr.isatty() and count:
+        from rich.console import Console
+        from rich.text import Text
 
-        def tell(name: str) -> None:
-            nonlocal done
-            done += 1
-            status.update(Text(f"running {visible(name)} ({done} of {count})"))
+        with Console(stderr=True).status("running") as status:
 
-        yield tell
+            def tell(run: Chosen) -> None:
+                nonlocal done
+                done += 1
+                status.update(Text(f"{done} of {count} runs; {visible(run.scenario.name)}: {visible(run.label)}"))
+
+            yield tell
+        return
+
+    def tell_now_and_then(run: Chosen) -> None:
+        nonlocal done
+        done += 1
+        if count >= MANY and done * 10 // count > (done - 1) * 10 // count:
+            click.echo(f"{done} of {count} runs", err=True)
+
+    yield tell_now_and_then

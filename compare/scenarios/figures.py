@@ -1,14 +1,17 @@
 """A variant's result: the record of the design, made of its timeline."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compare.best import Optimum, optimum
-from compare.figures import GroupLoads, counted_figures
-from compare.figures.definitions import RETRY
+from compare.scenarios.after import after_events
 from compare.scenarios.checks import checks_of
+from compare.scenarios.fairness import best, together
+from compare.scenarios.lag import behind
 from compare.scenarios.living import Lived
-from protocols import Allocation, queue_key
+from compare.scenarios.moments import Moment, moments_of
+from compare.scenarios.systems import system_of
+from protocols import queue_key
 from protocols.nodes import Time
 from protocols.scenario.places import MemberKey
 from protocols.timeline.chains import chain
@@ -16,9 +19,14 @@ from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
 
-def result(lived: Lived) -> dict[str, Any]:
-    """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded."""
+def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
+    """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
+
+    ``moments`` are the scenario's, where the caller has them already.
+    """
     timeline, ending = lived.timeline, lived.ending
+    cut = moments or moments_of(lived.chosen.scenario, system_of(lived.chosen.part.system).numbering)
+    after = after_events(timeline, cut)
     allocations = {group: ending.allocation(group, timeline.owned) for group in ending.groups}
     found = {
         "label": lived.chosen.label,
@@ -29,9 +37,11 @@ def result(lived: Lived) -> dict[str, Any]:
             for key in ending.members
         },
         "fairness": together(list(allocations.values())),
-        "optimum": _optimum(list(allocations.values())),
+        "optimum": best(list(allocations.values())),
         "rebalances": timeline.rebalance_count,
+        "caused": _caused(timeline),
         "moves": timeline.ownership.moves,
+        "fewest_moves": sum(each["fewest_moves"] for each in after),
         "unowned_queue_s": _s(timeline.ownership.unowned),
         "double_owned_queue_s": _s(timeline.ownership.double_owned),
         "longest_gap_s": _s(timeline.ownership.longest_gap),
@@ -39,6 +49,8 @@ def result(lived: Lived) -> dict[str, Any]:
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "settle_s": _s(timeline.settle),
+        "lag": _lag(lived),
+        "after": after,
         "checks": [],
         "causes": [_cause(timeline, each) for each in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
@@ -47,40 +59,17 @@ def result(lived: Lived) -> dict[str, Any]:
     return found
 
 
-def together(allocations: Sequence[Allocation]) -> dict[str, Any]:
-    """The fairness figures of all members of all groups, as `compare.fairness` has them for one; ``topics`` holds the
-    same per topic."""
-    rows = []
-    members = 0
-    for number, allocation in enumerate(allocations):
-        position = {member: members + at for at, member in enumerate(allocation)}
-        read = {topic for member in allocation.group.members for topic in member.subscription}
-        for queue, owners in allocation.owners.items():
-            if (owners or queue.topic in read) and not queue.topic.startswith(RETRY):
-                rows.append((queue.topic, (number, queue), tuple(position[owner] for owner in owners), 1))
-        members += len(allocation)
-    (figures,) = counted_figures([GroupLoads(members, rows)])
-    return {**figures.overall, "topics": figures.topics}
+def _caused(timeline: Timeline) -> list[dict[str, Any]]:
+    """Who caused the rebalances that came to an end, and how many each; in the order of the causes."""
+    counted = Counter((each.cause.at, each.cause.text) for each in timeline.rebalances if each.ended is not None)
+    return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
 
 
-def _optimum(allocations: Sequence[Allocation]) -> dict[str, Any]:
-    found = [optimum(allocation.group, allocation) for allocation in allocations]
-    of_members = [each for each in found if len(each.allocation)]
-    if len(of_members) == 1:
-        return _record(of_members[0])
-    loads = [len(queues) for each in of_members for queues in each.allocation.values()]
-    squares = len(loads) * sum(load * load for load in loads)
-    return {
-        "max": max(loads, default=None),
-        "min": min(loads, default=None),
-        "idle_members": loads.count(0) if loads else None,
-        "jain": (sum(loads) ** 2 / squares if squares else 1.0) if loads else None,
-        "moves": sum(each.moves or 0 for each in of_members),
-    }
-
-
-def _record(found: Optimum) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in ("max", "min", "idle_members", "jain", "moves")}
+def _lag(lived: Lived) -> dict[str, Any] | None:
+    found = behind(lived)
+    if found is None:
+        return None
+    return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}
 
 
 def _cause(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:

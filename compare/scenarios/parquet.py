@@ -7,11 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compare.scenarios.lag import lag_of, productions
 from compare.scenarios.living import Lived
-from compare.scenarios.systems import system_of
-from protocols.load import Production
-from protocols.timeline.lag import lag_over_time
-from protocols.timeline.lifetimes import first_topics, lifetimes
 from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows
 from protocols.timeline.tables import table, write_parquet
 
@@ -41,13 +38,7 @@ def write_runs(lived: Sequence[Lived], folder: Path, several: bool) -> list[Path
 
 
 def _lag(lived: Lived) -> Iterator[Row]:
-    scenario, numbering = lived.chosen.scenario, system_of(lived.chosen.part.system).numbering
-    if not scenario.load.produce:
-        return
-    since = {queue: 0.0 for queues in first_topics(scenario, numbering).values() for queue in queues}
-    since.update((queue, lives[-1][0]) for queue, lives in lifetimes(scenario, numbering).items())
-    production = {queue: Production(scenario.load.produce, at) for queue, at in since.items()}
     end = lived.timeline.end
     times = [end * number / LAG_SAMPLES for number in range(1, LAG_SAMPLES + 1)]
-    for each in lag_over_time(lived.timeline.deliveries, production, times):
+    for each in lag_of(lived, productions(lived), times):
         yield each.at, each.group, *each.queue, each.records

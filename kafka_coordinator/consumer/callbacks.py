@@ -6,8 +6,8 @@ Reading goes with the belief: partitions given up are told as far as they were h
 from collections.abc import Iterable
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer import reading
-from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.consumer import reading, timers
+from kafka_coordinator.consumer.state import Called, ConsumerState
 from protocols.facts import Callback, Owns
 from protocols.java import utf16_key
 from protocols.nodes import Outbox, Time
@@ -31,17 +31,33 @@ def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
     return tuple([Queue(topic, "", number) for topic, number in partitions])
 
 
-def call(c: ConsumerState, kind: str, partitions: tuple[Partition, ...], out: Outbox) -> None:
-    """The user's listener is called."""
+def call(
+    c: ConsumerState,
+    now: Time,
+    kind: str,
+    partitions: tuple[Partition, ...],
+    out: Outbox,
+    then: str = "",
+    assigned: tuple[Partition, ...] = (),
+) -> bool:
+    """The user's listener is called. Whether what follows (``then``) has to wait for it: see `by_hand`."""
     out.observe(Callback(c.config.group, c.config.name, kind, as_queues(partitions)))
+    if not c.config.by_hand:
+        return False
+    c.called = Called(kind, partitions, then, assigned)
+    out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
+    return True
 
 
-def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox) -> None:
-    """Everything owned is revoked or lost; the listener is called where something was owned."""
+def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
+    """Everything owned is revoked or lost; the listener is called where something was owned. Whether what follows
+    (``then``, after the belief is given up too) has to wait for it."""
     if c.owned:
         reading.tell(c, now, out)
-        call(c, kind, c.owned, out)
+        if call(c, now, kind, c.owned, out, then):
+            return True
     believe(c, now, (), out)
+    return False
 
 
 def believe(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:

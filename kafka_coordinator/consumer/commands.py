@@ -48,5 +48,23 @@ class NewLoad(NamedTuple):
     load: Load
 
 
+class Handle(NamedTuple):
+    """The user has records ``first`` to ``end - 1`` of a partition in hand (`ConsumerConfig.by_hand`)."""
+
+    partition: Partition
+    first: int
+    end: int
+
+
+class Seek(NamedTuple):
+    """seek(): read on from these offsets; owned partitions only, others are left alone."""
+
+    offsets: tuple[tuple[Partition, int], ...]
+
+
+class ListenerReturned(NamedTuple):
+    """The user's listener has returned (`ConsumerConfig.by_hand`)."""
+
+
 class TellDelivered(NamedTuple):
     """Tell which records were handled so far."""

@@ -103,12 +103,15 @@ def by_user(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 def told_user(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The user's commit came out so: tried again while it may be, else told."""
-    wanted: UserCommit = c.user_commit
+    wanted: UserCommit | None = c.user_commit
+    if wanted is None:
+        return
     again = now + c.config.settings.retry_backoff_ms
     if outcome == RETRIABLE and again < wanted.until:
         out.set_timer(timers.COMMIT_AGAIN, again)
         return
     c.user_commit = None
+    c.commit_outcome = outcome
     if outcome != DONE:
         out.observe(Noted(f"{c.config.name}'s commit: {outcome}"))
 

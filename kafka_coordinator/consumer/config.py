@@ -48,3 +48,5 @@ class ConsumerConfig:
     handle: float = 0.0
     load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
+    by_hand: bool = False
+    """The user's loop is somebody's own: see `kafka_coordinator.consumer.by_hand`."""

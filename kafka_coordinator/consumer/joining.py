@@ -26,6 +26,7 @@ from kafka_coordinator.consumer.state import (
     NO_GENERATION,
     NOTHING,
     SYNC,
+    Called,
     ConsumerState,
 )
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
@@ -53,6 +54,9 @@ SYNC_REACTIONS: Final[Mapping[str, str]] = {
     "NOT_COORDINATOR": REDISCOVER,
 }
 """Error of a SyncGroup to how the client rejoins; others make poll() throw."""
+
+PREPARED, ARRIVED = "prepared", "arrived"
+"""What follows when the listener has returned."""
 
 _NO_ASSIGNMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -96,7 +100,6 @@ def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
             c.awaiting = COMMIT
             return
     _prepared(c, now, out)
-    _send_join(c, now, out)
 
 
 def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
@@ -111,27 +114,43 @@ def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None
     if c.needs_prepare:
         return  # a reset came in between: everything begins anew
     _prepared(c, now, out)
-    _send_join(c, now, out)
 
 
 def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Then the user is told what is over."""
     c.paused = False
-    if c.generation == NO_GENERATION or not c.member_id:
-        callbacks.give_up(c, now, callbacks.LOST, out)
-    elif not c.cooperative:
-        reading.tell(c, now, out)
-        callbacks.call(c, callbacks.REVOKED, c.owned, out)
-        callbacks.believe(c, now, (), out)
+    lost = c.generation == NO_GENERATION or not c.member_id
+    if lost or not c.cooperative:
+        over = c.owned
     else:
         subscribed = set(c.subscription)
-        dropped = tuple([each for each in c.owned if each[0] not in subscribed])
-        if dropped:
-            reading.tell(c, now, out)
-            callbacks.call(c, callbacks.REVOKED, dropped, out)
-            callbacks.believe(c, now, tuple([each for each in c.owned if each[0] in subscribed]), out)
+        over = tuple([each for each in c.owned if each[0] not in subscribed])
+    if over or not (lost or c.cooperative):
+        reading.tell(c, now, out)
+        if callbacks.call(c, now, callbacks.LOST if lost else callbacks.REVOKED, over, out, PREPARED):
+            return
+    _go_on(c, now, over, out)
+
+
+def given_up(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+    """The user has been told what is over."""
+    if c.needs_prepare:
+        callbacks.believe(c, now, _without(c.owned, called.partitions), out)
+    else:
+        _go_on(c, now, called.partitions, out)
+
+
+def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
+    if over:
+        callbacks.believe(c, now, _without(c.owned, over), out)
     c.is_leader = False
     c.assigned_topics = ()
+    _send_join(c, now, out)
+
+
+def _without(partitions: tuple[Partition, ...], over: tuple[Partition, ...]) -> tuple[Partition, ...]:
+    gone = set(over)
+    return tuple([each for each in partitions if each not in gone])
 
 
 # JoinGroup.
@@ -284,15 +303,27 @@ def _arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: 
     if not _subscribed(c, assigned):
         c.request_rejoin("received assignment for topics that were not subscribed")
         return
+    if c.cooperative and c.owned:
+        revoked = _without(c.owned, assigned)
+        if revoked:
+            reading.tell(c, now, out)
+            waits = callbacks.call(c, now, callbacks.REVOKED, revoked, out, ARRIVED, assigned)
+            c.request_rejoin("need to revoke partitions and re-join")
+            if waits:
+                return
+    _take_over(c, now, assigned, out)
+
+
+def revoked_some(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+    """The user has been told what goes to others; if the membership is lost since, he will hear that of all."""
+    if c.generation != NO_GENERATION:
+        _take_over(c, now, called.assigned, out)
+
+
+def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
     owned = callbacks.in_order(assigned)
     before = set(c.owned)
     added = tuple([each for each in owned if each not in before]) if before else owned
-    if c.cooperative and before:
-        revoked = tuple([each for each in c.owned if each not in set(owned)])
-        if revoked:
-            reading.tell(c, now, out)
-            callbacks.call(c, callbacks.REVOKED, revoked, out)
-            c.request_rejoin("need to revoke partitions and re-join")
     assigning.remember(c, c.protocol or "", assigned)
     c.commit_due = False
     if c.config.settings.enable_auto_commit and owned:
@@ -300,7 +331,7 @@ def _arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: 
     else:
         out.cancel_timer(timers.AUTO_COMMIT)
     callbacks.believe(c, now, owned, out)
-    callbacks.call(c, callbacks.ASSIGNED, added, out)
+    callbacks.call(c, now, callbacks.ASSIGNED, added, out)
 
 
 def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:

@@ -8,6 +8,9 @@ from protocols.nodes import Outbox, Time
 
 COMMITTING, LEAVING = "commit", "leave"
 
+LEAVE, END, UNSUBSCRIBE = "leave", "end", "unsubscribe"
+"""What follows when the listener has returned."""
+
 
 def close(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The user closes the consumer; it does so at once, also where its loop stood still."""
@@ -46,20 +49,32 @@ def committed(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
         out.set_timer(timers.COMMIT_AGAIN, now + c.config.settings.retry_backoff_ms)
         return
     c.closing = LEAVING
-    prepare(c, now, out)
+    if not prepare(c, now, out, LEAVE):
+        depart(c, now, out)
+
+
+def depart(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """All is given up: the coordinator is told."""
     if not membership.leave(c, now, out, "the consumer is being closed"):
         end(c, now, out)
 
 
-def prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """onLeavePrepare: what is owned is revoked in a stable generation, else lost."""
+def prepare(c: ConsumerState, now: Time, out: Outbox, then: str) -> bool:
+    """onLeavePrepare: what is owned is revoked in a stable generation, else lost. Whether ``then`` has to wait."""
     stable = c.state == STABLE and c.generation != NO_GENERATION
-    callbacks.give_up(c, now, callbacks.REVOKED if stable else callbacks.LOST, out)
+    return callbacks.give_up(c, now, callbacks.REVOKED if stable else callbacks.LOST, out, then)
 
 
 def end(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """It has left, or the time for closing is over: nothing happens any more."""
-    prepare(c, now, out)
+    """It has left, or the time for closing is over: what is still owned is given up."""
+    if c.called is not None:
+        c.called = c.called._replace(then=END)
+    elif not prepare(c, now, out, END):
+        over(c, out)
+
+
+def over(c: ConsumerState, out: Outbox) -> None:
+    """Nothing happens any more."""
     c.closed = True
     c.waiting.clear()
     for timer in timers.ALL:
@@ -70,7 +85,12 @@ def end(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 def unsubscribe(c: ConsumerState, now: Time, out: Outbox) -> None:
     """No topics any more: the member leaves and stays outside."""
-    prepare(c, now, out)
+    if not prepare(c, now, out, UNSUBSCRIBE):
+        stay_outside(c, now, out)
+
+
+def stay_outside(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """All is given up: no membership and no wish for one."""
     membership.leave(c, now, out, "the consumer unsubscribed from all topics")
     membership.forget(c, out)
     c.rejoin = False

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from kafka_coordinator.consumer import (
+    by_hand,
     commits,
     connections,
     heartbeats,
@@ -24,7 +25,10 @@ from kafka_coordinator.consumer.commands import (
     CommitNow,
     Freeze,
     GoOn,
+    Handle,
+    ListenerReturned,
     NewLoad,
+    Seek,
     StopPolling,
     Subscribe,
     TellDelivered,
@@ -82,7 +86,7 @@ class Consumer:
         in_poll = _IN_POLL.get(kind)
         if in_poll is None:
             _AT_ONCE[kind](c, now, message, waiting.about, out)
-        elif not c.closing and polling.is_elsewhere(c, now, out):
+        elif not c.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
             c.deferred.append((message, waiting.about))
             return
         else:
@@ -121,7 +125,7 @@ class Consumer:
 
     def key(self, now: Time) -> tuple[Any, ...]:
         """The state as plain tuples, times relative to ``now``."""
-        return self.state.key(now)
+        return (*self.state.key(now), self._successor)
 
     def _settle(self, now: Time, out: Outbox) -> None:
         """After every event: the user's loop goes on, if it sits in poll()."""
@@ -147,7 +151,7 @@ class Consumer:
             self.start(now, out)
 
     def _obey(self, now: Time, message: Message, out: Outbox) -> None:
-        if isinstance(message, Close) and message.successor is not None:
+        if isinstance(message, Close):
             self._successor = message.successor
         _COMMANDS[type(message)](self.state, now, message, out)
 
@@ -215,6 +219,9 @@ _COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outb
     Freeze: _freeze,
     Thaw: _thaw,
     NewLoad: _new_load,
+    Handle: by_hand.handle,
+    Seek: by_hand.seek,
+    ListenerReturned: by_hand.returned,
     TellDelivered: lambda c, now, command, out: reading.tell(c, now, out),
 }
 
@@ -229,6 +236,11 @@ def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: Any, o
 
 def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: commits.About, out: Outbox) -> None:
     connections.commit_came_out(c, now, about, commits.judge(c, now, answer, about, out), out)
+
+
+def _waits_for(about: Any) -> bool:
+    """Whether the user's thread waits for this answer where it is: in commitSync(), not in poll()."""
+    return isinstance(about, commits.About) and about.purpose == commits.USER
 
 
 def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:

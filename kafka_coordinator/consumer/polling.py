@@ -12,7 +12,7 @@ from protocols.nodes import Outbox, Time
 
 def is_elsewhere(c: ConsumerState, now: Time, out: Outbox) -> bool:
     """Whether the user's loop is not in poll() now; where it handles records, it is told when it has."""
-    if c.away or c.resume_at is not None:
+    if c.away or c.resume_at is not None or c.called is not None:
         return True
     if c.config.handle and c.polled_at != now:
         until = reading.busy_until(c, now)
@@ -39,7 +39,8 @@ def has_work(c: ConsumerState) -> bool:
 def poll(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The user's loop is in poll(): everything it does beside returning records, in order."""
     if c.fatal:
-        leaving.fail(c, now, out)
+        if not c.config.by_hand:
+            leaving.fail(c, now, out)
         return
     if c.metadata_news:
         metadata.look(c)

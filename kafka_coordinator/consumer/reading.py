@@ -20,7 +20,7 @@ from protocols.queues import Queue
 
 def is_still(c: ConsumerState) -> bool:
     """Whether no record is being handled, whatever there is."""
-    return c.paused or c.frozen or c.away or not c.load.per_second
+    return c.paused or c.frozen or c.away or c.config.by_hand or not c.load.per_second
 
 
 def tell(c: ConsumerState, now: Time, out: Outbox) -> None:

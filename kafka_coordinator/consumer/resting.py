@@ -24,6 +24,7 @@ def rest(c: ConsumerState) -> Rest | None:
         or c.away
         or c.frozen
         or c.resume_at is not None
+        or c.called is not None
         or c.deferred
         or c.dropping
         or c.closing

@@ -46,6 +46,16 @@ class Memory(NamedTuple):
     """The highest generation it has seen when it computed."""
 
 
+class Called(NamedTuple):
+    """The user's listener runs. ``then``: what the client does once it returns; empty: nothing."""
+
+    kind: str
+    partitions: tuple[Partition, ...]
+    then: str
+    assigned: tuple[Partition, ...] = ()
+    """The new assignment, in the assignor's order, where that is what follows."""
+
+
 class ConsumerState:
     """A consumer's state; times are milliseconds of virtual time."""
 
@@ -55,10 +65,12 @@ class ConsumerState:
         "away",
         "batch_end",
         "brokers",
+        "called",
         "check_at",
         "closed",
         "closing",
         "commit_due",
+        "commit_outcome",
         "config",
         "cooperative",
         "coordinator",
@@ -196,10 +208,14 @@ class ConsumerState:
         self.commit_due = False
         self.user_commit: Any = None
         """A commit of the user's that is tried again, and until when."""
+        self.commit_outcome = ""
+        """How the user's last commit came out."""
 
         # The user's loop.
-        self.away = False
+        self.away = config.by_hand
         """It stands still."""
+        self.called: Called | None = None
+        """The user's listener that is being run, where that is the user's own."""
         self.frozen = False
         self.resume_at: Time | None = None
         """It handles records until then."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.assignment import ASSIGNMENTS
 from kafka_coordinator.zookeeper.connection import SERVER
-from kafka_coordinator.zookeeper.consumer import Consumer, Subscription, Who
+from kafka_coordinator.zookeeper.consumer import Consumer, Who
 from kafka_coordinator.zookeeper.messages import (
     CommitNow,
     Freeze,
@@ -25,6 +25,7 @@ from kafka_coordinator.zookeeper.messages import (
 )
 from kafka_coordinator.zookeeper.server import ZooKeeper
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from kafka_coordinator.zookeeper.watching import Subscription
 from protocols.errors import StrategyError, UserError
 from protocols.load import Production
 from protocols.nodes import Message

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.assignment import ASSIGNMENTS
 from kafka_coordinator.zookeeper.connection import (
     CLOSE,
@@ -22,15 +21,10 @@ from kafka_coordinator.zookeeper.connection import (
 )
 from kafka_coordinator.zookeeper.consuming import Consumption, as_queues
 from kafka_coordinator.zookeeper.messages import (
-    DATA,
     ChildrenAnswer,
     CommitNow,
-    Create,
     Freeze,
-    GetChildren,
-    GetData,
     NewLoad,
-    Registration,
     Reopen,
     Request,
     SessionClosed,
@@ -41,19 +35,16 @@ from kafka_coordinator.zookeeper.messages import (
     Thaw,
     WatchEvent,
 )
-from kafka_coordinator.zookeeper.patterns import matching
 from kafka_coordinator.zookeeper.rebalance import Failed, Rebalance, Stage, commits, releases
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
+from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.facts import Committed, Granted, Noted, RebalanceBegan, RebalanceEnded
 from protocols.load import Production
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
 
-WATCHING, WORKING, COMMITTING = "watching", "working", "committing"
-"""What a request is for: to watch (and to register), the rebalance that runs, offsets to store."""
-
-LISTING = GetChildren(0, paths.TOPICS, watch=True)
-"""How a pattern subscriber learns what topics there are."""
+WORKING, COMMITTING = "working", "committing"
+"""What a request is for: the rebalance that runs, offsets to store."""
 
 BACKOFF, COMMIT = "backoff", "commit"
 """Timers: the pause between two tries, the periodic commit."""
@@ -65,13 +56,6 @@ class Who(NamedTuple):
     group: str
     member: str
     host: str
-
-
-class Subscription(NamedTuple):
-    """Topics by name, or by a pattern."""
-
-    topics: tuple[str, ...]
-    pattern: str | None = None
 
 
 class Consumer:
@@ -86,8 +70,7 @@ class Consumer:
         "_run",
         "_settings",
         "_subscription",
-        "_topics",
-        "_trigger",
+        "_watching",
         "_who",
     )
 
@@ -109,10 +92,7 @@ class Consumer:
 
     def _begin(self) -> None:
         self._id = ""
-        self._topics = self._subscription.topics
-        """Those subscribed to now, their partitions are watched; with a pattern, those that match."""
-        self._trigger: str | None = None
-        """Why another rebalance is due; None: none is."""
+        self._watching = Watching(self._who.group, self._subscription)
         self._run: Rebalance | None = None
         self._nodes: tuple[Partition, ...] = ()
         """The owner nodes we have created and not given up."""
@@ -133,7 +113,7 @@ class Consumer:
         connection.heard(now)
         if isinstance(message, WatchEvent):
             if connection.state == CONNECTED:
-                self._fired(message, out)
+                self._watching.fired(message, connection, out)
         elif isinstance(message, SessionOpened):
             first = connection.session == 0
             if connection.opened(now, message, out):
@@ -176,6 +156,7 @@ class Consumer:
         for name in Consumer.__slots__:
             setattr(new, name, getattr(self, name))
         new._connection, new._consumption = self._connection.copy(), self._consumption.copy()
+        new._watching = self._watching.copy()
         new._run = None if self._run is None else self._run.copy()
         return new
 
@@ -183,47 +164,22 @@ class Consumer:
         """The state, without numbers of requests."""
         return (
             self._id,
-            self._subscription,
-            self._topics,
+            self._watching.key(),
             self._next,
-            self._trigger,
             self._nodes,
             None if self._run is None else self._run.key(),
             self._connection.key(now),
             self._consumption.key(now),
         )
 
-    # Registration and watches.
-
     def _new_session(self, now: Time, first: bool, out: Outbox) -> None:
         """What we registered and owned is gone with the old session; the fetchers run on until a rebalance."""
         self._nodes, self._run = (), None
         out.cancel_timer(BACKOFF)
-        topics, pattern = self._subscription
-        group, ask = self._who.group, self._connection.ask
-        ask(WATCHING, Create(0, paths.member(group, self._id), Registration(_one_stream(topics), pattern)), out)
-        ask(WATCHING, GetChildren(0, paths.members(group), True), out)
-        if pattern is not None:
-            ask(WATCHING, LISTING, out)
-        self._watch(self._topics, out)
-        self._trigger = "started" if first else "session expired"
+        self._watching.register(self._id, self._connection, out)
+        self._watching.due = "started" if first else "session expired"
         if first and self._settings.auto_commit_enable:
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
-
-    def _watch(self, topics: tuple[str, ...], out: Outbox) -> None:
-        for topic in topics:
-            self._connection.ask(WATCHING, GetData(0, paths.topic(topic), True), out)
-
-    def _fired(self, event: WatchEvent, out: Outbox) -> None:
-        """Watch again, then see to it: a changed topic list matters only where it changes what the pattern matches."""
-        again = GetData(0, event.path, True) if event.kind == DATA else GetChildren(0, event.path, True)
-        self._connection.ask(WATCHING, again, out)
-        if event.path == paths.members(self._who.group):
-            self._trigger = "member list changed"
-        elif event.path == paths.BROKERS:
-            self._trigger = "brokers changed"
-        elif event.path != paths.TOPICS:
-            self._trigger = f"partitions of {event.path.rpartition('/')[2]} changed"
 
     def _answered(self, now: Time, asked: Asked, answer: Message, out: Outbox) -> None:
         if asked.purpose == WORKING:
@@ -233,25 +189,21 @@ class Consumer:
             if self._connection.state == CLOSING:
                 self._connection.end_if_answered(out)
         elif isinstance(answer, ChildrenAnswer) and asked.request == LISTING:
-            topics = matching(self._subscription.pattern or "", answer.names)
-            if topics != self._topics:
-                self._watch(tuple(topic for topic in topics if topic not in self._topics), out)
-                self._topics = topics
-                self._trigger = self._trigger or "topics that match the pattern changed"
+            self._watching.listed(answer.names, self._connection, out)
 
     # The rebalance.
 
     def _work(self, now: Time, out: Outbox) -> None:
         """Begin a rebalance if one is due and none runs. A pattern subscriber learns its topics first."""
-        connection = self._connection
-        if self._trigger is None or self._run is not None or connection.state != CONNECTED:
+        watching, connection = self._watching, self._connection
+        if watching.due is None or self._run is not None or connection.state != CONNECTED:
             return
-        if Asked(WATCHING, LISTING) in connection.asked.values():
+        if watching.is_listing(connection):
             return
         assign = ASSIGNMENTS[self._settings.partition_assignment_strategy]
-        self._run = Rebalance(self._trigger, self._who.group, self._id, self._topics, assign)
-        out.observe(RebalanceBegan(self._who.group, self._trigger, None, None, self._who.member))
-        self._trigger = None
+        self._run = Rebalance(watching.due, self._who.group, self._id, watching.topics, assign)
+        out.observe(RebalanceBegan(self._who.group, watching.due, None, None, self._who.member))
+        watching.due = None
         self._ask_next(self._run, out)
 
     def _ask_next(self, run: Rebalance, out: Outbox) -> None:
@@ -283,7 +235,7 @@ class Consumer:
                         self._over(bool(run.share), out)
                         return
                     case Stage.NO_BROKER:
-                        self._connection.ask(WATCHING, GetChildren(0, paths.BROKERS, True), out)
+                        self._watching.watch_brokers(self._connection, out)
                         self._over(False, out)
                         return
                     case _:
@@ -357,7 +309,7 @@ class Consumer:
             return
         reachable = connection.state == CONNECTED
         left = self._stop(now, out)
-        self._run, self._trigger = None, None
+        self._run, self._watching.due = None, None
         out.cancel_timer(BACKOFF)
         out.cancel_timer(COMMIT)
         connection.asked.clear()
@@ -380,7 +332,3 @@ class Consumer:
 
 _UUID, _DIGITS = 36, 8
 """Kafka takes the first eight digits of a UUID."""
-
-
-def _one_stream(topics: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((topic, 1) for topic in topics)

@@ -40,8 +40,9 @@ class Places:
     processes: dict[str, tuple[str, ...]]
     """Process (under the name that ``process`` gives it, or its only member's) to its nodes."""
     brokers: tuple[str, ...]
-    faults: tuple[Network, ...]
+    faults: list[Network]
     """What befalls the network during the run."""
+    one_node_per_member: bool
 
     @classmethod
     def of(cls, scenario: Scenario, *, one_node_per_member: bool = False) -> "Places":
@@ -72,8 +73,21 @@ class Places:
             together,
             {name: together[keys[0]] for name, keys in living.items()},
             scenario.brokers,
-            tuple(event for event in scenario.events if type(event) is Network),
+            [event for event in scenario.events if type(event) is Network],
+            one_node_per_member,
         )
+
+    def learn(self, scenario: Scenario) -> None:
+        """The scenario has gone on: more events are known. Members that were there keep their places."""
+        after = Places.of(scenario, one_node_per_member=self.one_node_per_member)
+        for mine, now in (
+            (self.node, after.node),
+            (self.members, after.members),
+            (self.together, after.together),
+            (self.processes, after.processes),
+        ):
+            mine.update(now)  # type: ignore[attr-defined]
+        self.faults[:] = after.faults
 
     def key(self, group: str | None, member: str) -> MemberKey:
         """The member that an event means; ``group`` may be None where the member's name is in one group only."""

@@ -1,5 +1,6 @@
 """One variant of a scenario from its first to its last moment."""
 
+import gc
 from dataclasses import dataclass
 from functools import partial
 
@@ -60,8 +61,16 @@ class Variant:
 
     def run(self) -> "Variant":
         """Let everything happen, up to and including the end of the run; returns itself."""
-        self.simulation.run(self.end)
-        self.cluster.finish()
+        # What a run makes lives on, or goes at once with its last reference: searching it for cycles again and again
+        # would cost a large group as much as its run.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self.simulation.run(self.end)
+            self.cluster.finish()
+        finally:
+            if collecting:
+                gc.enable()
         return self
 
 

@@ -89,8 +89,7 @@ def _reset_through_clients(
         (queue, offset if message.force else min(offset, present[queue])) for queue, offset in found.items()
     )
     for channel in members.channels:
-        broker.active[channel] = now
-        out.send(channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets))
+        broker.push(now, channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets), out)
 
 
 def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Outbox) -> None:

@@ -58,7 +58,16 @@ class Connection:
 class ConsumerGroup:
     """What the broker knows of a group whose members are connected."""
 
-    __slots__ = ("channels", "consume_from_where", "consume_type", "last_update", "message_model", "revision", "topics")
+    __slots__ = (
+        "channels",
+        "consume_from_where",
+        "consume_type",
+        "ids",
+        "last_update",
+        "message_model",
+        "revision",
+        "topics",
+    )
 
     def __init__(self, now: Time, data: ConsumerData) -> None:
         self.consume_type = data.consume_type
@@ -66,6 +75,8 @@ class ConsumerGroup:
         self.consume_from_where = data.consume_from_where
         self.channels: dict[str, Connection] = {}
         """In the order in which they came."""
+        self.ids: tuple[str, ...] | None = None
+        """Their client ids, the same object while they do not change; None where nobody has asked since."""
         self.topics: dict[str, Subscription] = {}
         self.last_update = now
         self.revision = 0
@@ -79,8 +90,10 @@ class ConsumerGroup:
         known = self.channels.get(channel)
         if known is None:
             self.channels[channel] = Connection(client_id, now)
+            self.ids = None
             return True
-        known.client_id = client_id
+        if known.client_id != client_id:
+            known.client_id, self.ids = client_id, None
         known.last_update = now
         return False
 
@@ -217,6 +230,7 @@ class ConsumerManager:
     def _leave(self, name: str, group: ConsumerGroup, channel: str, client_id: str) -> list[ConsumerEvent]:
         events: list[ConsumerEvent] = []
         if group.channels.pop(channel, None) is not None:
+            group.ids = None
             told = tuple(group.topics.values())
             events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, told))
         if not group.channels:
@@ -240,6 +254,7 @@ class ConsumerManager:
             told = tuple(group.topics.values())
             for channel in silent:
                 client_id = group.channels.pop(channel).client_id
+                group.ids = None
                 events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, told))
             closed += silent
             if not group.channels:
@@ -249,7 +264,9 @@ class ConsumerManager:
     def client_ids(self, name: str) -> tuple[str, ...] | None:
         """The ids of the group's channels, an id with two channels twice; None where the group is not known."""
         group = self.groups.get(name)
-        return None if group is None else tuple(known.client_id for known in group.channels.values())
+        if group is not None and group.ids is None:
+            group.ids = tuple(known.client_id for known in group.channels.values())
+        return None if group is None else group.ids
 
     def find_subscription(self, name: str, topic: str) -> Subscription | None:
         """The group's present subscription to the topic."""

@@ -78,7 +78,7 @@ class Broker:
         self.held: dict[Queue, list[pulls.Held]] = {}
         """Pulls that wait, per queue in the order in which they came."""
         self.active: dict[str, Time] = {}
-        """Peer to the time when something was last read from it or written to it."""
+        """Client to the time when something was last read from it or written to it."""
         self.changed_groups: dict[str, None] = {}
         """Groups whose members are to be told at the next `NOTIFY`, where changes are collected."""
         self.unflushed = False
@@ -103,14 +103,14 @@ class Broker:
         self.schedule_delivery(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        self.active[sender] = now
+        self.busy(now, sender, out)
         handle = _COMMANDS[type(message)] if sender == OPERATOR else _REQUESTS[type(message)]
         handle(self, now, sender, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if isinstance(timer, tuple):
             if timer[0] == IDLE:
-                self._look_for_idle(now, timer[1], out)
+                self._hang_up(now, timer[1], out)
             elif timer[0] == pulls.HELD:
                 pulls.held_due(self, now, timer[1], out)
             else:
@@ -119,9 +119,9 @@ class Broker:
             _TIMERS[timer](self, now, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        self.active[peer] = now
         if peer not in self.name_servers:
-            out.set_timer((IDLE, peer), now + self.settings.server_channel_max_idle_ms)
+            self.active[peer] = now
+            self.busy(now, peer, out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.active.pop(peer, None)
@@ -131,6 +131,18 @@ class Broker:
         self.tell(now, self.consumers.channel_closed(peer), out)
 
     # What several requests do.
+
+    def busy(self, now: Time, peer: str, out: Outbox) -> None:
+        """Something was read from this client, or written to it: its connection is not idle."""
+        last = self.active.get(peer)
+        if last is not None and last <= now:
+            self.active[peer] = now
+            out.set_timer((IDLE, peer), now + self.settings.server_channel_max_idle_ms)
+
+    def push(self, now: Time, peer: str, message: Message, out: Outbox) -> None:
+        """Send what was not asked for just now."""
+        self.busy(now, peer, out)
+        out.send(peer, message)
 
     def tell(self, now: Time, events: tuple[ConsumerEvent, ...], out: Outbox) -> None:
         """Tell everybody in a group whose members or topics have changed, now or with the next collection."""
@@ -146,8 +158,7 @@ class Broker:
     def _notify(self, now: Time, group: str, channels: tuple[str, ...], out: Outbox) -> None:
         notice = NotifyConsumerIdsChanged(0, group)
         for channel in channels:
-            self.active[channel] = now
-            out.send(channel, notice)
+            self.push(now, channel, notice, out)
 
     def put_topic(self, now: Time, config: TopicConfig, out: Outbox) -> None:
         """The topic is like this from now on; name servers are told at once."""
@@ -193,13 +204,6 @@ class Broker:
         out.close(peer)
         self.closed(now, peer, out)
 
-    def _look_for_idle(self, now: Time, peer: str, out: Outbox) -> None:
-        over = self.active.get(peer, now) + self.settings.server_channel_max_idle_ms
-        if over <= now:
-            self._hang_up(now, peer, out)
-        else:
-            out.set_timer((IDLE, peer), over)
-
     def _flush(self, now: Time, out: Outbox) -> None:
         self._write_offsets()
         out.set_timer(FLUSH, now + self.settings.flush_consumer_offset_interval_ms)
@@ -238,6 +242,7 @@ class Broker:
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
         resting.passed(self, now, sender, kind)
+        self.busy(now, sender, out)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         """Scans that found nobody silent, flushes without anything to write, registrations."""

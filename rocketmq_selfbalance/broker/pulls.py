@@ -146,8 +146,7 @@ def held_due(broker: "Broker", now: Time, queue: Queue, out: Outbox) -> None:
     broker.held[queue] = [each for each in waiting if each.due > now]
     for each in waiting:
         if each.due <= now:
-            broker.active[each.sender] = now
-            out.send(each.sender, _late_answer(broker, now, each.message))
+            broker.push(now, each.sender, _late_answer(broker, now, each.message), out)
     _set_timer(broker, queue, out)
 
 
@@ -157,9 +156,8 @@ def wake(broker: "Broker", now: Time, topic: str, number: int | None, out: Outbo
         broker.held[queue] = [each._replace(due=now) for each in broker.held[queue]]
         held_due(broker, now, queue, out)
     for sender, message in broker.watches.on(now, topic, number):
-        broker.active[sender] = now
         answer = _late_answer(broker, now, message)
-        out.send(sender, WatchedPullAnswer(message.correlation, message.group, message.queue, answer))
+        broker.push(now, sender, WatchedPullAnswer(message.correlation, message.group, message.queue, answer), out)
 
 
 def reset_waits(broker: "Broker", now: Time, queue: Queue, out: Outbox) -> None:

@@ -8,7 +8,7 @@ deliveries) is simulated.
 from typing import TYPE_CHECKING, Any
 
 from protocols.java import sorted_as_java
-from protocols.nodes import Message, Time
+from protocols.nodes import Message, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Call, Exchange, Rest
 from rocketmq_selfbalance.messages import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
-    """How the broker is at rest. ``idle``: first part of the names of timers that look for idle connections.
+    """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
     `locks`, `commits`; of pulls none.
@@ -36,18 +36,21 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     lists = {name: tuple(sorted_as_java(broker.consumers.client_ids(name) or ())) for name in broker.consumers.groups}
     committed = _committed(broker)
     resets = any(broker.offsets.resets.values())
+    for group in broker.consumers.groups.values():
+        for channel, known in group.channels.items():
+            noticed = known.last_update + patience
+            missed[channel, HeartBeat] = min(noticed, missed.get((channel, HeartBeat), noticed))
     for channel, heartbeat in broker.heartbeats.items():
-        last = _last_heartbeat(broker, channel, heartbeat)
-        if last is None:
+        if not _is_repeated(broker, channel, heartbeat):
             continue
         harmless[channel, HeartBeat] = (heartbeat.client_id, heartbeat.consumers)
-        missed[channel, HeartBeat] = last + patience
         harmless[channel, GetConsumerListByGroup] = member_lists(heartbeat, lists)
         harmless[channel, LockBatchMq] = locks(broker, heartbeat)
         if not resets:
             harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
             harmless[channel, PullMessage] = None
-    return Rest(exchanges, harmless, missed=missed, idle=tuple((idle, channel) for channel in broker.heartbeats))
+    guarded: dict[TimerName, tuple[str, type[Message]]] = {(idle, peer): (peer, HeartBeat) for peer in broker.active}
+    return Rest(exchanges, harmless, guarded, missed)
 
 
 def registration(broker: "Broker") -> tuple[Call, ...]:
@@ -82,24 +85,21 @@ def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int]]]:
     return found
 
 
-def _last_heartbeat(broker: "Broker", channel: str, heartbeat: HeartBeat) -> Time | None:
-    """When it came; None where an equal one would change something."""
-    last = None
+def _is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
+    """Whether an equal one would change nothing."""
     for data in heartbeat.consumers:
         group = broker.consumers.groups.get(data.group)
         known = None if group is None else group.channels.get(channel)
         if group is None or known is None or known.told is not data.subscriptions or known.revision != group.revision:
-            return None
+            return False
         mode = group.consume_type, group.message_model, group.consume_from_where
         if mode != (data.consume_type, data.message_model, data.consume_from_where):
-            return None
-        last = known.last_update if last is None else min(last, known.last_update)
-    return last
+            return False
+    return True
 
 
 def passed(broker: "Broker", now: Time, sender: str, kind: type[Message]) -> None:
     """Messages of this kind were passed over, the last one came now."""
-    broker.active[sender] = now
     if kind is HeartBeat:
         for data in broker.heartbeats[sender].consumers:
             group = broker.consumers.groups[data.group]

@@ -36,12 +36,16 @@ class Watches:
 
     def on(self, now: Time, topic: str, number: int | None) -> Iterator[tuple[str, PullMessage]]:
         """Who watches the topic (or one queue of it), with its pull, in the order in which they came."""
+        for sender, message in self._present(now):
+            if message.queue.topic == topic and number in (None, message.queue.number):
+                yield sender, message
+
+    def _present(self, now: Time) -> Iterator[tuple[str, PullMessage]]:
         for sender, watched in self.by_sender.items():
-            for (_, queue), (came, message) in watched.items():
-                if queue.topic == topic and number in (None, queue.number):
-                    last = max(came, self.last_pull.get(sender, came))
-                    if now <= last + _SLACK * message.suspend_ms:
-                        yield sender, message
+            last = self.last_pull.get(sender, 0.0)
+            for came, message in watched.values():
+                if now <= max(came, last) + _SLACK * message.suspend_ms:
+                    yield sender, message
 
     def forget(self, sender: str) -> None:
         """The client's connection has ended."""
@@ -56,12 +60,5 @@ class Watches:
         return twin
 
     def key(self, now: Time) -> tuple[Any, ...]:
-        """The state as plain tuples, times relative to now."""
-        return tuple(
-            (
-                sender,
-                self.last_pull.get(sender, now) - now,
-                tuple((came - now, pull[1:]) for came, pull in watched.values()),
-            )
-            for sender, watched in self.by_sender.items()
-        )
+        """Who watches what, as plain tuples."""
+        return tuple((sender, message[1:]) for sender, message in self._present(now))

@@ -4,7 +4,8 @@ The parts (`rebalance`, `pull_from_where`, `persisting`, `locks`, ...) work on a
 what they do to the outside goes through a `World`: the node's, or that of a player of traces.
 """
 
-from typing import Any, Protocol
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Protocol
 
 from protocols.nodes import Time
 from protocols.queues import Queue
@@ -14,17 +15,28 @@ from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
 from rocketmq_selfbalance.messages import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY, ConsumerData
 from rocketmq_selfbalance.states import CREATE_JUST
-from rocketmq_selfbalance.strategies import Strategy
+from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 
 __all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer", "World"]
+
+
+class Share(NamedTuple):
+    """What a consumer computed for a topic, from these very lists."""
+
+    queues: tuple[Queue, ...]
+    members: tuple[str, ...]
+    target: tuple[Queue, ...]
 
 
 class Consumer:
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
     __slots__ = (
+        "adding",
         "balanced",
+        "by_position",
         "changed",
+        "claim",
         "client_id",
         "consume_from_where",
         "consume_timestamp",
@@ -42,8 +54,12 @@ class Consumer:
         "pull_threshold_for_queue",
         "pull_threshold_size_for_queue",
         "refused",
+        "revision",
         "routes",
+        "seen",
         "settings",
+        "settled",
+        "shares",
         "starting",
         "state",
         "store",
@@ -65,6 +81,10 @@ class Consumer:
     ) -> None:
         self.group, self.member, self.client_id = group, member, client_id
         self.strategy, self.store, self.settings = strategy, store, settings
+        self.by_position = (
+            strategy if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable) else None
+        )
+        """The strategy, where it can tell everybody's share at once."""
         self.kind = settings.kind
         self.orderly = settings.orderly and settings.kind == PUSH
         self.message_model = settings.message_model
@@ -89,10 +109,23 @@ class Consumer:
         """Process queues that have left the table before they were given up properly."""
         self.pull_threshold_for_queue = settings.pull_threshold_for_queue
         self.pull_threshold_size_for_queue = settings.pull_threshold_size_for_queue
+        # When it is at rest (see `resting`).
+        self.revision = 0
+        """Rises with each change of what it holds, subscribes to, or knows of routes."""
+        self.settled: int | None = None
+        """The revision at which a whole pass changed nothing; None where none did."""
+        self.claim: tuple[str, ...] | None = None
+        """The members, sorted, as every topic of this pass had them; None where they differed."""
         # Of the pass that is under way.
+        self.seen: dict[str, Any] = {}
+        """Topic to the answer about its members."""
+        self.shares: dict[tuple[str, int], Share] = {}
+        """(Topic, identity of a member list) to what was computed from it: the same lists need no second look."""
         self.balanced = True
         self.changed = False
         self.refused = False
+        self.adding: dict[Queue, None] = {}
+        """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
         self.starting: list[tuple[Queue, int]] = []
         """Queues added by this pass and not yet pulled, with their starting offsets."""
 
@@ -118,11 +151,18 @@ class Consumer:
         """Subscribe to a topic, or make its subscription a newer version."""
         self.subscriptions[topic] = now
         self.data = None
+        self.revision += 1
 
     def unsubscribe(self, topic: str) -> None:
         """The topic is of no interest any more; its queues go with the next pass."""
         self.subscriptions.pop(topic, None)
         self.data = None
+        self.revision += 1
+
+    def set_route(self, topic: str, queues: tuple[Queue, ...]) -> None:
+        """The topic's readable queues are these."""
+        self.routes[topic] = queues
+        self.revision += 1
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
         """The process queue of this number, where it is still in the table."""
@@ -145,7 +185,8 @@ class Consumer:
         copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
         copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
         copy.pool = self.pool.copy()
-        copy.starting = self.starting.copy()
+        copy.seen, copy.shares = self.seen.copy(), self.shares.copy()
+        copy.starting, copy.adding = self.starting.copy(), self.adding.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:
@@ -166,6 +207,7 @@ class Consumer:
             self.changed,
             self.refused,
             tuple(self.starting),
+            tuple(self.adding),
             self.pool.key(now),
         )
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocols.java import sorted_as_java
+from protocols.java import sorted_as_java, string_entry_order
 from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.rebalance_service import WakeUp
@@ -49,6 +49,15 @@ def consumer_data(consumer: Consumer) -> ConsumerData:
     return consumer.data
 
 
+def addresses_in_turn(client: "Instance") -> tuple[str, ...]:
+    """All known addresses, in the order in which a client goes round the brokers: that of its map of their names."""
+    return tuple(
+        client.addresses[broker][number]
+        for broker in string_entry_order(list(client.addresses))
+        for number in sorted(client.addresses[broker])
+    )
+
+
 def drop_offline(client: "Instance") -> None:
     """Forget the addresses that no cached route mentions any more."""
     known = {address for route in client.routes.values() for data in route.brokers for _, address in data.addresses}
@@ -81,9 +90,7 @@ def _beat(client: "Instance", thread: Thread, step: Beat) -> Call | None:
     thread.value = False
     if client.heartbeating:
         return None
-    addresses = tuple(
-        addresses[number] for _, addresses in sorted(client.addresses.items()) for number in sorted(addresses)
-    )
+    addresses = addresses_in_turn(client)
     if not addresses or not client.active():
         return None
     client.heartbeating = True

@@ -94,6 +94,8 @@ class Instance:
         "out",
         "owned",
         "pulled",
+        "revisions",
+        "route_claim",
         "routes",
         "running",
         "sent_back",
@@ -120,6 +122,10 @@ class Instance:
         """Broker name to broker id to address."""
         self.name_server = 0
         """Which of the name servers is asked: the same one until it fails."""
+        self.revisions: set[int] = set()
+        """Revisions of the name server's tables from which this round of the routes was told."""
+        self.route_claim: int | None = None
+        """The one revision that all routes of the last round are of; None where there were several."""
         self.connections: set[str] = set()
         self.threads: dict[str, Thread] = {}
         """Name to what it has still to do; a thread without work is not there."""
@@ -290,12 +296,15 @@ class Instance:
     def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str) -> None:
         if not process_queue.dropped:
             process_queue.dropped = True
+            consumer.revision += 1
             self.life(consumer, queue, DROP)
             self.dirty[consumer.group] = None
             self.out.cancel_timer(("pull", consumer.group, queue))
+            self.out.cancel_timer(("pull timeout", consumer.group, queue))
 
     def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
         self.dirty[consumer.group] = None
+        consumer.revision += 1
         if consumer.kind != LITE_PULL:
             self.out.observe(Position(consumer.group, consumer.member, queue, offset, why))
 

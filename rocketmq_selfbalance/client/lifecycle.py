@@ -3,17 +3,21 @@
 Start: prepare (subscriptions, offsets) · consume service · register with the instance, which starts with its first
 consumer · routes of its topics · heartbeat, and wake the rebalance thread. Shutdown: stop consuming (ordered: unlock
 all) · keep the offsets · take leave of every broker · stop the instance with its last consumer · drop all queues.
+
+The last consumer takes leave of every broker once more, for the client's own producer. Stopping the instance takes
+anything from no time to four seconds, as recordings of real clusters show: until all queues are dropped the client
+goes on believing that it owns them, while others have taken them over.
 """
 
 from typing import NamedTuple
 
 from protocols.facts import Noted, Transition
 from rocketmq_selfbalance.client import rebalance_service, tasks
-from rocketmq_selfbalance.client.calls import Call, RefreshRoute, Unregister
+from rocketmq_selfbalance.client.calls import Call, RefreshRoute, Sleep, Unregister
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread
-from rocketmq_selfbalance.client.heartbeat import Beat
+from rocketmq_selfbalance.client.heartbeat import Beat, addresses_in_turn
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import UnlockAll
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, RemoteOffsets
@@ -26,6 +30,9 @@ from rocketmq_selfbalance.states import CLIENT, REFUSED, REMOVED, RUNNING, SHUTD
 
 THREAD = "main"
 """The user's own thread, in which start() and shutdown() run."""
+
+INNER_PRODUCER_GROUP = "CLIENT_INNER_PRODUCER"
+"""Every client has a producer of its own, of this group."""
 
 
 class StartUp(NamedTuple):
@@ -65,6 +72,16 @@ class _TakeLeave(NamedTuple):
 class _Unregister(NamedTuple):
     group: str
     address: str
+
+
+class _StopInstance(NamedTuple):
+    """With its last consumer the instance goes."""
+
+    group: str
+
+
+class _Stop(NamedTuple):
+    """Nothing is done any more; some threads take their time."""
 
 
 class _DropAll(NamedTuple):
@@ -154,7 +171,9 @@ def _shut_down(client: Instance, thread: Thread, step: ShutDown) -> Call | None:
         return None
     group = step.group
     unlock = (UnlockAll(group),) if consumer.locks else ()
-    thread.push(_StopConsuming(group), *unlock, PersistAll(group), _TakeLeave(group), _DropAll(group))
+    thread.push(
+        _StopConsuming(group), *unlock, PersistAll(group), _TakeLeave(group), _StopInstance(group), _DropAll(group)
+    )
     return None
 
 
@@ -177,8 +196,7 @@ def _take_leave(client: Instance, thread: Thread, step: _TakeLeave) -> Call | No
     consumer = client.consumers[step.group]
     _move(client, consumer, SHUTDOWN)
     client.abandon(step.group)
-    addresses = [address for _, known in sorted(client.addresses.items()) for _, address in sorted(known.items())]
-    thread.push(*(_Unregister(step.group, address) for address in addresses))
+    thread.push(*(_Unregister(step.group, address) for address in addresses_in_turn(client)))
     return None
 
 
@@ -186,11 +204,33 @@ def _unregister(client: Instance, thread: Thread, step: _Unregister) -> Call | N
     return Unregister(step.group, step.address)
 
 
+def _stop_instance(client: Instance, thread: Thread, step: _StopInstance) -> Call | None:
+    if _is_last(client):
+        thread.push(*(_Unregister(INNER_PRODUCER_GROUP, address) for address in addresses_in_turn(client)), _Stop())
+    return None
+
+
+def _is_last(client: Instance) -> bool:
+    return len(client.consumers) == 1
+
+
+def _stop(client: Instance, thread: Thread, step: _Stop) -> Call | None:
+    _stop_threads(client)
+    settings = client.settings
+    waits = [
+        wait
+        for label, wait in (
+            ("pulls are put off at the end", settings.pull_service_stop_ms),
+            ("the last connection's end is missed", settings.event_executor_stop_ms),
+        )
+        if wait and client.out.choose(label, (False, True))
+    ]
+    return Sleep(sum(waits)) if waits else None
+
+
 def _drop_all(client: Instance, thread: Thread, step: _DropAll) -> Call | None:
     consumer = client.consumers[step.group]
-    last = len(client.consumers) == 1
-    if last:
-        _stop_instance(client)
+    last = _is_last(client)
     for queue, process_queue in sorted(consumer.table.items()):
         client.drop(consumer, queue, process_queue, "shutdown")
         client.life(consumer, queue, REMOVED)
@@ -207,7 +247,7 @@ def _drop_all(client: Instance, thread: Thread, step: _DropAll) -> Call | None:
     return None
 
 
-def _stop_instance(client: Instance) -> None:
+def _stop_threads(client: Instance) -> None:
     client.running = client.heartbeating = False
     for name in [name for name in client.threads if name != THREAD]:
         client.stop(name)
@@ -232,5 +272,7 @@ HANDLERS: Handlers = {
     _StopConsuming: _stop_consuming,
     _TakeLeave: _take_leave,
     _Unregister: _unregister,
+    _StopInstance: _stop_instance,
+    _Stop: _stop,
     _DropAll: _drop_all,
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.quiet import Rest
 from rocketmq_selfbalance.client import (
     changed,
     consuming,
@@ -24,6 +25,7 @@ from rocketmq_selfbalance.client import (
     removal,
     requests,
     resetting,
+    resting,
     routing,
     table_update,
     tasks,
@@ -40,6 +42,7 @@ from rocketmq_selfbalance.messages import (
     PullAnswer,
     ResetConsumerClientOffset,
     UnlockBatchMq,
+    WatchedPullAnswer,
 )
 
 STEPS: Handlers = {
@@ -132,6 +135,17 @@ class Client:
         _lost(client, peer)
         client.tell_owned()
 
+    # Quiet times (`protocols.quiet`).
+
+    def rest(self, now: Time) -> Rest | None:
+        return resting.rest(self.instance)
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        resting.passed(self.instance, now, sender, kind)
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        resting.round_passed(self.instance, now, timer, begun)
+
     def copy(self) -> Self:
         copy: Self = object.__new__(type(self))
         copy.specs = self.specs
@@ -176,6 +190,10 @@ def _pull_answered(client: Instance, sender: str, message: PullAnswer) -> None:
     pulling.answered(client, message)
 
 
+def _watched(client: Instance, sender: str, message: WatchedPullAnswer) -> None:
+    pulling.watched(client, message)
+
+
 def _answer(client: Instance, sender: str, message: Answer) -> None:
     if message.correlation in client.sent_back:
         consuming.back_answered(client, message.correlation, message.code)
@@ -187,6 +205,7 @@ Take: TypeAlias = Callable[[Instance, str, Any], None]
 
 _MESSAGES: Mapping[type[Any], Take] = {
     PullAnswer: _pull_answered,
+    WatchedPullAnswer: _watched,
     Answer: _answer,
     NotifyConsumerIdsChanged: _notified,
     ResetConsumerClientOffset: _reset,
@@ -251,7 +270,8 @@ _TIMERS: Mapping[str, Callable[..., None]] = {
     "thread": _thread_waited,
     "task of": tasks.due,
     "wake": rebalance_service.wake,
-    "pull": pulling.timer,
+    "pull": pulling.due,
+    "pull timeout": pulling.overdue,
     "repair": pulling.repair,
     "consumed": _consumed,
     "again": _again,

@@ -34,6 +34,7 @@ class ProcessQueue:
         "task_since",
         "try_unlock_times",
         "waiting",
+        "watching",
     )
 
     def __init__(self, created: Time, *, locked: bool = False, record_bytes: int = 0) -> None:
@@ -61,6 +62,8 @@ class ProcessQueue:
         """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
         self.next_offset = 0
         """Where the next pull begins."""
+        self.watching = False
+        """The last pull found nothing, and no record can come of which the broker would not tell."""
         self.previously_locked = False
         """Ordered: the starting offset was read again after the lock was there."""
         self.task_since: Time | None = None
@@ -175,5 +178,6 @@ class ProcessQueue:
             self.number,
             self.next_offset,
             self.previously_locked,
+            self.watching,
             None if self.task_since is None else now - self.task_since,
         )

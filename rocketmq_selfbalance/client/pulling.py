@@ -23,6 +23,7 @@ from rocketmq_selfbalance.messages import (
     SUCCESS,
     PullAnswer,
     PullMessage,
+    WatchedPullAnswer,
 )
 from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNING, SENT
 
@@ -112,7 +113,8 @@ def _send(client: Instance, consumer: Consumer, queue: Queue, process_queue: Pro
     number = client.next_correlation()
     client.pulled[number] = Pulled(consumer.group, queue, process_queue.number, address)
     client.life(consumer, queue, PULL_DUE, SENT)
-    client.out.set_timer(("pull", consumer.group, queue), client.now + settings.consumer_timeout_when_suspend_ms)
+    timeout = settings.consumer_timeout_when_suspend_ms
+    client.out.set_timer(("pull timeout", consumer.group, queue), client.now + timeout)
     client.out.send(
         address,
         PullMessage(
@@ -125,6 +127,7 @@ def _send(client: Instance, consumer: Consumer, queue: Queue, process_queue: Pro
             kept if commits else None,
             consumer.subscriptions.get(queue.topic, 0.0),
             consumer.member,
+            process_queue.watching,
         ),
     )
 
@@ -135,17 +138,12 @@ def failed(client: Instance, consumer: Consumer, queue: Queue) -> None:
     again(client, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms)
 
 
-def timer(client: Instance, group: str, queue: Queue) -> None:
-    """The timer of a queue's pull request: its turn, or its pull was not answered in time."""
-    consumer = client.consumers.get(group)
-    process_queue = consumer.table.get(queue) if consumer is not None else None
-    if process_queue is None:
-        return
-    for correlation, (of, pulled, number, _) in client.pulled.items():
-        if pulled == queue and of == group and number == process_queue.number:
+def overdue(client: Instance, group: str, queue: Queue) -> None:
+    """The pull of a queue was not answered in time."""
+    for correlation, pulled in client.pulled.items():
+        if pulled.queue == queue and pulled.group == group:
             _no_answer(client, client.pulled.pop(correlation))
             return
-    due(client, group, queue)
 
 
 def connection_lost(client: Instance, address: str) -> None:
@@ -158,6 +156,8 @@ def _no_answer(client: Instance, pulled: Pulled) -> None:
     consumer = client.consumers.get(pulled.group)
     process_queue = consumer.current(pulled.queue, pulled.number) if consumer is not None else None
     if consumer is not None and process_queue is not None and not process_queue.dropped:
+        client.out.cancel_timer(("pull timeout", *pulled[:2]))
+        process_queue.watching = False
         client.life(consumer, pulled.queue, PULL_FAILED)
         again(client, consumer, pulled.queue, consumer.settings.pull_time_delay_when_exception_ms)
 
@@ -168,22 +168,54 @@ def answered(client: Instance, message: PullAnswer) -> None:
     consumer = client.consumers.get(pulled.group) if pulled is not None else None
     if pulled is None or consumer is None:
         return
-    queue = pulled.queue
-    process_queue = consumer.current(queue, pulled.number)
+    process_queue = consumer.current(pulled.queue, pulled.number)
     # What comes after the drop is never delivered, and the request is discarded at its next turn.
     if process_queue is None or process_queue.dropped:
         return
+    client.out.cancel_timer(("pull timeout", *pulled[:2]))
+    held, process_queue.watching = process_queue.watching, False
+    _take(client, consumer, pulled.queue, process_queue, message, held=held)
+
+
+def watched(client: Instance, message: WatchedPullAnswer) -> None:
+    """A pull that the client holds itself would be answered now."""
+    consumer = client.consumers.get(message.group)
+    process_queue = consumer.table.get(message.queue) if consumer is not None else None
+    if consumer is None or process_queue is None or process_queue.dropped or not process_queue.watching:
+        return
+    number = process_queue.number
+    if any(pulled.number == number and pulled.group == message.group for pulled in client.pulled.values()):
+        return  # it is pulling again already
+    client.out.cancel_timer(("pull", message.group, message.queue))
+    process_queue.watching = False
+    _take(client, consumer, message.queue, process_queue, message.answer, held=False)
+
+
+def _take(
+    client: Instance,
+    consumer: Consumer,
+    queue: Queue,
+    process_queue: ProcessQueue,
+    message: PullAnswer,
+    *,
+    held: bool,
+) -> None:
+    """``held``: the pull was answered at once, where it would have been held at the broker."""
     code = message.code
     if code == SUCCESS:
         first, process_queue.next_offset = process_queue.next_offset, message.next_offset
         began = process_queue.put([(first, message.next_offset)], message.max_offset)
-        _consume(client, consumer, Batch(queue, pulled.number, first, message.next_offset), began)
+        _consume(client, consumer, Batch(queue, process_queue.number, first, message.next_offset), began)
         _once_more(client, consumer, queue, process_queue)
     elif code in (PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY):
         process_queue.next_offset = message.next_offset
+        process_queue.watching = message.production is None or not message.production.per_second
         if not process_queue.count and consumer.kind == PUSH:
             consumer.store.table.update(queue, message.next_offset, True)
-        _once_more(client, consumer, queue, process_queue)
+        if held and process_queue.watching:
+            again(client, consumer, queue, consumer.settings.broker_suspend_max_time_ms)
+        else:
+            _once_more(client, consumer, queue, process_queue)
     elif code == PULL_OFFSET_MOVED:
         _repair(client, consumer, queue, process_queue, message.next_offset)
     else:

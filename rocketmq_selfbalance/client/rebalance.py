@@ -4,20 +4,22 @@ Each topic is balanced on its own. Nobody coordinates: equal inputs give equal a
 inputs are equal.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from protocols.java import sorted_as_java
+from protocols.java import sorted_as_java, string_entry_order
 from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
 from rocketmq_selfbalance.client.changed import Changed
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Share, World
 from rocketmq_selfbalance.client.table_update import UpdateTable
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.messages import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy
+
+_MOST_SHARES = 1024
 
 Shares: TypeAlias = Mapping[str, tuple[Queue, ...]]
 """Client id to the queues of one topic that it takes, sorted."""
@@ -62,6 +64,11 @@ def _pass(world: World, thread: Thread, step: Pass) -> Call | None:
     return None
 
 
+def topics_in_turn(consumer: Consumer) -> tuple[str, ...]:
+    """The topics of a consumer in the order of a pass: that of its map of subscriptions."""
+    return tuple(string_entry_order(list(consumer.subscriptions)))
+
+
 def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
     group, topic = step
     consumer = world.consumer(group)
@@ -91,12 +98,13 @@ def _unknown(consumer: Consumer, thread: Thread, topic: str) -> None:
 def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
     consumer = world.consumer(step.group)
     members: Any = thread.value
+    consumer.seen[step.topic] = members
     if step.queues is None:
         if not step.topic.startswith(RETRY_PREFIX):
             _unknown(consumer, thread, step.topic)
     elif isinstance(members, tuple):
         try:
-            target = share_of(consumer, step.queues, members)
+            target = _target(consumer, step.topic, step.queues, members)
         except AllocationError:
             consumer.balanced = False
         else:
@@ -104,14 +112,26 @@ def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
     return None
 
 
+def _target(consumer: Consumer, topic: str, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:
+    shares, key = consumer.shares, (topic, id(members))
+    known = shares.get(key)
+    if known is not None and known.queues is queues and known.members is members:
+        return known.target
+    target = share_of(consumer, queues, members)
+    if len(shares) >= _MOST_SHARES:
+        shares.clear()
+    shares[key] = Share(queues, members, target)
+    return target
+
+
 def share_of(consumer: Consumer, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:
     """The queues of a topic that the consumer takes by its strategy, sorted. Raises `AllocationError`."""
-    strategy, own = consumer.strategy, consumer.client_id
-    if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable):
-        shares = _shares(strategy, queues, members)
+    own = consumer.client_id
+    if consumer.by_position is not None:
+        shares = _shares(consumer.by_position, queues, members)
         if shares is not None:
             return shares.get(own, ())
-    answer = strategy.allocate(consumer.group, own, queues, sorted_as_java(members))
+    answer = consumer.strategy.allocate(consumer.group, own, queues, sorted_as_java(members))
     return sort_queues(set(answer or ()))
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.client.calls import Call
+from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.rebalance import Pass
+from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn
 from rocketmq_selfbalance.client.service import PERIODIC
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 
@@ -27,6 +28,13 @@ class _PassOf(NamedTuple):
     """One consumer's part of the pass."""
 
     group: str
+
+
+class _Settle(NamedTuple):
+    """The consumer's part is over, which began at this revision."""
+
+    group: str
+    revision: int
 
 
 class _EndPass(NamedTuple):
@@ -68,9 +76,29 @@ def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
     consumer = client.consumer(step.group)
     if client.service.trigger != PERIODIC:
         client.service.begin(client, consumer)
+    consumer.seen.clear()
+    consumer.settled = None
     client.forget_granted(consumer, consumer.subscriptions)
-    thread.push(Pass(step.group, tuple(sorted_as_java(consumer.subscriptions))))
+    thread.push(Pass(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
     return None
+
+
+def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
+    consumer = client.consumer(step.group)
+    consumer.claim = _common(consumer)
+    if consumer.balanced and consumer.revision == step.revision:
+        consumer.settled = step.revision
+    return None
+
+
+def _common(consumer: Consumer) -> tuple[str, ...] | None:
+    """The members as all topics had them, sorted; None where they differed or were not told."""
+    # Brokers give the same object again and again: few have to be looked into.
+    lists = {id(each): each for each in consumer.seen.values()}
+    if not all(isinstance(each, tuple) for each in lists.values()):
+        return None
+    found = {tuple(sorted_as_java(each)) for each in lists.values()}
+    return found.pop() if len(found) == 1 else None
 
 
 def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:
@@ -94,4 +122,4 @@ def _wake_up(client: Instance, thread: Thread, step: WakeUp) -> Call | None:
     return None
 
 
-HANDLERS: Handlers = {_PassOf: _pass_of, _EndPass: _end_pass, WakeUp: _wake_up}
+HANDLERS: Handlers = {_PassOf: _pass_of, _Settle: _settle, _EndPass: _end_pass, WakeUp: _wake_up}

@@ -103,6 +103,10 @@ class ClientSettings:
     expired_delay_level: int = 3
     reset_offset_pause_ms: Time = 10_000.0
     await_termination_when_shutdown_ms: Time = 0.0
+    pull_service_stop_ms: Time = 1_000.0
+    """How long a client that shuts down waits for pulls that are put off, where there are any."""
+    event_executor_stop_ms: Time = 3_000.0
+    """How long it waits for the thread that handles events of connections, where that has missed the last one."""
 
     # What a consumer is.
     kind: str = PUSH
@@ -130,6 +134,7 @@ VERSION_4_5: Mapping[str, Any] = {
     "delayed_unlock": True,
     "consume_lock_wait_ms": 1_000.0,
     "pull_time_delay_when_exception_ms": 3_000.0,
+    "event_executor_stop_ms": 0.0,
     "offset_repair_delay_ms": 10_000.0,
     "freeze_repaired_offset": False,
     "enable_heartbeat_channel_event_listener": False,

@@ -74,9 +74,12 @@ def _update(world: World, thread: Thread, step: UpdateTable) -> Call | None:
     consumer = world.consumer(step.group)
     world.computed(consumer, step.topic, step.target)
     consumer.changed, consumer.refused = False, False
+    dropped = _dropped(world, consumer, step)
+    if not dropped and all(queue in consumer.table for queue in step.target):
+        return _compare(world, thread, _Compare(step.group, step.topic, step.target))
     thread.push(_AddFrom(step.group, step.target, 0), _Finish(*step))
     # All are marked first, then removed one by one.
-    for queue in reversed(_dropped(world, consumer, step)):
+    for queue in reversed(dropped):
         thread.push(Remove(step.group, queue), _Removed(step.group, queue))
     return None
 
@@ -85,7 +88,7 @@ def _dropped(world: World, consumer: Consumer, step: UpdateTable) -> list[Queue]
     kept = set(step.target)
     idle_since = world.now - consumer.settings.pull_max_idle_time_ms
     found = []
-    for queue, process_queue in sorted(consumer.table.items()):
+    for queue, process_queue in consumer.table.items():
         if queue.topic != step.topic:
             continue
         if queue not in kept:
@@ -95,7 +98,7 @@ def _dropped(world: World, consumer: Consumer, step: UpdateTable) -> list[Queue]
         else:
             continue
         found.append(queue)
-    return found
+    return sorted(found)
 
 
 def _removed(world: World, thread: Thread, step: _Removed) -> Call | None:
@@ -114,14 +117,16 @@ def _add(world: World, thread: Thread, step: _AddFrom) -> Call | None:
         queue = target[position]
         position += 1
         # A dropped leftover counts as present.
-        if queue in consumer.table:
+        if queue in consumer.table or queue in consumer.adding:
             continue
         if not consumer.locks:
+            consumer.adding[queue] = None
             world.life(consumer, queue, IN_TARGET, CONCURRENT)
             thread.push(Forget(group, queue), *_locating(world, group, queue), _AddFrom(group, target, position))
             return None
         address = world.master(queue.broker)
         if address is not None:
+            consumer.adding[queue] = None
             world.life(consumer, queue, IN_TARGET, ORDERED)
             thread.push(_Locked(group, queue), _AddFrom(group, target, position))
             return LockQueues(group, (queue,), address)
@@ -140,6 +145,7 @@ def _locked(world: World, thread: Thread, step: _Locked) -> Call | None:
         world.life(consumer, step.queue, LOCK_GRANTED)
         thread.push(Forget(step.group, step.queue), *_locating(world, step.group, step.queue))
     else:
+        consumer.adding.pop(step.queue, None)
         world.life(consumer, step.queue, LOCK_REFUSED)
         consumer.refused = True
     return None
@@ -148,6 +154,7 @@ def _locked(world: World, thread: Thread, step: _Locked) -> Call | None:
 def _located(world: World, thread: Thread, step: _Located) -> Call | None:
     start: Start = thread.value
     consumer = world.consumer(step.group)
+    consumer.adding.pop(step.queue, None)
     if start.offset < 0:
         world.life(consumer, step.queue, OFFSET_UNKNOWN)
     else:

@@ -92,6 +92,7 @@ def test_settings_are_read_under_each_client_s_own_names() -> None:
         (lambda it: events(it, "assigned")[0].update(member="m9"), "events.12.member"),
         (lambda it: it["events"][0].update(what="dance"), "events.0.what"),
         (lambda it: it["events"][0].update(ev="dance"), "events.0.ev"),
+        (lambda it: it["events"][1].pop("member"), "events.1.member"),
         (
             lambda it: it["members"]["m1"]["settings"].update({"session.timeout.ms": "long"}),
             "members",

@@ -65,7 +65,7 @@ def test_the_state_views_have_the_tools_layout() -> None:
     text = describe(made.cluster, "g", "state")
     assert text.splitlines() == state_view("g", "b1:9092", "sticky", "Stable", 3)
     assert describe(made.cluster, "g", "state-verbose").splitlines()[2].split() == (
-        "g b1:9092 (1) sticky Stable - - 3".split()
+        ["g", "b1:9092", "(1)", "sticky", "Stable", "-", "-", "3"]
     )
 
 

@@ -313,3 +313,27 @@ def test_it_is_a_cluster() -> None:
     story = Story(members=[])
     assert isinstance(story.cluster, KafkaCluster)
     story.to_end(1)
+
+
+def test_a_restart_that_is_called_off_while_the_member_closes_stays_away() -> None:
+    events = [model.Restart(at=at(20), restart="c2"), model.Leave(at=at(20.001), leave="c2")]
+    seen = Story(events=events).until(60)
+    assert seen.owners() == {"c1": (0, 1, 2, 3, 4, 5), "c2": ()}
+
+
+def test_a_leave_followed_at_once_by_a_join_waits_until_the_member_has_closed() -> None:
+    events = [
+        model.Leave(at=at(20), leave="c2"),
+        model.Join(at=at(20.001), join="c2", group="g", subscribe=("t",)),
+    ]
+    seen = Story(events=events).until(60)
+    assert seen.owners() == {"c1": (0, 1, 2), "c2": (3, 4, 5)}
+    assert seen.callbacks("c2")[:2] == [("assigned", (3, 4, 5)), ("revoked", (3, 4, 5))]
+
+
+def test_members_of_one_process_die_together_and_are_started_together() -> None:
+    members = {"c1": {}, "c2": {"process": "p"}, "c3": {"process": "p"}}
+    events = [model.Restart(at=at(20), restart="c2", how="crash")]
+    seen = Story(members=members, events=events).until(200)
+    assert [queues for now, queues in seen.beliefs("c3") if now == at(20)] == [()]
+    assert seen.owners() == {"c1": (0, 1), "c2": (2, 3), "c3": (4, 5)}

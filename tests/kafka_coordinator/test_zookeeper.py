@@ -8,6 +8,7 @@ from kafka_coordinator.zookeeper.connection import SERVER
 from protocols.facts import Granted, Noted, Owns
 from protocols.queues import Queue
 from protocols.scenario.model import (
+    AddTopic,
     BrokerEvent,
     Commit,
     Crash,
@@ -18,8 +19,11 @@ from protocols.scenario.model import (
     Queues,
     Restart,
     Subscribe,
+    TopicPart,
 )
 from tests.kafka_coordinator.zookeeper_story import Story
+
+LATE = ((20_000.0, "u1"), (40_000.0, "v1"))
 
 PARTITIONS = {Queue("t", "", number) for number in range(6)}
 
@@ -150,6 +154,16 @@ def test_more_partitions_and_another_subscription_are_shared_out_again() -> None
     left = Story(Subscribe(at=30_000.0, subscribe={"c2": ()}))
     assert left.beliefs(59)["c2"] == ()
     assert set(left.owners(59)) == PARTITIONS
+
+
+def test_a_pattern_subscriber_takes_topics_up_that_come_into_being() -> None:
+    join = Join(at=10_000.0, join="p", pattern="u.*")
+    fits, other = (AddTopic(at=at, add_topic={name: TopicPart(queues={"broker-a": 2})}) for at, name in LATE)
+    story = Story(join, fits, other)
+    assert story.beliefs(19).get("p", ()) == ()
+    assert [queue.topic for queue in story.beliefs(59)["p"]] == ["u1", "u1"]
+    # The topic that does not match makes nobody rebalance.
+    assert story.rebalances(39.5, 60) == []
 
 
 def test_without_any_broker_nobody_goes_on_until_one_returns() -> None:

@@ -39,19 +39,19 @@ class OneBroker:
     def ask(self, at_s: float, sender: str, message: Message) -> Any:
         """The answer to a request: the last that was sent back to the sender, None if there was nothing."""
         self.connect(at_s, sender)
-        self.world.receive(at_s * 1000, sender, message)
+        self.world.receive(round(at_s * 1000, 3), sender, message)
         answers = [sent.message for sent in self.world.sent if sent.to == sender]
         return answers[-1] if answers else None
 
     def connect(self, at_s: float, sender: str) -> None:
         if sender != OPERATOR and sender not in self.world.node.active:
-            self.world.connected(at_s * 1000, sender)
+            self.world.connected(round(at_s * 1000, 3), sender)
 
     def heartbeat(
         self, at_s: float, client: str, *topics: str, id: str = "", version: int = 1, group: str = "g", **mode: str
     ) -> list[str]:
         """A heartbeat of a client; who is told of a change."""
-        self.world.advance(at_s * 1000)
+        self.world.advance(round(at_s * 1000, 3))
         self.world.take_sent()
         told = tuple(Subscription(topic, "*", version) for topic in topics or ("T",))
         fields = {
@@ -73,7 +73,7 @@ class OneBroker:
     def close(self, at_s: float, client: str) -> list[str]:
         """A connection ends; who is told."""
         self.world.take_sent()
-        self.world.closed(at_s * 1000, client)
+        self.world.closed(round(at_s * 1000, 3), client)
         return self.notified()
 
     def notified(self) -> list[str]:

@@ -66,10 +66,12 @@ def test_a_killed_member_believes_nothing_and_the_others_take_its_queues_over() 
     assert lived.settled(at_s=32.5)
 
 
-def test_a_member_that_leaves_hands_its_queues_over() -> None:
+def test_a_member_that_leaves_hands_its_queues_over_before_it_has_let_go_of_them() -> None:
     lived = Lived(EVENLY, THREE, Leave(at=s(30), leave="c2"), seconds=60)
-    assert lived.beliefs()["c2"] == ()
-    assert lived.settled(at_s=32.5)
+    assert len({member for queues in lived.owners(at_s=32).values() for member in queues} - {"c2"}) == 2
+    assert all(len(lived.owners(at_s=32)[queue]) == 2 for queue in lived.beliefs(at_s=32)["c2"])
+    assert lived.beliefs(at_s=35)["c2"] == ()
+    assert lived.settled(at_s=35)
 
 
 def test_a_frozen_member_is_missed_after_some_two_minutes_and_wakes_up_with_its_old_beliefs() -> None:

@@ -161,15 +161,15 @@ def _moments(recording: Recording, known: Mapping[str, Client], joined: Sequence
     for number, step in enumerate(recording.events):
         if step.ev != "step" or step.what in _SILENT:
             continue
+        if step.what != START and step.what not in _STEPS:
+            expected = f"one of {', '.join([START, *_STEPS, *_SILENT])}"
+            raise MalformedCase(f"events.{number}.what", expected, step.what)
         if step.what != GROW and not step.member:
             raise MalformedCase(f"events.{number}.member", "the member that the step is about", step.member)
         if step.what == START:
             found.append(_start(step, known, started, topics))
-        elif step.what in _STEPS:
-            found.append(_STEPS[step.what](recording, step))
         else:
-            expected = f"one of {', '.join([START, *_STEPS, *_SILENT])}"
-            raise MalformedCase(f"events.{number}.what", expected, step.what)
+            found.append(_STEPS[step.what](recording, step))
     return sorted(found, key=lambda moment: moment.at)
 
 

@@ -9,14 +9,15 @@ recorded interval must lie on a queue that changes hands in that phase in some r
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from compare.conformance.cases import Difference, Measure
 from compare.conformance.ranges import NOISE_MS, within
 from compare.conformance.rocketmq_recordings import requests
-from compare.conformance.rocketmq_recordings.happened import Happened, Interval, Ownership
-from compare.conformance.rocketmq_recordings.requests import Order
-from compare.conformance.rocketmq_recordings.scenario import Plan
+from compare.conformance.rocketmq_recordings.happened import Happened, Interval, Ownership, Request
+from compare.conformance.rocketmq_recordings.requests import Order, Turn
+from compare.conformance.rocketmq_recordings.scenario import SHUTDOWN, START, Plan
 from protocols.queues import Queue
 
 
@@ -66,8 +67,12 @@ def _exact(plan: Plan, owned: Ownership) -> dict[str, list[str]]:
 def _ranges(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
     case = plan.recording.scenario
     measures = [
-        within(case, quantity, figure(plan, real.ownership), [figure(plan, each.ownership) for each in runs], noise)
-        for quantity, (figure, noise) in _FIGURES.items()
+        within(case, quantity, count(real.ownership), [count(each.ownership) for each in runs], 0.0, whole=True)
+        for quantity, count in _COUNTS.items()
+    ]
+    measures += [
+        within(case, quantity, lasts(plan, real.ownership), [lasts(plan, each.ownership) for each in runs])
+        for quantity, lasts in _MILLISECONDS.items()
     ]
     again = [float(each.again) for each in runs]
     return [*measures, within(case, "records_delivered_again", real.again, again, _records_noise(plan, runs))]
@@ -81,25 +86,24 @@ def _sum(intervals: Iterable[Interval]) -> float:
     return sum(each.lasted for each in intervals)
 
 
-def _first_owners(plan: Plan, owned: Ownership) -> list[Interval]:
-    """Waits that ended, each from when somebody who might take the queue began to run, at the earliest."""
-    return [each for each in owned.waiting if each.until < plan.recording.length_ms]
+def _first_owned(plan: Plan, owned: Ownership) -> list[float]:
+    """When the queues that ever had an owner had their first."""
+    return [each.until for each in owned.waiting if each.until < plan.recording.length_ms]
 
 
-_FIGURES: Mapping[str, tuple[Callable[[Plan, Ownership], float], float]] = {
-    "moves": (lambda _, owned: len(owned.moves), 0.0),
-    "double_owned_times": (lambda _, owned: len(owned.double), 0.0),
-    "double_owned_queue_ms": (lambda _, owned: _sum(owned.double), NOISE_MS),
-    "longest_double_owned_ms": (lambda _, owned: _longest(owned.double), NOISE_MS),
-    "unowned_times": (lambda _, owned: len(owned.unowned), 0.0),
-    "unowned_queue_ms": (lambda _, owned: _sum(owned.unowned), NOISE_MS),
-    "longest_unowned_ms": (lambda _, owned: _longest(owned.unowned), NOISE_MS),
-    "last_first_owner_ms": (
-        lambda plan, owned: max((each.until for each in _first_owners(plan, owned)), default=0.0),
-        NOISE_MS,
-    ),
+_COUNTS: Mapping[str, Callable[[Ownership], int]] = {
+    "moves": lambda owned: len(owned.moves),
+    "double_owned_times": lambda owned: len(owned.double),
+    "unowned_times": lambda owned: len(owned.unowned),
 }
-"""Quantity to how it is counted, and how much a busy machine adds: milliseconds, nothing to counts."""
+
+_MILLISECONDS: Mapping[str, Callable[[Plan, Ownership], float]] = {
+    "double_owned_queue_ms": lambda _, owned: _sum(owned.double),
+    "longest_double_owned_ms": lambda _, owned: _longest(owned.double),
+    "unowned_queue_ms": lambda _, owned: _sum(owned.unowned),
+    "longest_unowned_ms": lambda _, owned: _longest(owned.unowned),
+    "last_first_owner_ms": lambda plan, owned: max(_first_owned(plan, owned), default=0.0),
+}
 
 
 def _records_noise(plan: Plan, runs: Sequence[Happened]) -> float:
@@ -153,34 +157,61 @@ def _phases(plan: Plan, at: float) -> list[int]:
     return sorted({_phase(plan, at - NOISE_MS), _phase(plan, at)})
 
 
+_RETRY_TOPIC = 1
+"""Every member subscribes to its group's retry topic as well."""
+
+
 def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
-    listened = [each.requests for each in runs if each.requests is not None]
+    listened = [_by_member(plan, each.requests) for each in runs if each.requests is not None]
     if real.requests is None or not listened:
         return []
     case, found = plan.recording.scenario, []
-    lives = [requests.lives(each) for each in listened]
-    for member, order in requests.lives(real.requests).items():
-        orders = [each.get(member, ()) for each in lives]
-        found.append(_one_of(case, f"requests.{member}", order, orders))
-    by_phase = [requests.by_phase(each, plan.phases) for each in listened]
-    for (number, member), order in requests.by_phase(real.requests, plan.phases).items():
-        orders = [each.get((number, member), ()) for each in by_phase]
-        off = requests.out_of_order(order, orders)
-        said = [f"{one} before {other}" for one, other in off]
-        quantity = f"requests.{member} in phase {number}"
-        found.append(Measure(case, quantity, list(order), said or "the same order", "the same order", not off))
-    follows = dict.fromkeys(each for run in listened for each in requests.follows(run))
-    for each in requests.follows(real.requests):
-        quantity = f"requests.{each.sort}: {each.after} after {each.before}"
-        found.append(Measure(case, quantity, "is there", "is there" if each in follows else "never", "is there", each in follows))
+    turns = _turns(plan)
+    for member, sent in _by_member(plan, real.requests).items():
+        others = [each[member] for each in listened]
+        for what, of in (("kinds", requests.kinds), ("round the brokers", requests.follows)):
+            told = [of(each) for each in others]
+            found.append(_subset(case, f"requests.{member}.{what}", of(sent), frozenset().union(*told)))
+        orders = [requests.life(each) for each in others]
+        found.append(_ordered(case, f"requests.{member}.order", requests.life(sent), orders))
+        for number, (turn, until) in enumerate(turns.get(member, ())):
+            orders = [requests.turn(each, turn, until) for each in others]
+            what = f"requests.{member}.{number}.{'leave' if turn.leaves else 'start'}"
+            found.append(_ordered(case, what, requests.turn(sent, turn, until), orders, whole=turn.leaves))
     return found
 
 
-def _one_of(case: str, quantity: str, real: Order, orders: Sequence[Order]) -> Measure:
-    same = sum(order == real for order in orders)
-    nearest = real if same else max(set(orders), key=lambda order: (orders.count(order), order))
-    allowed = f"equal; so it is in {same} of {len(orders)} runs"
-    return Measure(case, quantity, list(real), list(nearest), allowed, bool(same))
+def _by_member(plan: Plan, sent: Iterable[Request]) -> dict[str, list[Request]]:
+    found: dict[str, list[Request]] = {member.id: [] for member in plan.recording.members}
+    for each in sent:
+        found[each.member].append(each)
+    return found
+
+
+def _turns(plan: Plan) -> dict[str, list[tuple[Turn, float]]]:
+    """Member to its starts and leave-takings, each with when the next one begins."""
+    found: dict[str, list[Turn]] = {}
+    for action in plan.recording.actions:
+        if action.action in (START, SHUTDOWN):
+            topics = next(len(member.subs) for member in plan.recording.members if member.id == action.member)
+            turn = Turn(action.member, action.t_ms, action.action == SHUTDOWN, 2 * (topics + _RETRY_TOPIC))
+            found.setdefault(action.member, []).append(turn)
+    return {
+        member: list(zip(turns, [*(each.since for each in turns[1:]), inf], strict=True))
+        for member, turns in found.items()
+    }
+
+
+def _subset(case: str, quantity: str, real: frozenset[str], known: frozenset[str]) -> Measure:
+    return Measure(case, quantity, sorted(real), sorted(known), "not more than in the runs", real <= known)
+
+
+def _ordered(case: str, quantity: str, real: Order, orders: Sequence[Order], *, whole: bool = False) -> Measure:
+    off = requests.out_of_order(real, orders)
+    if whole:
+        off += [f"{each} missing" for each in requests.missing(real, orders)]
+    nearest = max(orders, key=lambda order: (order == real, len(set(order) & set(real))))
+    return Measure(case, quantity, list(real), list(nearest), off or "in the order of the runs", not off)
 
 
 def _name(queue: Queue) -> str:

@@ -76,9 +76,8 @@ def is_retry(queue: Queue) -> bool:
     return queue.topic.startswith(RETRY_PREFIX)
 
 
-def ownership(changes: Sequence[Change], queues: Iterable[Queue], end: float) -> Ownership:
-    """What the changes (by time) mean up to ``end``. ``queues``: those that wait for an owner from the beginning."""
-    began = changes[0].at if changes else 0.0
+def ownership(changes: Sequence[Change], queues: Iterable[Queue], began: float, end: float) -> Ownership:
+    """What the changes (by time) mean. ``queues``: those that wait for an owner from ``began`` on."""
     alone = dict.fromkeys(queues, began)
     """Queue without an owner to since when."""
     crowded: dict[Queue, tuple[float, set[str]]] = {}

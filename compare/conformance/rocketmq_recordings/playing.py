@@ -74,11 +74,12 @@ class _Heard:
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None:
-        """Requests count when they are sent, notices when they arrive."""
+        """Requests count when they are sent, notices when they arrive; what nobody was there to take does not."""
         kind = type(message)
+        if arrives is None:
+            return
         if kind is NotifyConsumerIdsChanged:
-            if arrives is not None:
-                self._requests.append(Request(arrives - self._shift, to, REQUEST_CODES[kind], sender))
+            self._requests.append(Request(arrives - self._shift, to, REQUEST_CODES[kind], sender))
         elif kind in _RECORDED and sender in self._members:
             self._requests.append(Request(now - self._shift, sender, REQUEST_CODES[kind], to))
 
@@ -87,7 +88,7 @@ class _Heard:
         recording = plan.recording
         seen = list(_polled(self._changes, recording.settings.get("pollOwnershipMs", POLL_MS), run.number))
         return Happened(
-            ownership(seen, queues_of(recording.topics), recording.length_ms),
+            ownership(seen, queues_of(recording.topics), 0.0, recording.length_ms),
             sum(_twice(spans) for queue, spans in self._delivered.items() if not is_retry(queue)),
             tuple(sorted(self._requests, key=lambda each: each.at)) if listened else None,
         )

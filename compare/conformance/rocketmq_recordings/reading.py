@@ -151,6 +151,11 @@ class Recording(_Part):
     rpc: tuple[Row, ...] = ()
     """Time, member, request code, broker."""
 
+    @property
+    def began(self) -> float:
+        """When anybody looked at what members own for the first time."""
+        return self.ownership[0].t_ms if self.ownership else 0.0
+
     def is_about(self, member: str, kind: str, since: float) -> float | None:
         """When the member first said this of itself, from this time on."""
         times = (each.t_ms for each in self.lifecycle if (each.member, each.event) == (member, kind))

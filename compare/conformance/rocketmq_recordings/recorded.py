@@ -27,4 +27,4 @@ def recorded_ownership(recording: Recording, *, with_retry: bool) -> Ownership:
         Change(each.t_ms, each.member, frozenset(queue for queue in each.owned if with_retry or not is_retry(queue)))
         for each in recording.ownership
     ]
-    return ownership(changes, queues_of(recording.topics), recording.length_ms)
+    return ownership(changes, queues_of(recording.topics), recording.began, recording.length_ms)

@@ -1,13 +1,18 @@
-"""The order of requests: which kinds of a recording's requests come in an order that can be compared, and how.
+"""The order of requests: which of a recording's requests come in an order that can be compared, and how.
 
 A client's threads run side by side: the one that starts it or shuts it down, the one with the periodic tasks, the one
-that rebalances; brokers' notices come in between. Which thread is a millisecond earlier is chance, and how periodic
-requests interleave depends on phases. What is no chance:
+that rebalances, the one that renews locks; brokers' notices come in between. Which thread is a millisecond earlier is
+chance, and how periodic requests interleave depends on phases. What is no chance:
 
-* which kinds of requests a member sends or is sent at all, and which of them comes first, second, ... in its life;
-* what comes before what within a phase of the script wherever the runs agree on it;
-* how heartbeats go round the brokers, and how a member takes leave of them: within one kind the brokers' order;
-* what follows what within a rebalance: members are asked for, then locks, then offsets.
+* which kinds of requests a member sends or is sent at all, and to whom: a name server or a broker;
+* in its whole life, which kind occurs first, second, ...;
+* in its start (questions for routes, the first heartbeats, up to the first question for the group's members), what
+  comes before what, each request on its own (the second question for a route is another than the first);
+* its leave-taking: whatever is in all runs is there, and what comes before what;
+* how heartbeats, and the requests by which it takes leave, go round the brokers.
+
+"Before" is compared wherever all runs that have both agree. Unlocks are left out of lives: most are not answered, the
+real client hands them to another thread, and what was sent after them may be earlier.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,74 +23,89 @@ from compare.conformance.rocketmq_recordings.happened import Request
 from rocketmq_selfbalance.messages import (
     REQUEST_CODES,
     GetConsumerListByGroup,
+    GetRouteInfo,
     HeartBeat,
-    LockBatchMq,
-    QueryConsumerOffset,
     UnlockBatchMq,
     UnregisterClient,
 )
 
-Order: TypeAlias = tuple[int, ...]
-"""Codes in the order of their first occurrence."""
-
-Phases: TypeAlias = Sequence[float]
-"""When each phase of the script begins."""
+Order: TypeAlias = tuple[str, ...]
+"""Names of kinds of requests, or of requests, in the order of their (first) occurrence."""
 
 _HEARTBEAT, _LEAVE = REQUEST_CODES[HeartBeat], REQUEST_CODES[UnregisterClient]
+_ASK, _UNLOCK = REQUEST_CODES[GetConsumerListByGroup], REQUEST_CODES[UnlockBatchMq]
 
-_REBALANCE = tuple(
-    REQUEST_CODES[kind] for kind in (GetConsumerListByGroup, LockBatchMq, UnlockBatchMq, QueryConsumerOffset)
-)
+_ROUTE = REQUEST_CODES[GetRouteInfo]
+_OF_START = (_ROUTE, _HEARTBEAT, _ASK)
+_OF_LEAVE = (_LEAVE, _UNLOCK)
 
-
-class Follows(NamedTuple):
-    """Among the requests of one sort, this one came right after that one. A name with the broker: ``34 broker-a``."""
-
-    sort: str
-    before: str
-    after: str
+NAME_SERVER = "namesrv"
 
 
-def lives(requests: Iterable[Request]) -> dict[str, Order]:
-    """Member to the order in which the kinds of its requests first occur in its life."""
-    found: dict[str, dict[int, None]] = {}
+class Turn(NamedTuple):
+    """A member starts, or takes leave, at this time of the recording."""
+
+    member: str
+    since: float
+    leaves: bool
+    routes: int
+    """How many questions for routes belong to a start: of each topic one by the start itself, one by the first poll."""
+
+
+def kinds(requests: Iterable[Request]) -> frozenset[str]:
+    """Codes, with whether they go to a name server or a broker."""
+    return frozenset(f"{each.code} {NAME_SERVER if each.peer == NAME_SERVER else 'broker'}" for each in requests)
+
+
+def life(requests: Iterable[Request]) -> Order:
+    """The codes in the order of their first occurrence."""
+    return tuple(dict.fromkeys(str(each.code) for each in requests if each.code != _UNLOCK))
+
+
+def turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
+    """The requests of a turn, each with its broker and, from the second on, its number. A start ends with the first
+    question for the group's members; at the latest a turn ends at ``until``."""
+    times: dict[str, int] = {}
+    found: list[str] = []
+    wanted = _OF_LEAVE if turn.leaves else _OF_START
     for each in requests:
-        found.setdefault(each.member, {})[each.code] = None
-    return {member: tuple(codes) for member, codes in found.items()}
+        if not turn.since <= each.at < until or each.code not in wanted:
+            continue
+        name = str(each.code) if each.code == _ASK else f"{each.code} {each.peer}"
+        times[name] = times.get(name, 0) + 1
+        if not turn.leaves and times[name] > (turn.routes if each.code == _ROUTE else 1):
+            continue
+        found.append(name if times[name] == 1 else f"{name} #{times[name]}")
+        if each.code == _ASK:
+            break
+    return tuple(found)
 
 
-def by_phase(requests: Iterable[Request], phases: Phases) -> dict[tuple[int, str], Order]:
-    """(Phase, member) to the order in which the kinds of its requests first occur in that phase."""
-    found: dict[tuple[int, str], dict[int, None]] = {}
-    for each in requests:
-        number = max(index for index, at in enumerate(phases) if at <= each.at or index == 0)
-        found.setdefault((number, each.member), {})[each.code] = None
-    return {key: tuple(codes) for key, codes in found.items()}
-
-
-def always_before(orders: Sequence[Order]) -> set[tuple[int, int]]:
-    """Pairs of codes of which the first comes before the second in all of these orders that have both; there are
-    some."""
-    together = {(one, other) for order in orders for index, one in enumerate(order) for other in order[index + 1 :]}
-    return {(one, other) for one, other in together if (other, one) not in together}
-
-
-def follows(requests: Iterable[Request]) -> dict[Follows, None]:
-    """What follows what among a member's heartbeats, its leave-takings, its requests for a rebalance."""
-    of: dict[tuple[str, str], list[str]] = {}
+def follows(requests: Iterable[Request]) -> frozenset[str]:
+    """Which broker follows which in a member's heartbeats and leave-takings."""
+    of: dict[int, list[str]] = {}
     for each in requests:
         if each.code in (_HEARTBEAT, _LEAVE):
-            of.setdefault((each.member, str(each.code)), []).append(f"{each.code} {each.peer}")
-        elif each.code in _REBALANCE:
-            of.setdefault((each.member, "rebalance"), []).append(str(each.code))
-    return dict.fromkeys(
-        Follows(sort, *pair) for (_, sort), names in of.items() for pair in pairwise(["first", *names])
-    )
+            of.setdefault(each.code, ["the first"]).append(each.peer)
+    return frozenset(f"{code} {after} after {before}" for code, peers in of.items() for before, after in pairwise(peers))
 
 
-def out_of_order(real: Order, runs: Sequence[Order]) -> list[tuple[int, int]]:
-    """Pairs of codes that the runs always have in this order and the recording in the other."""
-    at: Mapping[int, int] = {code: index for index, code in enumerate(real)}
-    return sorted(
-        (one, other) for one, other in always_before(runs) if one in at and other in at and at[one] > at[other]
-    )
+def out_of_order(real: Order, runs: Sequence[Order]) -> list[str]:
+    """What the runs always have before something else and the recording after it."""
+    at: Mapping[str, int] = {name: index for index, name in enumerate(real)}
+    return [
+        f"{one} before {other}"
+        for one, other in sorted(_always_before(runs))
+        if one in at and other in at and at[one] > at[other]
+    ]
+
+
+def missing(real: Order, runs: Sequence[Order]) -> list[str]:
+    """What is in every run and not in the recording."""
+    always = frozenset.intersection(*map(frozenset, runs)) if runs else frozenset()
+    return sorted(always - set(real))
+
+
+def _always_before(orders: Sequence[Order]) -> set[tuple[str, str]]:
+    together = {(one, other) for order in orders for index, one in enumerate(order) for other in order[index + 1 :]}
+    return {(one, other) for one, other in together if (other, one) not in together}

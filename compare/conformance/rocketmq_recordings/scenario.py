@@ -41,9 +41,15 @@ from rocketmq_selfbalance.messages import REQUEST_CODES, HeartBeat
 LATENCIES = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 """Milliseconds, least and most, of the runs in turn: a quiet machine, a busy one, an overloaded one."""
 
+LISTENER_MS = 1.0
+"""How long the members' own code takes for a record; nothing is recorded of it but that it is short."""
+
 WARM_UP_MS = 30_000.0
 """Brokers run before the recording begins; each is started anew somewhere in this time, so that the clocks of two
 have nothing to do with each other. As long as the longest period of a broker."""
+
+START, SHUTDOWN = "start", "shutdown"
+"""Actions by which a member comes and goes."""
 
 _STEPS = 1000
 """So many places within a span."""
@@ -173,6 +179,7 @@ class _Script:
             subscribe=member.subs,
             client_id=ids[0] if ids else f"{member.id}@{self.recording.scenario}",
             strategy=member.strategy,
+            handle=LISTENER_MS,
             settings={"orderly": member.orderly},
         )
 
@@ -264,8 +271,8 @@ def _of_broker(at: float, broker: str, does: str) -> Event:
 _HEARTBEAT = REQUEST_CODES[HeartBeat]
 
 _ACTIONS: Mapping[str, Callable[[_Script, Action], Iterable[Moment]]] = {
-    "start": _Script.start,
-    "shutdown": _Script.shut_down,
+    START: _Script.start,
+    SHUTDOWN: _Script.shut_down,
     "SIGKILL": _Script.kill,
     "SIGSTOP": _Script.stop,
     "resetChannels": _Script.reset_channels,

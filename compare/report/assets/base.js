@@ -1,30 +1,10 @@
-// The page's data, and small helpers to make elements. Text only ever becomes a text node or an attribute's value.
+// The page's data.
 
 const payload = JSON.parse(document.getElementById("data").textContent);
 const groups = payload.groups;
 const figureAt = Object.fromEntries(payload.figures.map(([name], at) => [name, at]));
 
-function fill(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
-  return node;
-}
-
-const el = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
-
-const svg = (name, attributes = {}, ...children) =>
-  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
-
 const figure = (group, name) => group.figures[figureAt[name]] ?? null;
-
-function number(value, digits = 2) {
-  if (value === null || value === undefined) return "-";
-  return Number.isInteger(value) ? String(value) : value.toFixed(digits);
-}
-
-const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 // "0:0-3,7;1/2:5" to [{topic: 0, broker: 0, from: 0, to: 3}, ...]; "0*12" to {topic: 0, count: 12}; null stays null.
 function parse(text) {

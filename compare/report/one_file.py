@@ -1,0 +1,54 @@
+"""What every report needs to be one file: its assets, a template that does no harm to names, data beside the script."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from compare.output import visible
+
+
+def asset(package: str, name: str) -> str:
+    """The text of an asset of a report's package."""
+    return (files(package) / "assets" / name).read_text(encoding="utf-8")
+
+
+def script_of(texts: Sequence[str]) -> str:
+    """Several scripts as one that leaves no names behind."""
+    return '"use strict";\n(() => {\n' + "\n".join(texts) + "})();\n"
+
+
+def rendered(template: str, style: str, script: str, payload: Any, **more: Any) -> str:
+    """The page. The template's ``style``, ``script``, ``style_hash``, ``script_hash`` (for its content security policy)
+    and ``data`` stand as they are; what else it is given reaches it through {{ }} only: hidden characters are made
+    visible, markup is disarmed."""
+    environment = Environment(
+        autoescape=True, finalize=_finalize, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(template).render(
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=Markup(_hash(style)),
+        script_hash=Markup(_hash(script)),
+        data=Markup(_data(payload)),
+        **more,
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _finalize(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _data(payload: Any) -> str:
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Inside a script element only these could end the data or open a comment.
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

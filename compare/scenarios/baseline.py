@@ -1,0 +1,123 @@
+"""`--baseline old.json`: what changed since an earlier comparison that was written with `--format json`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compare.scenarios.spread import FIGURES, figure
+from protocols import UserError
+
+Document = Mapping[str, Any]
+Change = dict[str, Any]
+
+MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min"})
+NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves"})
+"""Figures that say what could be; a change of them is neither better nor worse."""
+
+
+def read_baseline(path: Path) -> list[Document]:
+    """The scenarios' documents of an earlier comparison; `UserError` if the file is none."""
+    try:
+        read = json.loads(path.read_bytes())
+        documents = read.get("scenarios", [read])
+        for document in documents:
+            str(document["scenario"])
+            for variant in document["variants"]:
+                variant["label"], variant["seed"], dict(variant["owners"])
+                for name in FIGURES:
+                    figure(variant, name)
+    except OSError as error:
+        raise UserError(f"--baseline {path}: {error.strerror}, expected a file of `compare --format json`") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(f"--baseline {path}: expected a file that `equipoise compare --format json` wrote") from None
+    assert isinstance(documents, list)
+    return documents
+
+
+def changes(before: Sequence[Document], after: Document) -> list[Change]:
+    """What changed in one scenario, in the order of the variants; unchanged ones are left out.
+
+    Per variant and seed: ``change`` (``new``, ``gone`` or ``changed``), ``better``, ``worse`` and ``other``, each
+    {figure: [before, after]}, the queues ``moved`` ([topic, broker, number, from, to]: who owns them at the end), the
+    members ``joined`` and ``left``; and the messages, type to [before, after].
+    """
+    former = next((each for each in before if each["scenario"] == after["scenario"]), None)
+    old = {_key(each): each for each in (former["variants"] if former else ())}
+    found: list[Change] = []
+    for variant in after["variants"]:
+        was = old.pop(_key(variant), None)
+        change = _blank(variant, "new") if was is None else _changed(was, variant)
+        if change is not None:
+            found.append(change)
+    return [*found, *(_blank(each, "gone") for each in old.values())]
+
+
+def sentence(change: Change) -> str:
+    """One line for people."""
+    parts = {"new": ["was not there before"], "gone": ["is not there any more"]}.get(change["change"], [])
+    for word in ("worse", "better", "other"):
+        told = [f"{name} {_number(old)} -> {_number(new)}" for name, (old, new) in change[word].items()]
+        if told:
+            parts = [*parts, f"{'changed' if word == 'other' else word}: {', '.join(told)}"]
+    for word in ("joined", "left"):
+        if change[word]:
+            parts = [*parts, f"{word}: {', '.join(change[word])}"]
+    if change["moved"]:
+        parts = [*parts, f"{len(change['moved'])} queues end with another owner"]
+    if change["messages"] and not any("messages" in change[word] for word in ("worse", "better", "other")):
+        parts = [*parts, f"other messages: {', '.join(change['messages'])}"]
+    return f"{change['label']}, seed {change['seed']}: {'; '.join(parts)}"
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g}"
+
+
+def _key(variant: Document) -> tuple[str, int]:
+    return str(variant["label"]), int(variant["seed"])
+
+
+def _blank(variant: Document, change: str) -> Change:
+    nothing: Change = {"better": {}, "worse": {}, "other": {}, "moved": [], "joined": [], "left": [], "messages": {}}
+    return {"label": variant["label"], "seed": variant["seed"], "change": change, **nothing}
+
+
+def _changed(before: Document, after: Document) -> Change | None:
+    change = _blank(after, "changed")
+    for name in FIGURES:
+        old, new = figure(before, name), figure(after, name)
+        # An earlier version did not have every figure yet.
+        if old != new and not (old is None and name.split(".")[0] not in before):
+            change[_kind(name, old, new)][name] = [old, new]
+    was, now = _owner(before["owners"]), _owner(after["owners"])
+    change["moved"] = [
+        [*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]
+    ]
+    change["joined"] = sorted(after["owners"].keys() - before["owners"].keys())
+    change["left"] = sorted(before["owners"].keys() - after["owners"].keys())
+    sent = {
+        name: [before["messages"].get(name, 0), after["messages"].get(name, 0)]
+        for name in sorted(before["messages"].keys() | after["messages"].keys())
+    }
+    change["messages"] = {name: [old, new] for name, (old, new) in sent.items() if old != new}
+    parts = ("better", "worse", "other", "moved", "joined", "left", "messages")
+    return change if any(change[part] for part in parts) else None
+
+
+def _kind(name: str, old: float | None, new: float | None) -> str:
+    if name in NEITHER:
+        return "other"
+    if old is None or new is None:
+        # Where it takes for ever, there is no number.
+        return "other" if name != "lag.drain_s" else "worse" if new is None else "better"
+    return "better" if (new > old) == (name in MORE_IS_BETTER) else "worse"
+
+
+def _owner(owners: Mapping[str, Any]) -> dict[tuple[Any, ...], str]:
+    """Queue to its owner, for queues with just one."""
+    found: dict[tuple[Any, ...], str | None] = {}
+    for member, queues in owners.items():
+        for queue in queues:
+            found[tuple(queue)] = None if tuple(queue) in found else member
+    return {queue: owner for queue, owner in found.items() if owner is not None}

@@ -1,0 +1,31 @@
+"""Names and amounts in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from protocols.scenario.systems import split_system
+
+_SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
+
+
+def called(record: Mapping[str, Any]) -> str:
+    """A variant as a sentence begins with it: "RocketMQ AVG"; its label, where it has one of its own."""
+    if record["label"] != record["system"]:
+        return str(record["label"])
+    system, strategy = split_system(record["system"])
+    return f"{_SYSTEMS.get(system, system)} {strategy}"
+
+
+def many(count: float, what: str) -> str:
+    """ "1 queue", "3 queues"."""
+    return f"{count:,g} {what}" + ("" if count == 1 else "s")
+
+
+def duration(seconds: float) -> str:
+    """ "12 ms", "3.02 s", "2 min 5 s"."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"

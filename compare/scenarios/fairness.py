@@ -1,0 +1,46 @@
+"""How fair the groups of a run are, all members of all groups together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from compare.best import Optimum, optimum
+from compare.figures import GroupLoads, counted_figures
+from compare.figures.definitions import RETRY
+from protocols import Allocation
+
+
+def together(allocations: Sequence[Allocation]) -> dict[str, Any]:
+    """The fairness figures of all members of all groups, as `compare.fairness` has them for one; ``topics`` holds the
+    same per topic."""
+    rows = []
+    members = 0
+    for number, allocation in enumerate(allocations):
+        position = {member: members + at for at, member in enumerate(allocation)}
+        read = {topic for member in allocation.group.members for topic in member.subscription}
+        for queue, owners in allocation.owners.items():
+            if (owners or queue.topic in read) and not queue.topic.startswith(RETRY):
+                rows.append((queue.topic, (number, queue), tuple(position[owner] for owner in owners), 1))
+        members += len(allocation)
+    (figures,) = counted_figures([GroupLoads(members, rows)])
+    return {**figures.overall, "topics": figures.topics}
+
+
+def best(allocations: Sequence[Allocation]) -> dict[str, Any]:
+    """The fairest that the subscriptions allow, all groups together."""
+    found = [optimum(allocation.group, allocation) for allocation in allocations]
+    of_members = [each for each in found if len(each.allocation)]
+    if len(of_members) == 1:
+        return _record(of_members[0])
+    loads = [len(queues) for each in of_members for queues in each.allocation.values()]
+    squares = len(loads) * sum(load * load for load in loads)
+    return {
+        "max": max(loads, default=None),
+        "min": min(loads, default=None),
+        "idle_members": loads.count(0) if loads else None,
+        "jain": (sum(loads) ** 2 / squares if squares else 1.0) if loads else None,
+        "moves": sum(each.moves or 0 for each in of_members),
+    }
+
+
+def _record(found: Optimum) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in ("max", "min", "idle_members", "jain", "moves")}

@@ -1,0 +1,95 @@
+"""The table of the report: a row per variant, the best value of each column marked, how it varies over seeds below."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from compare.output import number, ratio
+from compare.scenarios.spread import figure
+
+Record = Mapping[str, Any]
+
+
+class Column(NamedTuple):
+    """``path``: the figure. ``better``: -1 where less is better, 1 where more is, 0 where neither."""
+
+    path: str
+    heading: str
+    better: int
+    words: str
+
+
+COLUMNS = (
+    Column("fairness.jain", "even (Jain)", 1, "1 is even; k/n when k of n members share everything; at the end"),
+    Column("optimum.jain", "could be", 0, "the Jain index of the fairest sharing that the subscriptions allow"),
+    Column("fairness.idle_members", "idle", -1, "members that own no queue at the end"),
+    Column("fairness.max", "most", -1, "queues of the busiest member at the end"),
+    Column(
+        "rebalances",
+        "rebalances",
+        -1,
+        "Kafka: generations completed; where members share by themselves: causes after which somebody's queues changed",
+    ),
+    Column("moves", "moves", -1, "how often a queue went to another owner"),
+    Column(
+        "fewest_moves",
+        "fewest",
+        0,
+        "how many had to move, event by event, from where the queues were to the fairest sharing",
+    ),
+    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, added up over queues"),
+    Column("longest_gap_s", "longest, s", -1, "the longest time one queue was without an owner"),
+    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, added up over queues"),
+    Column("redelivered", "twice", -1, "records that were handled more than once"),
+    Column("lag.peak", "lag peak", -1, "the most records that waited at once, from the first event on"),
+    Column("lag.drain_s", "drained, s", -1, "from the peak until all that waited then was handled"),
+    Column("settle_s", "settled, s", -1, "from the last event to the last change of any belief"),
+    Column("messages", "messages", -1, "how many were sent, of all types"),
+)
+
+_RATIOS = frozenset({"fairness.jain", "optimum.jain"})
+
+
+def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Per record its cells: ``text``, ``range`` over the seeds (empty where there is none), whether it is the ``best``
+    of its column, and ``bad`` where a queue or a member is worse off than need be."""
+    values = [[_value(each, column.path, seeds) for column in COLUMNS] for each in records]
+    best = [_best(column, [row[at][0] for row in values]) for at, column in enumerate(COLUMNS)]
+    found = []
+    for record, row in zip(records, values, strict=True):
+        cells = [
+            {
+                "heading": column.heading,
+                "text": _text(column.path, value),
+                "range": f"{_text(column.path, low)}–{_text(column.path, high)}" if low != high else "",
+                "best": best[at] is not None and value == best[at],
+                "bad": column.path == "fairness.idle_members" and bool(value),
+            }
+            for at, (column, (value, low, high)) in enumerate(zip(COLUMNS, row, strict=True))
+        ]
+        found.append({"label": record["label"], "seed": record["seed"], "cells": cells})
+    return found
+
+
+def _value(record: Record, path: str, seeds: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    over = seeds.get(record["label"])
+    if over is None or path not in over["figures"]:
+        value = figure(record, path)
+        return value, value, value
+    spread = over["figures"][path]
+    return spread["median"], spread["p5"], spread["p95"]
+
+
+def _best(column: Column, values: Sequence[Any]) -> Any:
+    """The best value; None where nothing is better than the rest."""
+    known = [value for value in values if value is not None]
+    if not column.better or len(set(known)) < 2:
+        return None
+    return max(known) if column.better > 0 else min(known)
+
+
+def _text(path: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if path in _RATIOS:
+        return ratio(value)
+    return f"{value:,.0f}" if value >= 1000 else number(value)

@@ -1,0 +1,59 @@
+"""Figures of one variant over many seeds: the median, and between which values nine of ten runs lie."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+FIGURES = (
+    "fairness.jain",
+    "fairness.max_over_mean",
+    "fairness.idle_members",
+    "fairness.min",
+    "fairness.max",
+    "optimum.jain",
+    "optimum.moves",
+    "rebalances",
+    "moves",
+    "fewest_moves",
+    "unowned_queue_s",
+    "longest_gap_s",
+    "double_owned_queue_s",
+    "redelivered",
+    "burst",
+    "messages",
+    "settle_s",
+    "lag.peak",
+    "lag.drain_s",
+)
+"""What is told of many seeds, as paths into a variant's record; of ``messages`` all types together."""
+
+
+def figure(record: Mapping[str, Any], path: str) -> Any:
+    """The value at a path such as ``lag.peak`` or ``after.2.fairness.jain``; None where there is none. ``messages``:
+    all types together."""
+    value: Any = record
+    for name in path.split("."):
+        value = value[int(name)] if isinstance(value, Sequence) else None if value is None else value.get(name)
+    return sum(value.values()) if path == "messages" else value
+
+
+def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """`FIGURES` of one run, and per event how even it left the group."""
+    paths = [*FIGURES, *(f"after.{at}.fairness.jain" for at in range(len(record["after"])))]
+    return {path: figure(record, path) for path in paths}
+
+
+def spread(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Figure to ``median``, ``p5`` and ``p95`` over runs (linear between neighbours), each as `figures_of` has them.
+
+    ``known`` is the number of runs that have the figure; without any the others are None.
+    """
+    return {path: _spread([run[path] for run in runs if run[path] is not None]) for path in runs[0]}
+
+
+def _spread(values: Sequence[float]) -> dict[str, Any]:
+    if not values:
+        return {"median": None, "p5": None, "p95": None, "known": 0}
+    low, median, high = np.percentile(np.array(values, dtype=np.float64), (5, 50, 95)).tolist()
+    return {"median": median, "p5": low, "p95": high, "known": len(values)}

@@ -1,0 +1,197 @@
+"""What a test demands of a group. Each assertion fails with an `AssertionError` that tells what happened and why.
+
+Each takes a group or a pair of them (then both must hold) and judges what is, or has been, up to now.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from compare.testing import sentences, settling
+from compare.testing.clock import in_ticks
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.timeline.story import story_of_queue
+from protocols.timeline.words import queue_name, queue_names
+
+if TYPE_CHECKING:
+    from compare.testing.group import Group
+    from compare.testing.pair import GroupPair
+
+Judged: TypeAlias = "Group | GroupPair"
+
+_SLACK = 1e-9
+"""Ratios of whole numbers are compared with so much room for rounding."""
+
+
+def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
+    """The fullest member has at most ``max_over_mean`` times the mean number of queues."""
+    for each in group.groups:
+        found = each.fairness
+        if found.max_over_mean is not None and found.max_over_mean > max_over_mean + _SLACK:
+            loads = _loads(each)
+            fullest = max(loads, key=lambda member: loads[member])
+            ratio = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
+            _fail(
+                each,
+                f"{fullest} has {loads[fullest]} of {found.queues} queues, {ratio}; allowed are {max_over_mean:g} times",
+                [_shares(each), *_pile_up(each), _best(each), *_unfinished(each)],
+            )
+
+
+def assert_no_idle_members(group: Judged) -> None:
+    """Every member that subscribes to something owns a queue."""
+    for each in group.groups:
+        idle = [member.id for member in each.allocation.group.members if member.subscription]
+        idle = [member for member in idle if not each.allocation[member]]
+        if idle:
+            queues, members = each.fairness.queues, each.fairness.members
+            why = [f"there are {queues} queues for {members} members"] if queues < members else [*_pile_up(each)]
+            many = "owns nothing" if len(idle) == 1 else "own nothing"
+            _fail(each, f"{', '.join(idle)} {many}", [_shares(each), *why, _best(each), *_unfinished(each)])
+
+
+def assert_optimal(group: Judged) -> None:
+    """No other allocation that the subscriptions allow is fairer."""
+    for each in group.groups:
+        loads = sorted(_loads(each).values())
+        best = each.optimum
+        fairest = sorted(len(queues) for queues in best.allocation.values())
+        if loads != fairest or each.allocation.double_owned:
+            least, most = loads[0], loads[-1]
+            _fail(
+                each,
+                f"members have {least} to {most} queues, as fair as can be is {fairest[0]} to {fairest[-1]}",
+                [_shares(each), *_pile_up(each), *_moves_to_best(each), *_unfinished(each)],
+            )
+
+
+def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
+    """At no time two members believed to own the same queue, for longer than so many seconds."""
+    for each in group.groups:
+        timeline = each.timeline
+        found = _longer(timeline.doubles, in_ticks(longer_than), timeline.end)
+        if found:
+            told = [sentences.of_double(timeline, double) for double in found]
+            _fail(each, told[0], told[1:])
+
+
+def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
+    """No queue was without an owner for longer than so many seconds, after its first one."""
+    for each in group.groups:
+        timeline = each.timeline
+        found = _longer(timeline.gaps, in_ticks(longer_than), timeline.end)
+        if found:
+            told = [sentences.of_gap(timeline, gap) for gap in found]
+            longest = max((timeline.end if gap.until is None else gap.until) - gap.since for gap in found)
+            allowed = f" (the longest {sentences.moment(longest)}, allowed {longer_than:g} s)" if longer_than else ""
+            _fail(each, told[0] + allowed, told[1:])
+
+
+def assert_settles_within(group: Judged, seconds: float) -> None:
+    """From the last event on the group settles within so many seconds: every queue has one owner and nothing changes any
+    more. Lets as much time pass as it takes, at most the `settle` limit."""
+    for each in group.groups:
+        settled = each.settles()
+        timeline = each.timeline
+        open_queues = settling.unsettled(each.world)
+        last = timeline.causes.last_event
+        if not settled or open_queues:
+            told = [_state_of(each, queue) for queue in open_queues] or [f"still changing at {each.clock.now:g} s"]
+            story = story_of_queue(timeline, each.name, open_queues[0], timeline.end) if open_queues else []
+            _fail(each, f"not settled {sentences.moment(timeline.end - last)} after the last event: {told[0]}", story)
+        elif timeline.settle > in_ticks(seconds):
+            changed = [
+                f"{each_rebalance.trigger} at {sentences.moment(each_rebalance.began)}, after: {each_rebalance.cause.text}"
+                for each_rebalance in timeline.rebalances
+                if each_rebalance.began >= last
+            ]
+            _fail(
+                each,
+                f"settled {sentences.moment(timeline.settle)} after the last event"
+                f" ({timeline.causes.happenings[-1].text}), allowed are {seconds:g} s",
+                changed,
+            )
+
+
+def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
+    """At most so many queues went to another owner, from ``since`` (seconds) on. A queue's first owner is no move."""
+    for each in group.groups:
+        found = _moves(each, in_ticks(since))
+        if len(found) > moves:
+            told = [
+                f"{queue_name(queue)} from {before} to {after} at {sentences.moment(at)}"
+                for at, queue, before, after in found
+            ]
+            _fail(each, f"{len(found)} queues moved, allowed are {moves}", told)
+
+
+# What the sentences are made of.
+
+
+def _loads(group: "Group") -> dict[str, int]:
+    return {member: len(queues) for member, queues in group.allocation.items()}
+
+
+def _shares(group: "Group") -> str:
+    told = (f"{member} {len(queues)} ({queue_names(queues)})" for member, queues in group.allocation.items())
+    return f"{group.system}: {', '.join(told)}"
+
+
+def _pile_up(group: "Group") -> Sequence[str]:
+    """Do the same members get more of every topic?"""
+    found = group.fairness
+    if len(found.topics) < 2 or not found.pile_up or found.pile_up < 0.5:
+        return []
+    topics = ", ".join(f"{topic} {each.max} at most" for topic, each in list(found.topics.items())[:4])
+    return [f"the same members get the larger share of each topic, and it adds up: {topics}"]
+
+
+def _best(group: "Group") -> str:
+    best = group.optimum
+    fairest = sorted(len(queues) for queues in best.allocation.values())
+    if fairest == sorted(_loads(group).values()):
+        return "no other allocation that the subscriptions allow is fairer"
+    return f"as fair as can be is {fairest[0]} to {fairest[-1]} queues, {best.moves} moves from here"
+
+
+def _moves_to_best(group: "Group") -> Iterable[str]:
+    for queue, member in group.optimum.moved:
+        yield f"{queue_name(queue)} to {member} would help"
+    for queue, member in group.optimum.newly_owned:
+        yield f"{queue_name(queue)} has no owner, {member} would do"
+
+
+def _unfinished(group: "Group") -> Sequence[str]:
+    if settling.is_calm(group.world):
+        return []
+    return ["the group has not settled yet: settle() or clock.advance() lets it go on"]
+
+
+def _state_of(group: "Group", queue: Queue) -> str:
+    owners = [member for member, queues in group.world.owned.items() if queue in queues]
+    return f"{queue_name(queue)} " + (f"is owned by {' and '.join(owners)}" if owners else "has no owner")
+
+
+def _moves(group: "Group", since: Time) -> list[tuple[Time, Queue, str, str]]:
+    """(When, queue, the last owner, the next one), in order."""
+    latest: dict[Queue, str] = {}
+    found = []
+    for each in group.timeline.beliefs:
+        if each.queue.topic.startswith("%"):
+            continue
+        before = latest.get(each.queue)
+        if before is not None and before != each.member and each.since >= since:
+            found.append((each.since, each.queue, before, each.member))
+        latest[each.queue] = each.member
+    return found
+
+
+def _longer(found: Iterable[Any], than: Time, end: Time) -> list[Any]:
+    return [each for each in found if (end if each.until is None else each.until) - each.since > than]
+
+
+def _fail(group: "Group", what: str, more: Sequence[str] = ()) -> None:
+    __tracebackhide__ = True
+    lines = [f"{group.system} at {group.clock.now:g} s: {what}", *([sentences.listed(more)] if more else [])]
+    group.failed()
+    raise AssertionError("\n".join(lines))

@@ -1,0 +1,80 @@
+"""Virtual time, shared by all groups of a test: it passes only when somebody lets it pass."""
+
+from bisect import insort
+from collections.abc import Callable
+from math import inf
+from typing import Protocol
+
+from protocols.nodes import TICK, Time
+
+Action = Callable[[], object]
+
+
+class Living(Protocol):
+    """What lives on a clock."""
+
+    def run(self, until: Time, stop: Callable[[], bool] | None = None) -> Time:
+        """Live up to and including ``until``, or until ``stop`` says so; the time that was reached."""
+
+
+class Clock:
+    """Virtual time; 0 seconds when the test begins. All groups that were made with it live through the same time."""
+
+    def __init__(self) -> None:
+        self.time: Time = 0.0
+        """Now, in milliseconds."""
+        self._living: list[Living] = []
+        self._actions: list[tuple[Time, int, Action]] = []
+        self._given = 0
+        self.limit: Time = inf
+        """When user's code that runs is to be stopped (`compare.testing.handling.run`), in milliseconds."""
+
+    def __repr__(self) -> str:
+        return f"<Clock at {self.now:g}s>"
+
+    @property
+    def now(self) -> float:
+        """Seconds of virtual time since the test began."""
+        return self.time / 1000
+
+    def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, milliseconds: float = 0.0) -> None:
+        """Let time pass for every group."""
+        duration = in_ticks(seconds + 60 * minutes, milliseconds)
+        if duration < 0:
+            raise ValueError(f"time cannot go back by {-duration} ms")
+        self.run(self.time + duration)
+
+    def at(self, seconds: float, do: Action) -> None:
+        """Call ``do`` when so many seconds have passed since the test began; the earlier call first, equal ones in the
+        order given. `ValueError` for a time that is over."""
+        time = in_ticks(seconds)
+        if time < self.time:
+            raise ValueError(f"{seconds:g}s is over: the clock stands at {self.now:g}s")
+        self._given += 1
+        insort(self._actions, (time, self._given, do))
+
+    def add(self, living: Living) -> None:
+        """From now on this lives on the clock, too."""
+        self._living.append(living)
+        living.run(self.time)
+
+    def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
+        """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives."""
+        while True:
+            due = min(until, self._actions[0][0]) if self._actions else until
+            reached = due if first is None else first.run(due, stop)
+            for each in list(self._living):
+                if each is not first:
+                    each.run(reached)
+            self.time = reached
+            if reached < due or (stop is not None and stop()):
+                return
+            while self._actions and self._actions[0][0] <= reached:
+                self._actions.pop(0)[2]()
+            if reached >= until:
+                return
+
+
+def in_ticks(seconds: float, milliseconds: float = 0.0) -> Time:
+    """A duration in milliseconds, as a whole number of the simulation's ticks."""
+    return round((seconds * 1000 + milliseconds) / TICK) * TICK

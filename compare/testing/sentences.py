@@ -1,0 +1,153 @@
+"""Why a queue had no owner, or two: the facts that led there, in one sentence."""
+
+from collections.abc import Iterable, Sequence
+
+from protocols.facts import Granted
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.timeline import Timeline
+from protocols.timeline.causes import Happening
+from protocols.timeline.intervals import Double, Gap
+from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.words import queue_name
+
+
+def moment(time: Time, digits: int = 1) -> str:
+    """``20.9 s``."""
+    return f"{time / 1000:.{digits}f} s"
+
+
+def span(since: Time, until: Time | None, end: Time) -> str:
+    """``from 20.0 s to 20.9 s``, with as many digits as tell the two apart."""
+    digits = 1 if abs((end if until is None else until) - since) >= 100 else 3
+    if until is None:
+        return f"since {moment(since, digits)} until now ({moment(end, digits)})"
+    return f"from {moment(since, digits)} to {moment(until, digits)}"
+
+
+def of_gap(timeline: Timeline, gap: Gap) -> str:
+    """``queue orders-1 had no owner from 50.0 s to 93.0 s: ...``."""
+    told = f"queue {queue_name(gap.queue)} had no owner {span(gap.since, gap.until, timeline.end)}"
+    why = [_end_of(timeline, gap.before, gap.since)]
+    until = timeline.end if gap.until is None else gap.until
+    rebalance = _during(timeline, gap.group, gap.since, until)
+    if rebalance is not None:
+        why.append(f"{_rebalance(rebalance)} began at {moment(rebalance.began)}")
+        if rebalance.ended is None:
+            why.append("it still goes on")
+    elif gap.until is None:
+        why.append("nobody has noticed yet")
+    if gap.after is not None:
+        why.append(f"{gap.after} got it")
+    return f"{told}: {'; '.join(why)}"
+
+
+def of_double(timeline: Timeline, double: Double) -> str:
+    """``queue orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``."""
+    count = {2: "two", 3: "three"}.get(len(double.members), str(len(double.members)))
+    when = span(double.since, double.until, timeline.end)
+    who = ", ".join(sorted(double.members))
+    return f"queue {queue_name(double.queue)} had {count} owners {who} {when}: {_why_double(timeline, double)}"
+
+
+def _why_double(timeline: Timeline, double: Double) -> str:
+    first, last = double.members[0], double.members[-1]
+    mine = _generation(timeline, double.group, first, double.queue, double.since)
+    theirs = _generation(timeline, double.group, last, double.queue, double.since)
+    if mine is not None and theirs is not None and mine != theirs:
+        why = f"{last} was given it in generation {theirs} while {first} still believed in generation {mine}"
+        rebalance = next((each for each in timeline.rebalances if each.generation == theirs), None)
+        if rebalance is not None:
+            why += f"; {_rebalance(rebalance)} began at {moment(rebalance.began)}"
+        about = _latest(timeline, first, double.since)
+        return why + (f", {_told(about)}" if about is not None else "")
+    return _differing_views(timeline, double, first, last)
+
+
+def _differing_views(timeline: Timeline, double: Double, first: str, last: str) -> str:
+    """Members that allocate for themselves: whose allocation was older than the other's presence?"""
+    for holder, other in ((first, last), (last, first)):
+        allocated = _allocated(timeline, double.group, holder, double.since)
+        came = _came(timeline, other, double.since)
+        if allocated is not None and came is not None and allocated < came:
+            return (
+                f"{holder} allocated with a member list that still lacked {other}"
+                f" (at {moment(allocated)}; {other} came at {moment(came)})"
+            )
+    mine, theirs = (_allocated(timeline, double.group, each, double.since) for each in (first, last))
+    if mine is None or theirs is None:
+        return f"{last} took it before {first} had given it up"
+    older, at = (first, mine) if mine <= theirs else (last, theirs)
+    happened = [each for each in timeline.causes.happenings if at <= each.at <= double.since and each.stirs]
+    since = f", before {happened[-1].text} ({moment(happened[-1].at)})" if happened else ""
+    return f"{older} still held to what it had allocated at {moment(at)}{since}"
+
+
+def _generation(timeline: Timeline, group: str, member: str, queue: Queue, at: Time) -> int | None:
+    for each in timeline.beliefs:
+        if (each.group, each.member, each.queue) == (group, member, queue) and each.since <= at:
+            if each.until is None or each.until >= at:
+                return each.generation
+    return None
+
+
+def _allocated(timeline: Timeline, group: str, member: str, at: Time) -> Time | None:
+    """When the member's latest allocation before this time was made."""
+    found = None
+    for told in timeline.told:
+        if told.now > at:
+            break
+        if isinstance(told.fact, Granted) and (told.fact.group, told.fact.member) == (group, member):
+            found = told.now
+    return found
+
+
+def _came(timeline: Timeline, member: str, at: Time) -> Time | None:
+    """When the member joined or started again last, if an event tells."""
+    starts = (f"{member} joins", f"{member} restarts", f"{member} goes on")
+    return next(
+        (
+            each.at
+            for each in reversed(timeline.causes.happenings)
+            if each.at <= at and member in each.members and each.text.startswith(starts)
+        ),
+        None,
+    )
+
+
+def _end_of(timeline: Timeline, member: str, at: Time) -> str:
+    """Why the member let go of a queue."""
+    about = _latest(timeline, member, at)
+    if about is not None and abs(about.at - at) < 1:
+        return f"{about.text} at {moment(about.at)}"
+    return f"{member} gave it up" + (f" after {about.text} ({moment(about.at)})" if about is not None else "")
+
+
+def _latest(timeline: Timeline, member: str, at: Time) -> Happening | None:
+    """The latest event about a member."""
+    found = [each for each in timeline.causes.happenings if each.at <= at and member in each.members]
+    return found[-1] if found else None
+
+
+def _told(happening: Happening) -> str:
+    return f"{happening.text} at {moment(happening.at)}"
+
+
+def _rebalance(rebalance: Rebalance) -> str:
+    cause = f", after: {rebalance.cause.text}" if rebalance.cause.text else ""
+    return f"a rebalance ({rebalance.trigger}{cause})"
+
+
+def _during(timeline: Timeline, group: str, since: Time, until: Time) -> Rebalance | None:
+    """The rebalance that was going on when a gap began, else the first that began in it."""
+    mine = [each for each in timeline.rebalances if each.group == group and each.began <= until]
+    open_then = [each for each in mine if each.began <= since and (each.ended is None or each.ended >= since)]
+    later = [each for each in mine if each.began > since]
+    return open_then[-1] if open_then else later[0] if later else None
+
+
+def listed(lines: Iterable[str], most: int = 8) -> str:
+    """Sentences below each other, the first so many; what is left out is counted."""
+    found: Sequence[str] = list(lines)
+    more = [f"... and {len(found) - most} more"] if len(found) > most else []
+    return "\n".join(f"  {line}" for line in [*found[:most], *more])

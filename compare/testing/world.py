@@ -1,0 +1,242 @@
+"""One group in one system, living event by event.
+
+What has happened so far is always a scenario that could stand in a file: each event is checked as one of a file is,
+and the whole can be written down and lived through again by `equipoise compare`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+from compare.figures.definitions import RETRY
+from compare.scenarios.ending import Ending, ending
+from compare.scenarios.systems import cluster_of, known_strategies, system_of
+from protocols.errors import UserError
+from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
+from protocols.links import Latency
+from protocols.nodes import Message, Time
+from protocols.queues import Queue
+from protocols.scenario import model
+from protocols.scenario.cluster import Cluster
+from protocols.scenario.model import Event, Scenario
+from protocols.scenario.places import Places
+from protocols.scenario.reading import scenario as read_scenario
+from protocols.scenario.running import BEGINNING
+from protocols.scenario.telling import in_words
+from protocols.scenario.units import LONGEST
+from protocols.simulation import Simulation
+from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+
+_FOR_EVER = LONGEST / 2
+_CHANGE_TOPICS = model.Queues | model.AddTopic | model.DeleteTopic
+_MAY_BE_REFUSED = model.Join | model.Restart | model.Queues | model.Reset
+
+
+class LiveCluster(Cluster, Protocol):
+    """A cluster whose scenario goes on while it lives."""
+
+    places: Places
+
+    def learn(self, scenario: Scenario) -> None:
+        """The scenario has gone on."""
+
+    def registered(self, group: str) -> frozenset[str]:
+        """The nodes of the members whom the system counts in."""
+
+
+class World:
+    """A group, its system and its time.
+
+    ``fields``: the scenario at its beginning as plain values, without ``run``, ``systems`` and ``events``; it has
+    exactly one group. Raises `protocols.errors.UserError` for what cannot be.
+    """
+
+    def __init__(self, fields: Mapping[str, Any], system: str, settings: Mapping[str, Any], seed: int) -> None:
+        self._fields = dict(fields)
+        self._system = {"system": system, "label": system, "settings": dict(settings)}
+        self._seed = seed
+        self._given: list[Mapping[str, Any]] = []
+        self._strategies = known_strategies()
+        self.scenario = self.scenario_until(_FOR_EVER)
+        self._part = self.scenario.systems[0]
+        (self.group,) = self.scenario.groups
+        self._numbering = system_of(system).numbering
+        self._lives = dict(lifetimes(self.scenario, self._numbering))
+        self._may_own = may_own_in(self.scenario)
+        self._recorder = Recorder(lives=self._lives, may_own=self._asked, uncounted=(RETRY,))
+        self.owned: dict[str, tuple[Queue, ...]] = {}
+        """Member to what it believes to own now; whoever never owned anything is left out."""
+        self.rebalancing: dict[str | None, Time] = {}
+        """The group (None) or the members that share anew now, to when they began."""
+        self.passed: set[str] = set()
+        """Members that have shared for themselves since they started (RocketMQ)."""
+        self.servants: list[Callable[[], bool]] = []
+        """Asked after every step: user's code that the system calls; each returns whether it had to."""
+        self.last_change: Time = 0.0
+        """When a belief changed last, a rebalance was complete, or something happened."""
+        self._told = 0
+        self._halting = False
+        self._running = False
+        self._timeline: tuple[object, Timeline] | None = None
+        latency = Latency(*self.scenario.run.latency)
+        self.simulation = Simulation(seed=seed, latency=latency, observer=self)
+        self.cluster: LiveCluster = cluster_of(system)(self.scenario, self._part, self.simulation)  # type: ignore[assignment]
+        self.calls: dict[int, Event | None] = {self.simulation.at(0.0, self.cluster.start, BEGINNING): None}
+
+    @property
+    def now(self) -> Time:
+        """Milliseconds."""
+        return self.simulation.now
+
+    # The simulation's observer.
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        self._told += 1
+        self._recorder.fact(now, node, fact, root, cause)
+        noted = _NOTED.get(type(fact))
+        if noted is not None:
+            noted(self, now, fact)
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+        self._told += 1
+        self._recorder.created(number, due, kind, node, what, cause)
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        self._recorder.sent(now, arrives, sender, to, message, number, cause)
+
+    def _owns(self, now: Time, fact: Owns) -> None:
+        if self.owned.get(fact.member, ()) != fact.queues:
+            self._changed(now)
+        self.owned[fact.member] = fact.queues
+
+    def _began(self, now: Time, fact: RebalanceBegan) -> None:
+        self.rebalancing.setdefault(fact.member, now)
+
+    def _ended(self, now: Time, fact: RebalanceEnded) -> None:
+        self.rebalancing.pop(fact.member, None)
+        if fact.member is not None:
+            self.passed.add(fact.member)
+        self._changed(now)
+
+    def _changed(self, now: Time) -> None:
+        self.last_change = now
+        if self._halting:
+            self.simulation.halt()
+
+    # Living.
+
+    def run(self, until: Time, stop: Callable[[], bool] | None = None) -> Time:
+        """Live up to and including ``until`` (milliseconds), or until ``stop`` says so; the time that was reached."""
+        simulation, heap = self.simulation, self.simulation.heap
+        self._running = True
+        try:
+            if stop is None and not self.servants:
+                simulation.run(until)
+                return until
+            while True:
+                served = [serve() for serve in self.servants]
+                if stop is not None and stop():
+                    return simulation.now
+                due = heap[0][0] if heap else until
+                if due > until and not any(served):
+                    simulation.run(until)
+                    return until
+                simulation.run(min(due, until))
+        finally:
+            self._running = False
+
+    def run_to_change(self, until: Time) -> None:
+        """Live until a belief changes or a rebalance is complete, at most to ``until``."""
+        if self.servants:
+            before = self.last_change
+            self.run(until, lambda: self.last_change != before)
+            return
+        self._halting = self._running = True
+        try:
+            self.simulation.run(until)
+        finally:
+            self._halting = self._running = False
+
+    # What happens.
+
+    def happen(self, fields: Mapping[str, Any]) -> Event:
+        """Something happens now: an event as in a file, without its time. Raises `UserError` where it cannot be."""
+        given = {"at": self.now, **fields}
+        if "join" in given and given["join"] in self.members:
+            raise UserError(f"{given['join']} joins while it is a member already: expected another name, or a restart")
+        self._given.append(given)
+        try:
+            scenario = self.scenario_until(_FOR_EVER)
+            event = scenario.events[-1]
+            if isinstance(event, _MAY_BE_REFUSED):
+                cluster_of(self._part.system)(scenario, self._part, Simulation())
+        except UserError as error:
+            self._given.pop()
+            raise UserError(str(error).removeprefix("scenario: ")) from None
+        self._learn(scenario, event)
+        number = self.simulation.at(self.now, partial(self.cluster.apply, event), in_words(event))
+        self.calls[number] = event
+        self.last_change = self.now
+        if not self._running:
+            self.simulation.run(self.now)
+        return event
+
+    def _learn(self, scenario: Scenario, event: Event) -> None:
+        self.scenario = scenario
+        self.__dict__.pop("ending", None)
+        self._may_own = may_own_in(scenario)
+        if isinstance(event, _CHANGE_TOPICS):
+            self._lives.update(lifetimes(scenario, self._numbering))
+        self.cluster.learn(scenario)
+
+    def _asked(self, now: Time, group: str, member: str, topic: str) -> bool:
+        return self._may_own(now, group, member, topic)
+
+    # What is there.
+
+    @cached_property
+    def ending(self) -> Ending:
+        """Who and what is there now, as the scenario says."""
+        return ending(self.scenario, self._numbering)
+
+    @property
+    def members(self) -> Sequence[str]:
+        """Those alive, hung ones among them."""
+        return [key.member for key in self.ending.members]
+
+    def timeline(self) -> Timeline:
+        """Everything so far."""
+        if self.now:
+            self.cluster.finish()
+        key = self.now, self._told
+        if self._timeline is None or self._timeline[0] != key:
+            made = self._recorder.timeline(self.now, self.calls, self.simulation.messages)
+            self._timeline = key, made
+        return self._timeline[1]
+
+    @property
+    def busy_until(self) -> Time | None:
+        """When the next thing that happened is over (a hang, a fault of the network, a loop that stands still); None
+        where all is."""
+        return min((entry[0] for entry in self.simulation.heap if entry[3] == entry[2] > 0), default=None)
+
+    def scenario_until(self, until: Time) -> Scenario:
+        """What has happened so far as a scenario that ends then (milliseconds)."""
+        return read_scenario(
+            {
+                **self._fields,
+                "run": {"for": until, "seed": self._seed},
+                "systems": [self._system],
+                "events": self._given,
+            },
+            registered=self._strategies,
+        )
+
+
+_NOTED: Mapping[type, Callable[[World, Time, Any], None]] = {
+    Owns: World._owns,
+    RebalanceBegan: World._began,
+    RebalanceEnded: World._ended,
+}

@@ -1,0 +1,71 @@
+"""A consumer whose user's loop is somebody's own: a test runs real code against it (`compare.testing`).
+
+Nothing is read, and no listener returns, by itself. The loop is in poll() from `GoOn` to `StopPolling` only and begins
+outside of it; what it takes out of a partition it tells (`Handle`); when the listener was called
+(`ConsumerState.called`), the client waits until it has returned (`ListenerReturned`), as the user's thread does in the
+real client. After an error that makes poll() throw the consumer is not closed: that is the user's.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kafka_coordinator.consumer import callbacks, joining, leaving, timers
+from kafka_coordinator.consumer.commands import Handle, ListenerReturned, Seek
+from kafka_coordinator.consumer.state import Called, ConsumerState
+from protocols.facts import Delivered, Position
+from protocols.load import Reading
+from protocols.nodes import Outbox, Time
+from protocols.queues import Queue
+
+
+def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
+    """Records of an owned partition are in the user's hands."""
+    partition, first, end = command
+    topic, number = partition
+    c.positions[partition] = Reading(end, now, 0.0)
+    out.observe(Delivered(c.config.group, c.config.name, Queue(topic, "", number), first, end, now))
+
+
+def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
+    """Owned partitions are read on from somewhere else."""
+    wanted = {partition: offset for partition, offset in command.offsets if partition in c.owned}
+    for partition, offset in wanted.items():
+        topic, number = partition
+        c.positions[partition] = Reading(offset, now, 0.0)
+        out.observe(Position(c.config.group, c.config.name, Queue(topic, "", number), offset, "seek"))
+    c.unpositioned = tuple([each for each in c.unpositioned if each not in wanted])
+
+
+def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox) -> None:
+    """The listener has returned: the client goes on where it called it."""
+    called, c.called = c.called, None
+    if called is None:
+        return
+    if not c.away:
+        out.cancel_timer(timers.POLL)
+    if called.then:
+        _THEN[called.then](c, now, called, out)
+
+
+def _leave(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+    callbacks.believe(c, now, (), out)
+    leaving.depart(c, now, out)
+
+
+def _end(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+    callbacks.believe(c, now, (), out)
+    leaving.over(c, out)
+
+
+def _unsubscribe(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+    callbacks.believe(c, now, (), out)
+    leaving.stay_outside(c, now, out)
+
+
+_THEN: Final[Mapping[str, Callable[[ConsumerState, Time, Called, Outbox], None]]] = {
+    joining.PREPARED: joining.given_up,
+    joining.ARRIVED: joining.revoked_some,
+    leaving.LEAVE: _leave,
+    leaving.END: _end,
+    leaving.UNSUBSCRIBE: _unsubscribe,
+}

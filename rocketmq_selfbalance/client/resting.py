@@ -1,0 +1,243 @@
+"""When a client is at rest, and what it does about rounds that were passed over (`protocols.quiet`).
+
+At rest nothing happens but its periodic tasks, passes that find what they found before, renewals of locks, and pulls of
+queues that take in nothing. What a client believes is in the claims of its requests; brokers and name servers know
+whether it is so (`rocketmq_selfbalance.broker.resting`).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from protocols.nodes import Message, Time, TimerName
+from protocols.queues import Queue
+from protocols.quiet import Call, Exchange, Rest
+from rocketmq_selfbalance.client import rebalance_service, tasks
+from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.consuming_orderly import lock_thread
+from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.locks import by_broker
+from rocketmq_selfbalance.client.rebalance import topics_in_turn
+from rocketmq_selfbalance.messages import (
+    BROADCASTING,
+    MASTER_ID,
+    Answer,
+    ConsumerList,
+    GetConsumerListByGroup,
+    GetRouteInfo,
+    HeartBeat,
+    LockBatchMq,
+    LockBatchMqAnswer,
+    PullAnswer,
+    PullMessage,
+    RouteInfoAnswer,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.states import RUNNING
+
+_NOTHING = Rest()
+"""Of a client that has shut down."""
+
+_UNDER_WAY = {
+    RefreshRoute: ("routes", RouteInfoAnswer),
+    TellBroker: ("heartbeat", Answer),
+    AskMembers: (rebalance_service.TIMER, ConsumerList),
+    LockQueues: ("lock", LockBatchMqAnswer),
+}
+"""Call that a thread waits for to the exchange that is under way then, and the answer."""
+
+
+def rest(client: Instance) -> Rest | None:
+    """How the client is at rest, None if it is not."""
+    if client.ended:
+        return _NOTHING
+    consumers = list(client.consumers.values())
+    if not client.running or client.service.notified or client.sent_back or not all(map(_settled, consumers)):
+        return None
+    under_way = _under_way(client)
+    if under_way is None or client.route_claim is None:
+        return None
+    known = addresses_in_turn(client)
+    commits = _commits(client, consumers)
+    members = _members(client, consumers)
+    if commits is None or members is None:
+        return None
+    settings = client.settings
+    beats = (client.client_id, tuple(consumer_data(consumer) for consumer in consumers))
+    exchanges = [
+        _task(client, "routes", _routes(client, consumers), under_way),
+        _task(client, "heartbeat", tuple(Call((at,), HeartBeat, Answer, claim=beats) for at in known), under_way),
+        _task(client, "persist", commits, under_way),
+        Exchange(
+            rebalance_service.TIMER,
+            settings.rebalance_wait_interval_ms,
+            members,
+            in_turn=True,
+            after_end=True,
+            thread=rebalance_service.THREAD,
+            awaiting=rebalance_service.TIMER in under_way,
+        ),
+        *_locks(client, consumers, under_way),
+        *_pulls(client, consumers),
+    ]
+    harmless: dict[tuple[str, type[Message]], Any] = {
+        (call_peer, call.answer): None
+        for exchange in exchanges
+        for call in exchange.calls
+        if call.answer is not None
+        for call_peer in call.peers
+    }
+    idle = [(name, consumer.group) for consumer in consumers for name in ("expired", "poll")]
+    return Rest(tuple(exchanges), harmless, _guarded(client), idle=idle)
+
+
+def _settled(consumer: Consumer) -> bool:
+    """A whole pass changed nothing, and nothing has changed since; nothing is fetched and not finished."""
+    pool = consumer.pool
+    return (
+        consumer.state == RUNNING
+        and consumer.settled == consumer.revision
+        and not (consumer.paused or consumer.leaving or pool.backlog or pool.running)
+        and all(
+            each.watching and not (each.dropped or each.count or each.listeners) for each in consumer.table.values()
+        )
+    )
+
+
+def _under_way(client: Instance) -> set[str] | None:
+    """Which exchanges are under way; None where a thread does anything else."""
+    found: set[str] = set()
+    for name, thread in client.threads.items():
+        expected = _UNDER_WAY.get(type(thread.waiting))
+        if expected is None or (name not in (tasks.THREAD, rebalance_service.THREAD) and expected[0] != "lock"):
+            return None
+        if name == tasks.THREAD and any(type(step) in _TASK_STEPS for step in thread.left):
+            return None  # another task waits for its turn
+        found.add(expected[0])
+    return found
+
+
+_TASK_STEPS = {task.step for task in tasks.TASKS.values()}
+
+
+def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[str]) -> Exchange:
+    period = tasks.TASKS[name].period(client.settings)
+    in_turn = name != "persist"
+    return Exchange(("task of", name), period, calls, in_turn=in_turn, thread=tasks.THREAD, awaiting=name in under_way)
+
+
+def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
+    server = client.name_servers[client.name_server]
+    topics = {topic for consumer in consumers for topic in consumer.subscriptions}
+    call = Call((server,), GetRouteInfo, RouteInfoAnswer, claim=client.route_claim)
+    return (call,) * len(topics)
+
+
+def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
+    """The commits of one round; None where a round would change anything here."""
+    sent: list[tuple[str, tuple[str, Queue, int]]] = []
+    for consumer in consumers:
+        offsets = consumer.store.table.offsets
+        if not consumer.table:
+            continue
+        if any(queue not in consumer.table for queue in offsets):
+            return None
+        if consumer.message_model == BROADCASTING:
+            continue
+        for queue, offset in offsets.items():
+            address = client.master(queue.broker) or client.replica(queue.broker)
+            if address is None:
+                return None
+            sent.append((address, (consumer.group, queue, offset)))
+    claims: dict[str, list[tuple[str, Queue, int]]] = {}
+    for address, commit in sent:
+        claims.setdefault(address, []).append(commit)
+    told = {address: tuple(sorted(commits)) for address, commits in claims.items()}
+    return tuple(Call((address,), UpdateConsumerOffset, None, claim=told[address]) for address, _ in sent)
+
+
+def _members(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
+    """The questions of a pass; None where a pass would do anything else."""
+    asking = [consumer for consumer in consumers if consumer.message_model != BROADCASTING]
+    claim = tuple(sorted((consumer.group, consumer.claim or ()) for consumer in asking))
+    calls: list[Call] = []
+    for consumer in asking:
+        if consumer.claim is None:
+            return None
+        for topic in topics_in_turn(consumer):
+            route = client.routes.get(topic)
+            known = [data.addresses for data in route.brokers if data.addresses] if route is not None else []
+            peers = tuple(dict(addresses).get(MASTER_ID, "") for addresses in known)
+            if not peers or "" in peers:
+                return None
+            label = f"broker asked about {topic}"
+            calls.append(Call(peers, GetConsumerListByGroup, ConsumerList, label, claim))
+    return tuple(calls)
+
+
+def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> Iterator[Exchange]:
+    held: dict[str, list[tuple[str, Queue]]] = {}
+    locking = [consumer for consumer in consumers if consumer.locks]
+    for consumer in locking:
+        for queue in consumer.holds():
+            held.setdefault(client.master(queue.broker) or "", []).append((consumer.group, queue))
+    for consumer in locking:
+        calls = []
+        for queues in by_broker(consumer.holds()):
+            address = client.master(queues[0].broker) or ""
+            calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(held[address]))))
+        yield Exchange(
+            ("lock", consumer.group),
+            consumer.settings.lock_interval_ms,
+            tuple(calls),
+            in_turn=True,
+            thread=lock_thread(consumer.group),
+            awaiting="lock" in under_way,
+        )
+
+
+def _pulls(client: Instance, consumers: list[Consumer]) -> Iterator[Exchange]:
+    out = {(pulled.group, pulled.queue) for pulled in client.pulled.values()}
+    for consumer in consumers:
+        for queue in consumer.table:
+            address = client.master(queue.broker) or client.replica(queue.broker) or ""
+            yield Exchange(
+                ("pull", consumer.group, queue),
+                consumer.settings.broker_suspend_max_time_ms,
+                (Call((address,), PullMessage, PullAnswer),),
+                after_end=True,
+                awaiting=(consumer.group, queue) in out,
+            )
+
+
+def _guarded(client: Instance) -> dict[TimerName, tuple[str, type[Message]]]:
+    """Timers for overdue answers, and the answers."""
+    found: dict[TimerName, tuple[str, type[Message]]] = {
+        ("pull timeout", pulled.group, pulled.queue): (pulled.address, PullAnswer) for pulled in client.pulled.values()
+    }
+    for asked in client.asked.values():
+        waiting = client.threads[asked.thread].waiting
+        found["thread", asked.thread] = (asked.address, _UNDER_WAY[type(waiting)][1])
+    return found
+
+
+def passed(client: Instance, now: Time, sender: str, kind: type[Message]) -> None:
+    """Messages of this kind were passed over, the last one came now."""
+    if kind is LockBatchMqAnswer:
+        for consumer in client.consumers.values():
+            for queue, process_queue in consumer.table.items():
+                if consumer.locks and client.master(queue.broker) == sender:
+                    process_queue.last_lock = now
+
+
+def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> None:
+    """Rounds of an exchange were passed over; the last one began at ``begun`` and ended now."""
+    if timer == rebalance_service.TIMER:
+        client.service.last = now
+        return
+    what, *of = timer
+    if what == "task of":
+        client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings)
+    elif what == "pull":
+        client.consumers[of[0]].table[of[1]].last_pull = begun
