@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format bench clean
+.PHONY: help setup demo test test-slow check format notebooks bench clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -36,6 +36,9 @@ check: $(VENV)/.dev ## lint, format and type checks
 format: $(VENV)/.dev ## format the code
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+notebooks: $(VENV)/.dev ## execute the notebooks and write them with what they put out
+	$(PY) notebooks/execute.py
 
 bench: $(VENV)/.bench ## run the benchmarks (see benchmarks/README.md)
 	$(PY) -m benchmarks

@@ -13,6 +13,7 @@ NAMES = (
     "engine",
     "coordinator",
     "kafka_group",
+    "comparison",
 )
 
 

@@ -3,6 +3,7 @@
 python -m benchmarks.engine
 """
 
+import gc
 import time
 from collections.abc import Callable
 from functools import partial
@@ -183,10 +184,13 @@ def main() -> None:
     best = dict.fromkeys(works, 0.0)
     for _ in range(ROUNDS):
         for work in works:
+            gc.collect()
+            gc.disable()  # as timeit does, and as the runs of scenarios do
             start = time.process_time()
             events = work()
             best[work] = max(best[work], events / (time.process_time() - start))
-    print(f"{PENDING:,} pending; events per CPU second, best of {ROUNDS} rounds, all in turn in one process")
+            gc.enable()
+    print(f"{PENDING:,} pending; events per CPU second, best of {ROUNDS} rounds, in turn in one process, collector off")
     print("must reach 0.5 of a bare heapq loop, 2 times simpy\n")
     rows = [
         (name, best[work], best[work] / best[loop], best[work] / best[peer])

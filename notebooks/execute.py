@@ -14,6 +14,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 FOLDER = Path(__file__).resolve().parent
 LONGEST = 600
@@ -32,10 +33,15 @@ def executed(path: Path, environment: Mapping[str, str] | None = None) -> nbform
     a cell fails.
     """
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
-    )
     with tempfile.TemporaryDirectory(prefix="equipoise-") as home:
+        client = NotebookClient(
+            notebook,
+            timeout=LONGEST,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(FOLDER)}},
+            extra_arguments=["--IPKernelApp.log_level=40"],
+            config=Config({"KernelManager": {"runtime_dir": home}}),
+        )
         # A profile of one's own may change what cells put out, and history is nobody's business.
         client.execute(env={**os.environ, "IPYTHONDIR": home, **(environment or {})})
     return _plain(notebook)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compare.scenarios.figures import result
+from compare.scenarios.lag import lag_of, productions
 from compare.scenarios.living import Lived, live
 from compare.scenarios.variants import Chosen, chosen
 from protocols.scenario.model import Scenario, SystemPart
@@ -25,3 +26,12 @@ def run(day: Scenario, system: str, settings: Mapping[str, Any] | None = None, *
 def figures(lived: Lived) -> dict[str, Any]:
     """The run in numbers, as `equipoise compare --format json` has them; times in seconds."""
     return result(lived)
+
+
+def waiting(lived: Lived, every: float = 1.0) -> list[tuple[float, float]]:
+    """(Second, records written and not yet handled, over all queues), each ``every`` seconds of the run."""
+    times = [at * every * 1000 for at in range(int(lived.timeline.end / every / 1000) + 1)]
+    total = dict.fromkeys(times, 0)
+    for each in lag_of(lived, productions(lived), times):
+        total[each.at] += each.records
+    return [(at / 1000, float(records)) for at, records in total.items()]

@@ -6,8 +6,8 @@ it is at rest has three more methods (`QuietNode`); where all running nodes have
 passes over whole rounds up to the next disturbance. A run with ``Simulation(..., full=True)`` observes the same facts
 at the same times, the same order of what is due at one time, and the same ``messages``.
 
-What the kernel does (`protocols.lookout`, `protocols.rounds`)
---------------------------------------------------------------
+What the kernel does (`protocols.lookout`, `protocols.rounds`, `protocols.catching_up`)
+-------------------------------------------------------------------------------------
 Now and then it asks every node for its `Rest`. The *disturbance* is the first of: the end of the run, a call of the
 scenario, a connection that opens or closes, a message that its receiver does not call harmless, a timer that is neither
 an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every exchange that is *alive*

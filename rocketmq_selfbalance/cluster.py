@@ -186,7 +186,7 @@ class RocketMQCluster:
             self._start_member(key)
         else:
             again = partial(self._start_when_over, key, client)
-            self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again, f"{key.member} has shut down?")
+            self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again)
 
     def _stop_polling(self, event: model.StopPolling) -> None:
         key = self.places.key(event.group, event.stop_polling)

@@ -24,9 +24,11 @@ class Members:
     process, else the name of its process. A pattern is looked up once, when the member starts: RocketMQ has none.
     """
 
-    __slots__ = ("_configuration", "_everyone", "_files", "_places", "_strategy", "parts")
+    __slots__ = ("_configuration", "_everyone", "_files", "_places", "_strategy", "by_hand", "parts")
 
     def __init__(self, scenario: Scenario, system: SystemPart, places: Places, configuration: Configuration) -> None:
+        self.by_hand: set[MemberKey] = set()
+        """Members whose listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self._strategy = split_system(system.system)[1]
         self._places, self._configuration = places, configuration
         self._files: dict[tuple[str, str], OffsetsFile] = {}
@@ -86,6 +88,7 @@ class Members:
             client_settings(self._configuration, mine, where),
             part.handle,
             self._files.setdefault((self.client_id(self._places.node[key]), key.group), OffsetsFile()),
+            key in self.by_hand,
         )
 
     def _strategy_of(self, key: MemberKey, part: MemberPart, where: str) -> Strategy:

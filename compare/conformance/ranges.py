@@ -18,9 +18,11 @@ NOISE_SHARE = 0.10
 
 
 def widened(found: Sequence[float], noise: float) -> tuple[float, float]:
-    """From least to most of what was found (at least one), widened by ``noise`` and by `NOISE_SHARE`."""
+    """From least to most of what was found (at least one), widened by ``noise`` and by `NOISE_SHARE`; what is never
+    negative does not become so."""
     low, high = min(found), max(found)
-    return low - noise - NOISE_SHARE * abs(low), high + noise + NOISE_SHARE * abs(high)
+    least = low - noise - NOISE_SHARE * abs(low)
+    return max(least, 0.0) if low >= 0 else least, high + noise + NOISE_SHARE * abs(high)
 
 
 def within(

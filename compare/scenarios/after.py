@@ -33,7 +33,7 @@ def _record(outcome: Outcome, first: bool) -> dict[str, Any]:
         "rebalances": outcome.rebalances,
         "moves": outcome.moves,
         "fewest_moves": 0 if first else _fewest_moves(outcome),
-        "stopped_queues": len({(gap.group, gap.queue) for gap, _ in outcome.gaps}),
+        "paused_queues": len({(gap.group, gap.queue) for gap, _ in outcome.gaps}),
         "unowned_queue_s": _s(sum(lasted for _, lasted in outcome.gaps)),
         "longest_gap_s": _s(max((lasted for _, lasted in outcome.gaps), default=0.0)),
         "shared_queues": len({(double.group, double.queue) for double, _ in outcome.doubles}),

@@ -111,7 +111,7 @@ def outcomes(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[Outcome]
 
 
 def changes_of(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[tuple[Time, Moment, Owned]]:
-    """After each time at which any belief changed or an event happened: the time, the moment it is in, who owns what."""
+    """After each time at which a belief changed or an event happened: the time, the moment it is in, who owns what."""
     said = [told for told in timeline.told if isinstance(told.fact, Owns)]
     beliefs = Beliefs(timeline.lives, timeline.uncounted)
     starts = [moment.at for moment in moments]

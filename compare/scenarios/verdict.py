@@ -128,17 +128,17 @@ def _stopping(told: Telling) -> Iterator[Sentence]:
         places = by_kind[kind]
         worst = longest(places)
         happened = sum("+".join(dict.fromkeys(each["kinds"])) == kind for each in after)
-        all_of = all(after[at]["stopped_queues"] >= after[at]["fairness"]["queues"] for at in places)
+        all_of = all(after[at]["paused_queues"] >= after[at]["fairness"]["queues"] for at in places)
         each = after[worst]
-        stopped, queues = each["stopped_queues"], each["fairness"]["queues"]
+        stopped, queues = each["paused_queues"], each["fairness"]["queues"]
         what = f"all {many(queues, 'queue')}" if stopped >= queues > 1 else f"{stopped} of {many(queues, 'queue')}"
         lasted = duration(each["longest_gap_s"])
         if len(places) == happened > 1 and all_of and kind in _EVERY:
-            text = f"stops {what} at each {_EVERY[kind]}, for up to {lasted}"
+            text = f"pauses {what} at each {_EVERY[kind]}, for up to {lasted}"
         else:
             when = f"after: {listed(each['events'])}" if each["events"] else "while the group begins"
             text = f"leaves {what} without an owner for up to {lasted} ({when}){_why_so_long(told.record, each)}"
-        places_told = (f"after.{worst}.longest_gap_s", f"after.{worst}.stopped_queues")
+        places_told = (f"after.{worst}.longest_gap_s", f"after.{worst}.paused_queues")
         yield told.resting(
             text,
             "longest_gap_s" if each["longest_gap_s"] == told.record["longest_gap_s"] else places_told[0],
@@ -159,6 +159,12 @@ def _why_so_long(record: Record, after: Record) -> str:
         if within and late >= after["longest_gap_s"] / 2 and cause["trigger"]:
             trigger, _, more = cause["trigger"].partition(",")
             return f": it begins to share anew only {duration(late)} later ({trigger}{', and more' if more else ''})"
+        if (
+            within
+            and cause["ended_s"] is not None
+            and cause["ended_s"] - cause["began_s"] >= after["longest_gap_s"] / 2
+        ):
+            return f": the rebalance takes {duration(cause['ended_s'] - cause['began_s'])}"
     return ""
 
 
@@ -186,7 +192,7 @@ def _doubling(told: Telling) -> Iterator[Sentence]:
 def _moving(told: Telling) -> Iterator[Sentence]:
     moves, fewest = told.record["moves"], told.record["fewest_moves"]
     if moves > fewest:
-        text = f"moves {many(moves, 'queue')} where {fewest or 'none'} would do"
+        text = f"moves {many(moves, 'queue')} where {f'{fewest:,}' if fewest else 'none'} would do"
         yield told.resting(text, "moves", "fewest_moves")
 
 

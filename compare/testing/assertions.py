@@ -4,7 +4,7 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
@@ -15,9 +15,15 @@ from protocols.timeline.words import queue_name, queue_names
 
 if TYPE_CHECKING:
     from compare.testing.group import Group
-    from compare.testing.pair import GroupPair
 
-Judged: TypeAlias = "Group | GroupPair"
+
+class Judged(Protocol):
+    """A group, or several."""
+
+    @property
+    def groups(self) -> "Sequence[Group]":
+        """Who must do what is demanded."""
+
 
 _SLACK = 1e-9
 """Ratios of whole numbers are compared with so much room for rounding."""
@@ -30,10 +36,10 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
         if found.max_over_mean is not None and found.max_over_mean > max_over_mean + _SLACK:
             loads = _loads(each)
             fullest = max(loads, key=lambda member: loads[member])
-            ratio = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
+            times = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
             _fail(
                 each,
-                f"{fullest} has {loads[fullest]} of {found.queues} queues, {ratio}; allowed are {max_over_mean:g} times",
+                f"{fullest} has {loads[fullest]} of {found.queues} queues, {times}; allowed are {max_over_mean:g} times",
                 [_shares(each), *_pile_up(each), _best(each), *_unfinished(each)],
             )
 
@@ -88,8 +94,8 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
 
 
 def assert_settles_within(group: Judged, seconds: float) -> None:
-    """From the last event on the group settles within so many seconds: every queue has one owner and nothing changes any
-    more. Lets as much time pass as it takes, at most the `settle` limit."""
+    """The group settles within so many seconds after the last event: every queue has one owner and nothing changes any
+    more. Lets as much time pass as it takes, at most what `settle` allows."""
     for each in group.groups:
         settled = each.settles()
         timeline = each.timeline
@@ -101,9 +107,9 @@ def assert_settles_within(group: Judged, seconds: float) -> None:
             _fail(each, f"not settled {sentences.moment(timeline.end - last)} after the last event: {told[0]}", story)
         elif timeline.settle > in_ticks(seconds):
             changed = [
-                f"{each_rebalance.trigger} at {sentences.moment(each_rebalance.began)}, after: {each_rebalance.cause.text}"
-                for each_rebalance in timeline.rebalances
-                if each_rebalance.began >= last
+                f"{rebalance.trigger} at {sentences.moment(rebalance.began)}, after: {rebalance.cause.text}"
+                for rebalance in timeline.rebalances
+                if rebalance.began >= last
             ]
             _fail(
                 each,
@@ -195,3 +201,10 @@ def _fail(group: "Group", what: str, more: Sequence[str] = ()) -> None:
     lines = [f"{group.system} at {group.clock.now:g} s: {what}", *([sentences.listed(more)] if more else [])]
     group.failed()
     raise AssertionError("\n".join(lines))
+
+
+def fail_unsettled(group: "Group", within: float) -> None:
+    """Fail because a group goes on changing."""
+    __tracebackhide__ = True
+    told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]
+    _fail(group, f"it goes on changing after {within:g} s", told)

@@ -58,6 +58,10 @@ class Clock:
         self._living.append(living)
         living.run(self.time)
 
+    def keep_up(self, time: Time) -> None:
+        """What lives on the clock has got this far, and calls somebody who may look at it."""
+        self.time = max(self.time, time)
+
     def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
         """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives."""
         while True:

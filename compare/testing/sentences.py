@@ -22,6 +22,8 @@ def span(since: Time, until: Time | None, end: Time) -> str:
     digits = 1 if abs((end if until is None else until) - since) >= 100 else 3
     if until is None:
         return f"since {moment(since, digits)} until now ({moment(end, digits)})"
+    if until - since < 1:
+        return f"for {until - since:.3f} ms at {moment(since, digits)}"
     return f"from {moment(since, digits)} to {moment(until, digits)}"
 
 
@@ -74,20 +76,21 @@ def _differing_views(timeline: Timeline, double: Double, first: str, last: str) 
                 f"{holder} allocated with a member list that still lacked {other}"
                 f" (at {moment(allocated)}; {other} came at {moment(came)})"
             )
-    mine, theirs = (_allocated(timeline, double.group, each, double.since) for each in (first, last))
-    if mine is None or theirs is None:
-        return f"{last} took it before {first} had given it up"
-    older, at = (first, mine) if mine <= theirs else (last, theirs)
-    happened = [each for each in timeline.causes.happenings if at <= each.at <= double.since and each.stirs]
-    since = f", before {happened[-1].text} ({moment(happened[-1].at)})" if happened else ""
-    return f"{older} still held to what it had allocated at {moment(at)}{since}"
+    cause = timeline.causes.latest(double.since, None)
+    after = "" if cause is None else f"; both after: {_told(cause)}"
+    again = _anew(timeline, double.group, first, double.since)
+    if again is not None and (double.until is None or again <= double.until):
+        mine = _allocated(timeline, double.group, last, double.since)
+        theirs = "" if mine is None else f", {last} at {moment(mine, 3)}"
+        return f"{first} allocated anew only at {moment(again, 3)}{theirs}{after}"
+    return f"{last} took it before {first}, which had allocated anew as well, had given it up{after}"
 
 
 def _generation(timeline: Timeline, group: str, member: str, queue: Queue, at: Time) -> int | None:
     for each in timeline.beliefs:
-        if (each.group, each.member, each.queue) == (group, member, queue) and each.since <= at:
-            if each.until is None or each.until >= at:
-                return each.generation
+        here = (each.group, each.member, each.queue) == (group, member, queue)
+        if here and each.since <= at and (each.until is None or each.until >= at):
+            return each.generation
     return None
 
 
@@ -100,6 +103,14 @@ def _allocated(timeline: Timeline, group: str, member: str, at: Time) -> Time | 
         if isinstance(told.fact, Granted) and (told.fact.group, told.fact.member) == (group, member):
             found = told.now
     return found
+
+
+def _anew(timeline: Timeline, group: str, member: str, at: Time) -> Time | None:
+    """When the member made its next allocation after this time."""
+    for told in timeline.told:
+        if told.now > at and isinstance(told.fact, Granted) and (told.fact.group, told.fact.member) == (group, member):
+            return told.now
+    return None
 
 
 def _came(timeline: Timeline, member: str, at: Time) -> Time | None:

@@ -51,10 +51,17 @@ class World:
     exactly one group. Raises `protocols.errors.UserError` for what cannot be.
     """
 
-    def __init__(self, fields: Mapping[str, Any], system: str, settings: Mapping[str, Any], seed: int) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, Any],
+        system: str,
+        settings: Mapping[str, Any],
+        seed: int = 0,
+        latency: str = "1ms..5ms",
+    ) -> None:
         self._fields = dict(fields)
         self._system = {"system": system, "label": system, "settings": dict(settings)}
-        self._seed = seed
+        self._run = {"seed": seed, "latency": latency}
         self._given: list[Mapping[str, Any]] = []
         self._strategies = known_strategies()
         self.scenario = self.scenario_until(_FOR_EVER)
@@ -74,12 +81,12 @@ class World:
         """Asked after every step: user's code that the system calls; each returns whether it had to."""
         self.last_change: Time = 0.0
         """When a belief changed last, a rebalance was complete, or something happened."""
-        self._told = 0
+        self.told = 0
+        """How many facts were told so far."""
         self._halting = False
         self._running = False
         self._timeline: tuple[object, Timeline] | None = None
-        latency = Latency(*self.scenario.run.latency)
-        self.simulation = Simulation(seed=seed, latency=latency, observer=self)
+        self.simulation = Simulation(seed=seed, latency=Latency(*self.scenario.run.latency), observer=self)
         self.cluster: LiveCluster = cluster_of(system)(self.scenario, self._part, self.simulation)  # type: ignore[assignment]
         self.calls: dict[int, Event | None] = {self.simulation.at(0.0, self.cluster.start, BEGINNING): None}
 
@@ -91,14 +98,14 @@ class World:
     # The simulation's observer.
 
     def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        self._told += 1
+        self.told += 1
         self._recorder.fact(now, node, fact, root, cause)
         noted = _NOTED.get(type(fact))
         if noted is not None:
             noted(self, now, fact)
 
     def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
-        self._told += 1
+        self.told += 1
         self._recorder.created(number, due, kind, node, what, cause)
 
     def sent(
@@ -129,23 +136,29 @@ class World:
 
     def run(self, until: Time, stop: Callable[[], bool] | None = None) -> Time:
         """Live up to and including ``until`` (milliseconds), or until ``stop`` says so; the time that was reached."""
-        simulation, heap = self.simulation, self.simulation.heap
+        if stop is None and not self.servants:
+            return self._simulate(until)
+        heap = self.simulation.heap
+        while True:
+            served = [serve() for serve in self.servants]
+            if stop is not None and stop():
+                return self.now
+            due = heap[0][0] if heap else until
+            if due > until and not any(served):
+                return self._simulate(until)
+            self._simulate(min(due, until))
+
+    def _simulate(self, until: Time) -> Time:
         self._running = True
         try:
-            if stop is None and not self.servants:
-                simulation.run(until)
-                return until
-            while True:
-                served = [serve() for serve in self.servants]
-                if stop is not None and stop():
-                    return simulation.now
-                due = heap[0][0] if heap else until
-                if due > until and not any(served):
-                    simulation.run(until)
-                    return until
-                simulation.run(min(due, until))
+            self.simulation.run(until)
         finally:
             self._running = False
+        return self.now
+
+    def tell(self, node: str, command: Message) -> None:
+        """A command to a node, now; it hears it when it wakes, if it hangs."""
+        self.simulation.command(node, command)
 
     def run_to_change(self, until: Time) -> None:
         """Live until a belief changes or a rebalance is complete, at most to ``until``."""
@@ -153,11 +166,11 @@ class World:
             before = self.last_change
             self.run(until, lambda: self.last_change != before)
             return
-        self._halting = self._running = True
+        self._halting = True
         try:
-            self.simulation.run(until)
+            self._simulate(until)
         finally:
-            self._halting = self._running = False
+            self._halting = False
 
     # What happens.
 
@@ -206,11 +219,16 @@ class World:
         """Those alive, hung ones among them."""
         return [key.member for key in self.ending.members]
 
+    @property
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
+        """Topic to the queues that it has now."""
+        return self.ending.groups[self.group].topics
+
     def timeline(self) -> Timeline:
         """Everything so far."""
         if self.now:
             self.cluster.finish()
-        key = self.now, self._told
+        key = self.now, self.told
         if self._timeline is None or self._timeline[0] != key:
             made = self._recorder.timeline(self.now, self.calls, self.simulation.messages)
             self._timeline = key, made
@@ -227,7 +245,7 @@ class World:
         return read_scenario(
             {
                 **self._fields,
-                "run": {"for": until, "seed": self._seed},
+                "run": {"for": until, **self._run},
                 "systems": [self._system],
                 "events": self._given,
             },

@@ -1,21 +1,35 @@
 """A consumer whose user's loop is somebody's own: a test runs real code against it (`compare.testing`).
 
-Nothing is read, and no listener returns, by itself. The loop is in poll() from `GoOn` to `StopPolling` only and begins
-outside of it; what it takes out of a partition it tells (`Handle`); when the listener was called
-(`ConsumerState.called`), the client waits until it has returned (`ListenerReturned`), as the user's thread does in the
-real client. After an error that makes poll() throw the consumer is not closed: that is the user's.
+Nothing is read, and no listener returns, by itself. The loop is in poll() from `BeginPoll` to `EndPoll` only; what it
+takes out of a partition it tells (`Handle`); when the listener was called (`ConsumerState.called`), the client waits
+until it has returned (`ListenerReturned`), as the user's thread does in the real client. After an error that makes
+poll() throw the consumer is not closed: that is the user's.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from kafka_coordinator.consumer import callbacks, joining, leaving, timers
-from kafka_coordinator.consumer.commands import Handle, ListenerReturned, Seek
+from kafka_coordinator.consumer.commands import BeginPoll, EndPoll, Handle, ListenerReturned, Seek
 from kafka_coordinator.consumer.state import Called, ConsumerState
 from protocols.facts import Delivered, Position
 from protocols.load import Reading
 from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
+
+
+def begin_poll(c: ConsumerState, now: Time, command: BeginPoll, out: Outbox) -> None:
+    """The user's loop polls."""
+    if not c.closing:
+        c.away = False
+        out.cancel_timer(timers.POLL)
+
+
+def end_poll(c: ConsumerState, now: Time, command: EndPoll, out: Outbox) -> None:
+    """The user's loop does something else, for ``max.poll.interval.ms`` at most."""
+    if not c.closing:
+        c.away = True
+        out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:

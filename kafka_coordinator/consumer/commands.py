@@ -48,6 +48,14 @@ class NewLoad(NamedTuple):
     load: Load
 
 
+class BeginPoll(NamedTuple):
+    """The user's loop is in poll() from now on (`ConsumerConfig.by_hand`)."""
+
+
+class EndPoll(NamedTuple):
+    """poll() has returned (`ConsumerConfig.by_hand`)."""
+
+
 class Handle(NamedTuple):
     """The user has records ``first`` to ``end - 1`` of a partition in hand (`ConsumerConfig.by_hand`)."""
 

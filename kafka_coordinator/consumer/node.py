@@ -21,8 +21,10 @@ from kafka_coordinator.consumer import (
     timers,
 )
 from kafka_coordinator.consumer.commands import (
+    BeginPoll,
     Close,
     CommitNow,
+    EndPoll,
     Freeze,
     GoOn,
     Handle,
@@ -180,13 +182,14 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
 
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
-    reading.stop(c, now, out)
-    c.away = True
-    out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
+    if not c.config.by_hand:
+        reading.stop(c, now, out)
+        c.away = True
+        out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
-    if c.away and not c.closing:
+    if c.away and not c.closing and not c.config.by_hand:
         c.away = False
         out.cancel_timer(timers.POLL)
         # What this poll gives up before it returns records is not read any more.
@@ -219,6 +222,8 @@ _COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outb
     Freeze: _freeze,
     Thaw: _thaw,
     NewLoad: _new_load,
+    BeginPoll: by_hand.begin_poll,
+    EndPoll: by_hand.end_poll,
     Handle: by_hand.handle,
     Seek: by_hand.seek,
     ListenerReturned: by_hand.returned,

@@ -1,6 +1,6 @@
 """Who believed to own which queue when: a row per queue, coloured by member; gaps and double ownership stand out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from compare.scenarios.living import Lived
 from pictures.svg import ALARM, FAINT, INK, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
@@ -11,6 +11,7 @@ from protocols.timeline.words import queue_name, seconds
 
 _WIDTH = 780.0
 _ROW = 22.0
+_RIGHT = 22.0
 _LEAST = 2.0
 """Pixels that a gap or a double ownership has at the least, however short it is: nobody would see it otherwise."""
 
@@ -19,12 +20,11 @@ def timeline(lived: Lived, since: float = 0.0, until: float | None = None) -> Pi
     """The members' beliefs from ``since`` to ``until`` (seconds; all of the run where left out)."""
     lines = lived.timeline
     begin, end = since * 1000, lines.end if until is None else until * 1000
-    queues = sort_queues(
-        {each.queue: None for each in lines.beliefs if not each.queue.topic.startswith(lines.uncounted or ("\0",))}
-    )
-    members = sorted({each.member for each in lines.beliefs})
+    expected = {queue: None for _, queue in lived.ending.expected()} | {each.queue: None for each in lines.beliefs}
+    queues = sort_queues(queue for queue in expected if not queue.topic.startswith(lines.uncounted or ("\0",)))
+    members = sorted({key.member for key in lived.ending.names})
     left = 16 + max((width_of(queue_name(queue)) for queue in queues), default=0.0)
-    scale = (_WIDTH - left - 12) / (end - begin)
+    scale = (_WIDTH - left - _RIGHT) / (end - begin)
 
     def x(time: float) -> float:
         return left + (min(max(time, begin), end) - begin) * scale
@@ -32,7 +32,7 @@ def timeline(lived: Lived, since: float = 0.0, until: float | None = None) -> Pi
     parts, top = legend(members, 10, 42, _WIDTH - 20)
     rows = {queue: top + 14 + at * _ROW for at, queue in enumerate(queues)}
     bottom = top + 14 + len(queues) * _ROW
-    parts += [box(left, y, _WIDTH - left - 12, _ROW - 4, "#f5f5f5") for y in rows.values()]
+    parts += [box(left, y, _WIDTH - left - _RIGHT, _ROW - 4, "#f5f5f5") for y in rows.values()]
     parts += [text(left - 8, y + 13, queue_name(queue), anchor="end") for queue, y in rows.items()]
     for each in lines.beliefs:
         stop = end if each.until is None else each.until
@@ -64,7 +64,7 @@ def timeline(lived: Lived, since: float = 0.0, until: float | None = None) -> Pi
         parts.append(text(x(happening.at), top + 2, str(place), anchor="middle", weight="bold"))
         parts.append(text(10, below, f"{place}  {seconds(happening.at)}: {happening.text}"))
         below += 16
-    parts.append(text(10, below, "white with a red edge: nobody owns the queue; striped with a dark edge: two members do"))
+    parts.append(text(10, below, "grey: no owner yet; white with a red edge: nobody owns the queue any more; striped: two members do"))
     title = f"{lived.chosen.scenario.name}: {lived.chosen.label}"
     return drawing(parts, _WIDTH, below + 12, title, _words(lines, title, queues, begin, end))
 
@@ -77,7 +77,7 @@ def _stop(span: Gap | Double, end: float) -> float:
     return end if span.until is None else min(span.until, end)
 
 
-def _axis(begin: float, end: float, x, y: float) -> list[str]:  # type: ignore[no-untyped-def]
+def _axis(begin: float, end: float, x: Callable[[float], float], y: float) -> list[str]:
     steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600]
     step = next((each for each in steps if (end - begin) / 1000 / each <= 10), steps[-1]) * 1000
     parts = [line(x(begin), y, x(end), y)]

@@ -80,13 +80,10 @@ class Places:
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: more events are known. Members that were there keep their places."""
         after = Places.of(scenario, one_node_per_member=self.one_node_per_member)
-        for mine, now in (
-            (self.node, after.node),
-            (self.members, after.members),
-            (self.together, after.together),
-            (self.processes, after.processes),
-        ):
-            mine.update(now)  # type: ignore[attr-defined]
+        self.node.update(after.node)
+        self.members.update(after.members)
+        self.together.update(after.together)
+        self.processes.update(after.processes)
         self.faults[:] = after.faults
 
     def key(self, group: str | None, member: str) -> MemberKey:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from protocols.nodes import Message, Time
+from protocols.queues import Queue
 from protocols.simulation import CALL, CONNECTED, TIMER
+from protocols.timeline.words import queue_name
 
 
 class Sent(NamedTuple):
@@ -86,4 +88,6 @@ def step_in_words(one: Sent | Due) -> str:
 
 def timer_in_words(name: Any) -> str:
     """A timer's name as people read it."""
-    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+    if isinstance(name, Queue):
+        return queue_name(name)
+    return " ".join(map(timer_in_words, name)) if isinstance(name, tuple) else str(name)

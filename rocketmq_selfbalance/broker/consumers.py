@@ -261,6 +261,13 @@ class ConsumerManager:
                 del self.groups[name]
         return tuple(dict.fromkeys(closed)), tuple(events)
 
+    def change(self, name: str) -> tuple[ConsumerEvent, ...]:
+        """That those who are in the group are to be told; nothing where nobody is, or a group is never told."""
+        group = self.groups.get(name)
+        if group is None or not self._notified(group):
+            return ()
+        return (ConsumerEvent(CHANGE, name, tuple(group.channels)),)
+
     def client_ids(self, name: str) -> tuple[str, ...] | None:
         """The ids of the group's channels, an id with two channels twice; None where the group is not known."""
         group = self.groups.get(name)

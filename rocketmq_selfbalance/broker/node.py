@@ -8,7 +8,7 @@ from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Exchange, Rest
 from rocketmq_selfbalance.broker import administration, pulls, requests, resting
-from rocketmq_selfbalance.broker.consumers import CHANGE, ConsumerEvent, ConsumerManager
+from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent, ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.locks import LockManager
 from rocketmq_selfbalance.broker.offsets import OffsetManager
@@ -198,6 +198,10 @@ class Broker:
         self.tell(now, events, out)
         for channel in silent:
             self._hang_up(now, channel, out)
+        for event in events:
+            # The end of the connection, which is noticed on another thread, may be quicker than the removal.
+            if event.kind == CLIENT_UNREGISTER and out.choose("the end is noticed first", (False, True)):
+                self.tell(now, self.consumers.change(event.group), out)
         out.set_timer(SCAN, now + self.settings.scan_channels_interval_ms)
 
     def _hang_up(self, now: Time, peer: str, out: Outbox) -> None:

@@ -22,6 +22,9 @@ class ConsumerSpec(NamedTuple):
     """Milliseconds that the user's code takes for one record."""
     file: OffsetsFile | None = None
     """BROADCASTING: where it keeps its offsets; outlives the client. None: a new file."""
+    by_hand: bool = False
+    """The listener is somebody's own: what it is given (`Pool.running`) is done when `ListenerReturned` comes. For
+    concurrent push consumers."""
 
 
 class StartConsumer(NamedTuple):
@@ -67,6 +70,15 @@ class GoOn(NamedTuple):
     """The user's code goes on."""
 
     group: str
+
+
+class ListenerReturned(NamedTuple):
+    """The user's listener has returned (`ConsumerSpec.by_hand`). ``serial``: of its work in `Pool.running`;
+    ``success``: CONSUME_SUCCESS, else RECONSUME_LATER."""
+
+    group: str
+    serial: int
+    success: bool
 
 
 class RecordTakes(NamedTuple):

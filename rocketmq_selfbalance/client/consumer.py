@@ -34,6 +34,7 @@ class Consumer:
     __slots__ = (
         "adding",
         "balanced",
+        "by_hand",
         "by_position",
         "changed",
         "claim",
@@ -78,6 +79,7 @@ class Consumer:
         settings: ClientSettings,
         created: Time = 0.0,
         handle: Time = 0.0,
+        by_hand: bool = False,
     ) -> None:
         self.group, self.member, self.client_id = group, member, client_id
         self.strategy, self.store, self.settings = strategy, store, settings
@@ -91,6 +93,8 @@ class Consumer:
         self.consume_from_where = settings.consume_from_where
         self.consume_timestamp: Time = (created - settings.consume_timestamp_back_ms) // 1000 * 1000.0
         self.state = CREATE_JUST
+        self.by_hand = by_hand
+        """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self.handle = handle
         """How long the user's code takes for one record."""
         self.pool = Pool()

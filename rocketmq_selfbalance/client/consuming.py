@@ -6,7 +6,8 @@ Records of a range that begin together and take equally long are one piece of wo
 from protocols.facts import Delivered
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.instance import Instance, SentBack
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.outstanding import SentBack
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.messages import CLUSTERING, SUCCESS, ConsumerSendMsgBack
@@ -42,6 +43,8 @@ def go_on(client: Instance, consumer: Consumer) -> None:
 def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
     """As much from the front of the batch as these threads can begin now and will end together."""
     size = consumer.settings.consume_message_batch_max_size
+    if consumer.by_hand:
+        return batch._replace(end=min(batch.end, batch.first + size))
     # Code that takes no time is at once ready for the next records.
     end = min(batch.end, batch.first + threads * size) if consumer.handle else batch.end
     pool = consumer.pool
@@ -58,7 +61,7 @@ def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, pi
     count = piece.end - piece.first
     each = pool.takes.get((piece.queue, piece.first), consumer.handle)
     process_queue.last_consume = client.now
-    if not each:
+    if not each and not consumer.by_hand:
         _finish(client, consumer, Work(piece, client.now, 0))
         return
     threads = -(-count // size)
@@ -66,6 +69,8 @@ def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, pi
     pool.serial += 1
     pool.running[pool.serial] = Work(piece, client.now, threads)
     process_queue.listeners += 1
+    if consumer.by_hand:
+        return
     client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + each * min(count, size))
 
 
@@ -82,6 +87,19 @@ def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
         process_queue.listeners -= 1
     _finish(client, consumer, work)
     go_on(client, consumer)
+
+
+def returned(client: Instance, consumer: Consumer, serial: int, *, success: bool) -> None:
+    """The user's own listener has returned."""
+    pool = consumer.pool
+    work = pool.running.get(serial)
+    if work is None:
+        return
+    failed = work.batch.queue, work.batch.first
+    if not success:
+        pool.fails.add(failed)
+    consumed(client, consumer, serial)
+    pool.fails.discard(failed)
 
 
 def _finish(client: Instance, consumer: Consumer, work: Work) -> None:

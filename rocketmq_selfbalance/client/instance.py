@@ -11,6 +11,7 @@ from protocols.nodes import Message, Outbox, Time
 from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call, Failure, Sleep
 from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer
+from rocketmq_selfbalance.client.outstanding import Asked, Pulled, SentBack
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.service import RebalanceService
 from rocketmq_selfbalance.client.settings import ClientSettings
@@ -43,33 +44,6 @@ class Tables(NamedTuple):
     steps: Handlers
     calls: Mapping[type[Any], Begin]
     answers: Mapping[type[Any], Understand]
-
-
-class Asked(NamedTuple):
-    """A request that a thread waits for."""
-
-    thread: str
-    address: str
-
-
-class Pulled(NamedTuple):
-    """A pull that is at a broker: of this group's queue, by the process queue of this number."""
-
-    group: str
-    queue: Queue
-    number: int
-    address: str
-
-
-class SentBack(NamedTuple):
-    """Records that are on their way back to their broker."""
-
-    group: str
-    queue: Queue
-    number: int
-    first: int
-    end: int
-    address: str
 
 
 class Instance:

@@ -118,7 +118,8 @@ def _prepared(client: Instance, spec: ConsumerSpec) -> Consumer:
     clustering = settings.message_model == CLUSTERING
     store = RemoteOffsets() if clustering else LocalOffsets(spec.file or OffsetsFile())
     consumer = Consumer(
-        spec.group, spec.member, client.client_id, spec.strategy, store, settings, client.now, spec.handle
+        *(spec.group, spec.member, client.client_id, spec.strategy, store, settings, client.now, spec.handle),
+        by_hand=spec.by_hand,
     )
     for topic in spec.topics:
         consumer.subscribe(topic, client.now)

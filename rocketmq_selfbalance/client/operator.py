@@ -7,6 +7,7 @@ from rocketmq_selfbalance.client import consuming, consuming_orderly, lifecycle,
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
     GoOn,
+    ListenerReturned,
     RecordFails,
     RecordTakes,
     RecordWorks,
@@ -23,7 +24,7 @@ from rocketmq_selfbalance.client.resetting import ResetOffsets
 
 COMMANDS = (
     *(StartConsumer, Shutdown, Subscribe, Unsubscribe, CommitNow),
-    *(StopPolling, GoOn, RecordTakes, RecordFails, RecordWorks),
+    *(StopPolling, GoOn, RecordTakes, RecordFails, RecordWorks, ListenerReturned),
 )
 
 
@@ -62,6 +63,8 @@ def _of_consumer(client: Instance, command: Any) -> None:
                 polling.poll(client, consumer)
             elif consumer.orderly:
                 consuming_orderly.go_on(client, consumer)
+        case ListenerReturned(_, serial, success):
+            consuming.returned(client, consumer, serial, success=success)
         case RecordTakes(_, queue, offset, duration):
             pool.takes[queue, offset] = duration
         case RecordFails(_, queue, offset):

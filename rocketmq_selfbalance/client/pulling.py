@@ -7,7 +7,8 @@ from protocols.queues import Queue
 from rocketmq_selfbalance.client import consuming, consuming_orderly, polling
 from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.instance import Instance, Pulled
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.outstanding import Pulled
 from rocketmq_selfbalance.client.persisting import Persist
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.process_queue import ProcessQueue

@@ -77,7 +77,6 @@ def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
     if client.service.trigger != PERIODIC:
         client.service.begin(client, consumer)
     consumer.seen.clear()
-    consumer.settled = None
     client.forget_granted(consumer, consumer.subscriptions)
     thread.push(Pass(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
     return None
@@ -86,8 +85,8 @@ def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
 def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
     consumer = client.consumer(step.group)
     consumer.claim = _common(consumer)
-    if consumer.balanced and consumer.revision == step.revision:
-        consumer.settled = step.revision
+    quiet = consumer.balanced and consumer.revision == step.revision
+    consumer.settled = step.revision if quiet else None
     return None
 
 

@@ -128,7 +128,7 @@ def test_a_new_coordinator_goes_on_with_what_the_log_holds() -> None:
         assert loads("coordinator-fails-over", variant) == [2, 2, 2]
         (second, *_) = [each for each in found["causes"] if each["generation"] == 2]
         assert (second["cause"], second["began_s"] < 60.5, second["ended_s"] > 69.5) == ("c3 joins", True, True)
-        assert found["longest_gap_s"] < 4
+        assert found["longest_gap_s"] < 60.5 + 9 + 6 - 60  # of a member that had given up before the kill
 
 
 def test_a_hash_without_an_absolute_value_is_no_trouble() -> None:

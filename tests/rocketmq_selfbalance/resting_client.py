@@ -1,6 +1,7 @@
 """A client that does what a RocketMQ client at rest does, no more, and can tell when it is at rest."""
 
-from typing import Any, NamedTuple
+from copy import deepcopy
+from typing import Any, NamedTuple, Self
 
 from protocols import Queue
 from protocols.nodes import Message, Outbox, Time, TimerName
@@ -132,7 +133,7 @@ class RestingClient:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         out.observe(Told("closed", peer))
         for table in (self.answered, self.commits, self.pulled, self.locked, self.members):
-            table.pop(peer, None)  # type: ignore[attr-defined]
+            table.pop(peer, None)
         self.revision = -1 if peer == "namesrv" else self.revision
 
     def rest(self, now: Time) -> Rest | None:
@@ -167,3 +168,9 @@ class RestingClient:
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None: ...
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
+
+    def copy(self) -> Self:
+        return deepcopy(self)
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        return (self.name, self.revision, *sorted(self.members.items()))

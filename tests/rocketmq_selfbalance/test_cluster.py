@@ -228,6 +228,20 @@ def test_a_reset_at_the_broker_takes_members_back_whether_they_run_or_not() -> N
     assert lived.settled()
 
 
+@pytest.mark.parametrize(("seed", "version"), [(0, "4.5"), (4, "5.3"), (1, "5.3")])
+def test_a_reset_through_the_clients_goes_well_beside_passes_that_are_under_way(seed: int, version: str) -> None:
+    members = {name: {"subscribe": ("T", "U")} for name in ("c1", "c2", "c3")}
+    resets = (
+        Reset(at=s(40), reset_offsets="g", topic="T", to=s(10)),
+        Reset(at=s(60), reset_offsets="g", topic="T", to=s(20), via="client"),
+    )
+    topics = {**EVENLY, "U": {"broker-a": 2}}
+    lived = Lived(topics, members, *resets, seconds=120, produce=4.0, seed=seed, settings={"version": version})
+    assert lived.settled()
+    back = [fact.offset for time, fact in lived.commits() if 60 < time < 75 and fact.queue.topic == "T"]
+    assert 79 in back
+
+
 def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
     lived = Lived(EVENLY, TWO, cut_off(30, "c2", 200), seconds=330)
     assert lived.settled(at_s=100)

@@ -17,7 +17,8 @@ from compare.conformance.ranges import NOISE_MS, within
 from compare.conformance.rocketmq_recordings import requests
 from compare.conformance.rocketmq_recordings.happened import Happened, Interval, Ownership, Request
 from compare.conformance.rocketmq_recordings.requests import Order, Turn
-from compare.conformance.rocketmq_recordings.scenario import SHUTDOWN, START, Plan
+from compare.conformance.rocketmq_recordings.scenario import Plan
+from compare.conformance.rocketmq_recordings.script import RETRY_TOPIC, SHUTDOWN, START
 from protocols.queues import Queue
 
 
@@ -56,9 +57,7 @@ def _equal(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure
 
 
 def _exact(plan: Plan, owned: Ownership) -> dict[str, list[str]]:
-    fields = {
-        f"final.{member.id}": _names(owned.final.get(member.id, ())) for member in plan.recording.members
-    }
+    fields = {f"final.{member.id}": _names(owned.final.get(member.id, ())) for member in plan.recording.members}
     had = {queue for queues in owned.final.values() for queue in queues}
     never = {each.queue for each in owned.waiting if each.until >= plan.recording.length_ms and each.queue not in had}
     return {**fields, "never_owned": _names(never)}
@@ -153,12 +152,8 @@ def _phase(plan: Plan, at: float) -> int:
 
 
 def _phases(plan: Plan, at: float) -> list[int]:
-    """The phase of a recorded time; close to its beginning the one before as well."""
-    return sorted({_phase(plan, at - NOISE_MS), _phase(plan, at)})
-
-
-_RETRY_TOPIC = 1
-"""Every member subscribes to its group's retry topic as well."""
+    """The phase of a recorded time; where it is close to another one that as well."""
+    return sorted({_phase(plan, at + by) for by in (-NOISE_MS, 0.0, NOISE_MS)})
 
 
 def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
@@ -169,15 +164,36 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
     turns = _turns(plan)
     for member, sent in _by_member(plan, real.requests).items():
         others = [each[member] for each in listened]
-        for what, of in (("kinds", requests.kinds), ("round the brokers", requests.follows)):
-            told = [of(each) for each in others]
-            found.append(_subset(case, f"requests.{member}.{what}", of(sent), frozenset().union(*told)))
+        round_brokers = [requests.follows(each) for each in others]
+        found.append(
+            _subset(case, f"requests.{member}.round", requests.follows(sent), frozenset().union(*round_brokers))
+        )
+        found += _kinds(plan, member, sent, others)
         orders = [requests.life(each) for each in others]
         found.append(_ordered(case, f"requests.{member}.order", requests.life(sent), orders))
         for number, (turn, until) in enumerate(turns.get(member, ())):
             orders = [requests.turn(each, turn, until) for each in others]
             what = f"requests.{member}.{number}.{'leave' if turn.leaves else 'start'}"
             found.append(_ordered(case, what, requests.turn(sent, turn, until), orders, whole=turn.leaves))
+    return found
+
+
+def _kinds(plan: Plan, member: str, sent: Sequence[Request], runs: Sequence[Sequence[Request]]) -> list[Measure]:
+    """Codes with whom they go to or come from, phase by phase; close to its beginning the one before as well."""
+    known = {(_phase(plan, each.at), each.code, each.peer) for run in runs for each in run}
+    found: list[Measure] = []
+    for number in range(len(plan.phases)):
+        mine = [each for each in sent if _phase(plan, each.at) == number]
+        told = {f"{each.code} {each.peer}" for each in mine}
+        strange = {
+            f"{each.code} {each.peer}"
+            for each in mine
+            if not any((phase, each.code, each.peer) in known for phase in _phases(plan, each.at))
+        }
+        seen = sorted({f"{code} {peer}" for phase, code, peer in known if phase == number})
+        quantity = f"requests.{member}.kinds in phase {number}"
+        allowed = "not more than in the runs"
+        found.append(Measure(plan.recording.scenario, quantity, sorted(told), seen, allowed, not strange))
     return found
 
 
@@ -194,7 +210,7 @@ def _turns(plan: Plan) -> dict[str, list[tuple[Turn, float]]]:
     for action in plan.recording.actions:
         if action.action in (START, SHUTDOWN):
             topics = next(len(member.subs) for member in plan.recording.members if member.id == action.member)
-            turn = Turn(action.member, action.t_ms, action.action == SHUTDOWN, 2 * (topics + _RETRY_TOPIC))
+            turn = Turn(action.member, action.t_ms, action.action == SHUTDOWN, 2 * (topics + RETRY_TOPIC))
             found.setdefault(action.member, []).append(turn)
     return {
         member: list(zip(turns, [*(each.since for each in turns[1:]), inf], strict=True))

@@ -39,9 +39,9 @@ def inconsistent(recording: Recording) -> list[Difference]:
     pairs.append(("rpc", "times that rise", "times that rise" if _rise(times) else "one that is earlier than the last"))
     times = [each.t_ms for each in recording.ownership]
     pairs.append(("ownership", "times that rise", "times that rise" if _rise(times) else "one that is earlier"))
-    for number, (at, member, code, _) in enumerate(recording.rpc):
+    for number, (at, sender, code, _) in enumerate(recording.rpc):
         if recording.rpc_codes and str(code) not in recording.rpc_codes:
-            pairs.append((f"rpc.{number}", f"one of the codes {', '.join(recording.rpc_codes)}", [at, member, code]))
+            pairs.append((f"rpc.{number}", f"one of the codes {', '.join(recording.rpc_codes)}", [at, sender, code]))
     return [Difference(recording.scenario, field, said, got) for field, said, got in pairs if said != got]
 
 

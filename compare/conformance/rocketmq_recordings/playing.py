@@ -36,9 +36,7 @@ def play(plan: Plan, run: Run, *, listen: bool) -> Happened:
     scenario, shift = run.scenario, run.shift
     heard = _Heard(plan, shift)
     least, most = scenario.run.latency
-    simulation = Simulation(
-        seed=scenario.run.seed, latency=Latency(least, most), observer=heard, tracing=listen
-    )
+    simulation = Simulation(seed=scenario.run.seed, latency=Latency(least, most), observer=heard, tracing=listen)
     cluster = RocketMQCluster(scenario, plan.system, simulation)
     simulation.at(0.0, cluster.start)
     for event in scenario.events:

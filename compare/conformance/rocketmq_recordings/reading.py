@@ -6,7 +6,7 @@ not read.
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from compare.conformance.cases import Line, MalformedCase
 from protocols.queues import Queue

@@ -4,7 +4,7 @@ A client's threads run side by side: the one that starts it or shuts it down, th
 that rebalances, the one that renews locks; brokers' notices come in between. Which thread is a millisecond earlier is
 chance, and how periodic requests interleave depends on phases. What is no chance:
 
-* which kinds of requests a member sends or is sent at all, and to whom: a name server or a broker;
+* which kinds of requests a member sends or is sent at all in each phase of the script, and to or from whom;
 * in its whole life, which kind occurs first, second, ...;
 * in its start (questions for routes, the first heartbeats, up to the first question for the group's members), what
   comes before what, each request on its own (the second question for a route is another than the first);
@@ -39,8 +39,6 @@ _ROUTE = REQUEST_CODES[GetRouteInfo]
 _OF_START = (_ROUTE, _HEARTBEAT, _ASK)
 _OF_LEAVE = (_LEAVE, _UNLOCK)
 
-NAME_SERVER = "namesrv"
-
 
 class Turn(NamedTuple):
     """A member starts, or takes leave, at this time of the recording."""
@@ -50,11 +48,6 @@ class Turn(NamedTuple):
     leaves: bool
     routes: int
     """How many questions for routes belong to a start: of each topic one by the start itself, one by the first poll."""
-
-
-def kinds(requests: Iterable[Request]) -> frozenset[str]:
-    """Codes, with whether they go to a name server or a broker."""
-    return frozenset(f"{each.code} {NAME_SERVER if each.peer == NAME_SERVER else 'broker'}" for each in requests)
 
 
 def life(requests: Iterable[Request]) -> Order:
@@ -87,7 +80,9 @@ def follows(requests: Iterable[Request]) -> frozenset[str]:
     for each in requests:
         if each.code in (_HEARTBEAT, _LEAVE):
             of.setdefault(each.code, ["the first"]).append(each.peer)
-    return frozenset(f"{code} {after} after {before}" for code, peers in of.items() for before, after in pairwise(peers))
+    return frozenset(
+        f"{code} {after} after {before}" for code, peers in of.items() for before, after in pairwise(peers)
+    )
 
 
 def out_of_order(real: Order, runs: Sequence[Order]) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.output import visible
+from compare.scenarios.fairness import together
 from compare.scenarios.lag import lag_of, productions
 from compare.scenarios.living import UNCOUNTED, Lived, live
 from compare.scenarios.moments import Moment, changes_of
-from compare.scenarios.fairness import together
 from compare.scenarios.report.player import player
 from compare.scenarios.systems import system_of
 from protocols import Queue, sort_queues
@@ -135,8 +135,8 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
 
 
 def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[Any]], int]:
-    """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many such
-    points were left out."""
+    """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
+    these points were left out."""
     times = list(changes_of(timeline, moments))
     most = min(len(times), MOST_POINTS)
     chosen = [times[(at + 1) * len(times) // most - 1] for at in range(most)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compare.output import number
+from compare.output import number, visible
 from compare.report.one_file import asset, rendered, script_of
 from compare.scenarios.called import called, many
 from compare.scenarios.report.graph import graphs
@@ -144,10 +144,10 @@ def _clock(at: float) -> str:
 def _payload(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
     return {
         "end": scenario.run.for_,
-        "events": [[event.at, in_words(event)] for event in _events(scenario)],
+        "events": [[event.at, visible(in_words(event))] for event in _events(scenario)],
         "variants": [
             {
-                "label": run.chosen.label,
+                "label": visible(run.chosen.label),
                 "best": [
                     [round(each["at_s"] * 1000), each["optimum"]["min"], each["optimum"]["max"]]
                     for each in (run.record or {"after": []})["after"]

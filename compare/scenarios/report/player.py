@@ -94,6 +94,10 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
         "texts": texts.texts,
         "steps": steps,
         "dropped": dropped,
+        "rebalances": [
+            [_ms(each.began), visible(each.group), visible(each.trigger), _ms(each.cause.at), visible(each.cause.text)]
+            for each in timeline.rebalances
+        ],
     }
 
 

@@ -60,7 +60,7 @@ def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, 
             {
                 "heading": column.heading,
                 "text": _text(column.path, value),
-                "range": f"{_text(column.path, low)}–{_text(column.path, high)}" if low != high else "",
+                "range": _range(_text(column.path, low), _text(column.path, high)),
                 "best": best[at] is not None and value == best[at],
                 "bad": column.path == "fairness.idle_members" and bool(value),
             }
@@ -85,6 +85,10 @@ def _best(column: Column, values: Sequence[Any]) -> Any:
     if not column.better or len(set(known)) < 2:
         return None
     return max(known) if column.better > 0 else min(known)
+
+
+def _range(low: str, high: str) -> str:
+    return "" if low == high else f"{low}–{high}"
 
 
 def _text(path: str, value: Any) -> str:

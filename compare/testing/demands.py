@@ -1,0 +1,49 @@
+"""The assertions of `compare.testing.assertions` as methods."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from compare.testing import assertions
+
+if TYPE_CHECKING:
+    from compare.testing.group import Group
+
+
+class Demands(ABC):
+    """Of what a test can demand something: a group, or a pair of them (then both must hold).
+
+    Each method fails with an `AssertionError` that tells what happened and why.
+    """
+
+    @property
+    @abstractmethod
+    def groups(self) -> tuple["Group", ...]:
+        """Who is judged."""
+
+    def assert_fair(self, max_over_mean: float = 1.2) -> None:
+        """See `compare.testing.assertions`, as for all that follow."""
+        assertions.assert_fair(self, max_over_mean)
+
+    def assert_no_idle_members(self) -> None:
+        """Every member that subscribes to something owns a queue."""
+        assertions.assert_no_idle_members(self)
+
+    def assert_optimal(self) -> None:
+        """No other allocation that the subscriptions allow is fairer."""
+        assertions.assert_optimal(self)
+
+    def assert_no_double_ownership(self, longer_than: float = 0.0) -> None:
+        """At no time two members believed to own the same queue, for longer than so many seconds."""
+        assertions.assert_no_double_ownership(self, longer_than)
+
+    def assert_no_gap(self, longer_than: float = 0.0) -> None:
+        """No queue was without an owner for longer than so many seconds, after its first one."""
+        assertions.assert_no_gap(self, longer_than)
+
+    def assert_settles_within(self, seconds: float) -> None:
+        """The group settles within so many seconds after the last event."""
+        assertions.assert_settles_within(self, seconds)
+
+    def assert_moves_at_most(self, moves: int, since: float = 0.0) -> None:
+        """At most so many queues went to another owner, from ``since`` (seconds) on."""
+        assertions.assert_moves_at_most(self, moves, since)

@@ -1,0 +1,141 @@
+"""What a test can let happen to a group, or to a pair of them at the same time."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Self
+
+from compare.testing.clock import Clock, in_ticks
+from compare.testing.failing import fields_of
+from compare.testing.plans import QueueCounts
+from protocols.errors import UserError
+from protocols.queues import Queue
+from protocols.scenario.model import Event
+
+
+class Events(ABC):
+    """To what things happen. Everything happens now; time passes only when the test lets it pass."""
+
+    clock: Clock
+
+    @abstractmethod
+    def happen(self, **fields: Any) -> Self:
+        """Anything that may stand in a scenario under ``events``, without ``at``. Raises `UserError` where it cannot
+        be."""
+
+    @property
+    @abstractmethod
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
+        """Topic to the queues that it has now."""
+
+    @property
+    @abstractmethod
+    def known(self) -> Collection[str]:
+        """The members that are there or ever were."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The group's name."""
+
+    def join(self, member: str, *, subscribe: Iterable[str] | None = None, **fields: Any) -> Self:
+        """A member starts. It subscribes to all topics, to ``subscribe``, or by ``pattern``; other ``fields`` are those
+        of a scenario's member (``instance_id``, ``rack``, ``client_id``, ``process``, ``strategy``, ``settings``). One
+        that was there before is what it was, where nothing is said."""
+        if subscribe is not None:
+            fields["subscribe"] = list(subscribe)
+        elif "pattern" not in fields and member not in self.known:
+            fields["subscribe"] = list(self.topics)
+        return self.happen(join=member, **fields)
+
+    def leave(self, member: str) -> Self:
+        """A member closes properly."""
+        return self.happen(leave=member)
+
+    def crash(self, member: str) -> Self:
+        """A member's process is killed; its connections close, nothing else is told to anybody."""
+        return self.happen(crash=member)
+
+    def restart(self, member: str, *, how: str = "leave", **fields: Any) -> Self:
+        """A member that is not there (any more) or runs starts as a new process; where it runs it is closed properly
+        first (``how="leave"``) or killed (``how="crash"``). ``strategy`` and ``settings`` change what it runs with."""
+        return self.happen(restart=member, how=how, **fields)
+
+    def hang(self, member: str, seconds: float) -> Self:
+        """A member's process is stopped for so long and then goes on, with its old beliefs."""
+        return self.happen(hang=member, **{"for": in_ticks(seconds)})
+
+    def stop_polling(self, member: str, seconds: float) -> Self:
+        """A member's own code stands still for so long; what its client does in the background goes on."""
+        return self.happen(stop_polling=member, **{"for": in_ticks(seconds)})
+
+    def disconnect(self, member: str, broker: str | None = None) -> Self:
+        """A member's connections (or the one to ``broker``) are cut; it connects again."""
+        return self.happen(disconnect=member, **({} if broker is None else {"broker": broker}))
+
+    def subscribe(self, member: str, *topics: str) -> Self:
+        """A member subscribes to exactly these topics from now on."""
+        return self.happen(subscribe={member: list(topics)})
+
+    def commit(self, member: str, offsets: Mapping[str, int] | None = None, generation: int | None = None) -> Self:
+        """A member commits its positions, or these offsets (``"orders-3"`` to offset); with ``generation`` (Kafka) it
+        claims to be of another one."""
+        given = {"offsets": None if offsets is None else dict(offsets), "generation": generation}
+        return self.happen(commit=member, **{name: each for name, each in given.items() if each is not None})
+
+    def add_queues(self, topic: str, count: int) -> Self:
+        """A topic gets so many queues more, dealt over the brokers."""
+        now = self.topics.get(topic)
+        if now is None:
+            raise UserError(f"no topic {topic!r}, expected one of {', '.join(self.topics)}")
+        return self.set_queues(topic, len(now) + count)
+
+    def set_queues(self, topic: str, queues: QueueCounts) -> Self:
+        """A topic has so many queues from now on, or so many per broker."""
+        return self.happen(queues={topic: queues})
+
+    def add_topic(self, topic: str, queues: QueueCounts) -> Self:
+        """A topic comes into being."""
+        return self.happen(add_topic={topic: {"queues": queues}})
+
+    def delete_topic(self, topic: str) -> Self:
+        """A topic is deleted."""
+        return self.happen(delete_topic=topic)
+
+    def stop_broker(self, broker: str = "broker-a") -> Self:
+        """A broker shuts down properly."""
+        return self.happen(broker=broker, does="stop")
+
+    def kill_broker(self, broker: str = "broker-a") -> Self:
+        """A broker's process is killed."""
+        return self.happen(broker=broker, does="kill")
+
+    def return_broker(self, broker: str = "broker-a") -> Self:
+        """A broker starts again."""
+        return self.happen(broker=broker, does="return")
+
+    def network(self, *between: str, seconds: float, loss: float | None = None, delay: float | None = None) -> Self:
+        """For so long the network between two processes (members, brokers), or between one and all others, is cut; or
+        loses this share of messages; or is so many seconds slower."""
+        if loss is not None:
+            fields: dict[str, Any] = {"network": "loss", "loss": loss}
+        elif delay is not None:
+            fields = {"network": "delay", "delay": in_ticks(delay)}
+        else:
+            fields = {"network": "cut"}
+        return self.happen(**fields, between=list(between), **{"for": in_ticks(seconds)})
+
+    def reset_offsets(self, topic: str, to: float = 0.0) -> Self:
+        """An administrator sets the group's committed offsets of a topic back to what they were at ``to`` seconds."""
+        return self.happen(reset_offsets=self.name, topic=topic, to=in_ticks(to))
+
+    def live_through(self, schedule: Iterable[Event]) -> Self:
+        """Events of a scenario (or of `compare.testing.strategies.faults`), each at its time counted from now."""
+        begin = self.clock.time
+        for event in sorted(schedule, key=lambda each: each.at):
+            self.clock.run(max(self.clock.time, begin + event.at))
+            fields = fields_of(event)
+            joins_blindly = "join" in fields and not {"subscribe", "pattern"} & fields.keys()
+            if joins_blindly and fields["join"] not in self.known:
+                fields["subscribe"] = list(self.topics)
+            self.happen(**fields)
+        return self

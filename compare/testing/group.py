@@ -1,0 +1,269 @@
+"""A consumer group in virtual time, to which a test lets things happen."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from compare.best import Optimum, optimum
+from compare.figures import Fairness, fairness
+from compare.testing import assertions, failing, settling
+from compare.testing.clock import Clock, in_ticks
+from compare.testing.demands import Demands
+from compare.testing.events import Events
+from compare.testing.handling import Handling
+from compare.testing.kafka_messages import MakeValue, key_of, value_of
+from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts
+from compare.testing.world import World
+from protocols import Allocation, Queue
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.writing import written
+from protocols.timeline import Timeline
+from protocols.timeline.story import story
+
+if TYPE_CHECKING:
+    from compare.testing.kafka_consumer import KafkaConsumer
+    from compare.testing.rocketmq_consumer import PushConsumer
+
+SETTLE_S = 600.0
+"""Virtual seconds that a group is given to settle, if nobody says otherwise."""
+
+
+class Group(Events, Demands):
+    """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
+
+    Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
+    happen now; then only `clock.advance`, `settle` or a consumer's poll lets time pass. Raises
+    `protocols.errors.UserError` for what cannot be, such as the crash of a member that is not there.
+    """
+
+    def __init__(self, system: str, clock: Clock, plan: Plan = DEFAULT) -> None:
+        self.system, self.clock, self.plan = system, clock, plan
+        self.made: list[Group] = [self]
+        """This group and those made by calling it."""
+        self._allocation: tuple[object, Allocation] | None = None
+
+    def __call__(
+        self,
+        topics: Mapping[str, QueueCounts] = DEFAULT.topics,
+        members: Members = (),
+        *,
+        assignor: str = "",
+        strategy: str = "",
+        settings: Mapping[str, Any] | None = None,
+        brokers: Iterable[str] = DEFAULT.brokers,
+        produce: float = DEFAULT.produce,
+        latency: str = DEFAULT.latency,
+        seed: int = DEFAULT.seed,
+        name: str = DEFAULT.name,
+        value: MakeValue = value_of,
+        key: MakeValue = key_of,
+    ) -> "Group":
+        """Another group: ``kafka_group(topics={"orders": 6}, members=["c1", "c2"], assignor="sticky")``.
+
+        ``topics``: name to its number of queues, or to a number per broker. ``members``: who is there from the
+        beginning: names, or name to topics or to a scenario's fields of a member. ``assignor`` and ``strategy`` are two
+        words for the same. ``settings``: the system's own, of clients and brokers. ``produce``: records per second and
+        queue. ``latency``: how long messages travel. ``seed``: of all that is left to chance. ``value``, ``key``: what
+        stands in a record that the user's code is given, from topic, queue number and offset.
+        """
+        if assignor and strategy:
+            raise UserError(f"assignor {assignor} and strategy {strategy}: two words for the same, expected one")
+        plan = Plan(
+            topics,
+            members,
+            assignor or strategy,
+            settings or {},
+            tuple(brokers),
+            produce,
+            latency,
+            seed,
+            name,
+            value,
+            key,
+        )
+        group = Group(self.system, self.clock, plan)
+        self.made.append(group)
+        _ = group.world
+        return group
+
+    def __repr__(self) -> str:
+        return f"<{self.label} group {self.name!r} at {self.clock.now:g}s>"
+
+    @property
+    def groups(self) -> tuple["Group", ...]:
+        """This one; assertions take a group or a pair."""
+        return (self,)
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self.plan.name
+
+    @property
+    def label(self) -> str:
+        """System and strategy, as in ``kafka:range``."""
+        return f"{self.system}:{self.plan.strategy or STRATEGIES[self.system]}"
+
+    @property
+    def lives(self) -> bool:
+        """Whether it has begun to."""
+        return "world" in self.__dict__
+
+    @cached_property
+    def world(self) -> World:
+        """Where it lives."""
+        plan = self.plan
+        world = World(plan.fields(), self.label, plan.settings, plan.seed, plan.latency)
+        self.clock.add(world)
+        return world
+
+    # What happens.
+
+    def happen(self, **fields: Any) -> Self:
+        event = self.world.happen(fields)
+        self.handling.befallen(event)
+        return self
+
+    # What is there.
+
+    def settle(self, within: float = SETTLE_S) -> Self:
+        """Let time pass until nothing changes any more, at most so many seconds. Fails where it goes on changing."""
+        if not settling.settle(self.clock, [self.world], in_ticks(within)):
+            assertions.fail_unsettled(self, within)
+        return self
+
+    def settles(self, within: float = SETTLE_S) -> bool:
+        """The same; whether it has settled."""
+        return settling.settle(self.clock, [self.world], in_ticks(within))
+
+    @property
+    def members(self) -> Sequence[str]:
+        """Those alive, hung ones among them."""
+        return list(self.world.members)
+
+    @property
+    def known(self) -> Collection[str]:
+        """The members that are there or ever were."""
+        return [key.member for key in self.world.cluster.places.node]
+
+    @property
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
+        """Topic to the queues that it has now."""
+        return self.world.topics
+
+    @property
+    def allocation(self) -> Allocation:
+        """Who believes to own what now: every member alive, and the queues that there are."""
+        world = self.world
+        key = world.now, world.told
+        if self._allocation is None or self._allocation[0] != key:
+            owned = {(self.name, member): queues for member, queues in world.owned.items()}
+            self._allocation = key, world.ending.allocation(self.name, owned)
+        return self._allocation[1]
+
+    def owners(self) -> dict[str, tuple[Queue, ...]]:
+        """Every member alive to the queues that it believes to own now, sorted; idle ones have none."""
+        return dict(self.allocation)
+
+    def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
+        """Who owns a queue now; None where nobody does. `UserError` where there is no such queue, `AssertionError`
+        where several own it."""
+        found = [
+            (queue, owners)
+            for queue, owners in self.allocation.owners.items()
+            if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
+        ]
+        if len(found) != 1:
+            raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
+        if len(found[0][1]) > 1:
+            raise AssertionError(f"{topic}-{number} has several owners: {', '.join(found[0][1])}")
+        return found[0][1][0] if found[0][1] else None
+
+    @property
+    def timeline(self) -> Timeline:
+        """Everything so far (`protocols.timeline`): times in it are milliseconds."""
+        return self.world.timeline()
+
+    @property
+    def fairness(self) -> Fairness:
+        """How fair the allocation is now."""
+        return fairness(self.allocation)
+
+    @property
+    def optimum(self) -> Optimum:
+        """The fairest allocation there could be now, with the fewest moves from the present one."""
+        return optimum(self.allocation.group, self.allocation)
+
+    def story(self) -> str:
+        """Everything so far, a line each."""
+        return story(self.timeline)
+
+    # As a scenario.
+
+    def scenario(self) -> Scenario:
+        """What has happened so far as a scenario; `equipoise compare` of it lives through the same."""
+        return self.world.scenario_until(max(self.clock.time, 1.0))
+
+    def scenario_text(self) -> str:
+        """The scenario as the text of a YAML file."""
+        return written(self.scenario())
+
+    def write_scenario(self, path: str | Path) -> Path:
+        """Write the scenario to a file; returns its path."""
+        Path(path).write_text(self.scenario_text(), encoding="utf-8")
+        return Path(path)
+
+    def failed(self) -> None:
+        """An assertion is about to fail: under hypothesis the scenario is told with the falsifying example."""
+        failing.tell(self)
+
+    # User's own code.
+
+    @cached_property
+    def handling(self) -> Handling:
+        """Which records the user's code has handled, and what happens between its calls."""
+        return Handling(self)
+
+    def consumer(self, member: str, config: Mapping[str, Any] | None = None) -> "KafkaConsumer":
+        """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
+        code subscribes. ``config``: as confluent-kafka's, where it differs from the group's settings."""
+        from compare.testing.kafka_consumer import KafkaConsumer
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no confluent-kafka consumer, expected push_consumer({member!r})")
+        return KafkaConsumer(self, member, config or {})
+
+    def push_consumer(self, member: str) -> "PushConsumer":
+        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started."""
+        from compare.testing.rocketmq_consumer import PushConsumer
+
+        if self.system != "rocketmq":
+            raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
+        return PushConsumer(self, member)
+
+    def interrupt(self, with_: Any, *, after_calls: int | None = None, before_call: int | None = None) -> None:
+        """See `compare.testing.handling.Handling.interrupt`."""
+        self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
+
+    def run(self, code: Callable[[], Any], *, seconds: float | None = None) -> Any:
+        """See `compare.testing.handling.Handling.run`."""
+        return self.handling.run(code, seconds=seconds)
+
+    def watch(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        """See `compare.testing.handling.Handling.watch`."""
+        return self.handling.watch(handler)
+
+    def handled_twice(self) -> list[Any]:
+        """See `compare.testing.handling.Handling.twice`."""
+        return self.handling.twice()
+
+    def never_handled(self) -> list[Any]:
+        """See `compare.testing.handling.Handling.never`."""
+        return self.handling.never()
+
+
+def group_of(system: str, clock: Clock, **plan: Any) -> Group:
+    """A group without the fixtures, as tests with hypothesis need it: one for each example."""
+    return Group(system, clock)(**plan)

@@ -1,0 +1,294 @@
+"""A consumer with confluent-kafka's surface, in virtual time: the user's own loop runs against the model.
+
+Every call goes through `Handling.call`, where the test lets things happen. poll() lets time pass until a record is due
+or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(), as in the real client.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from compare.testing import kafka_errors as errors
+from compare.testing.clock import in_ticks
+from compare.testing.kafka_member import KafkaMember, Partition
+from compare.testing.kafka_messages import Message
+from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
+from kafka_coordinator.consumer.state import Called
+from protocols.nodes import Time
+
+if TYPE_CHECKING:
+    from compare.testing.group import Group
+
+Listener = Callable[[Any, list[Any]], object]
+
+ENDLESS_MS: Time = 24 * 3_600_000.0
+"""poll() without a timeout gives up (`RuntimeError`) when no record came for so long."""
+
+
+class KafkaConsumer:
+    """One member whose loop is the user's. Made by `Group.consumer`; not to be used from several threads.
+
+    ``config`` may be the one of the real consumer: what the model knows of it is taken, anything else (addresses,
+    security) left aside. What the group's settings say holds where it says nothing. Partitions are read as members of
+    the group only: ``assign`` is for ``on_assign``.
+    """
+
+    def __init__(self, group: "Group", member: str, config: Mapping[str, Any]) -> None:
+        self.member = member
+        self._group, self._clock, self._handling = group, group.clock, group.handling
+        self._config = dict(config)
+        self._inner = KafkaMember(group, member)
+        self._closed = False
+        self._listeners: dict[str, Listener | None] = {}
+        self._polled_at: Time | None = None
+
+    def __repr__(self) -> str:
+        return f"<KafkaConsumer {self.member} of {self._group!r}>"
+
+    # Subscription.
+
+    def subscribe(
+        self,
+        topics: Sequence[str],
+        on_assign: Listener | None = None,
+        on_revoke: Listener | None = None,
+        on_lost: Listener | None = None,
+    ) -> None:
+        """Become a member that subscribes to these topics (one that begins with ``^`` is a pattern); it joins in
+        poll(). Without ``on_lost``, ``on_revoke`` is called instead."""
+        with self._call():
+            if isinstance(topics, str):
+                raise TypeError("expected list of topic unicode strings")
+            self._listeners = {ASSIGNED: on_assign, REVOKED: on_revoke, LOST: on_lost or on_revoke}
+            patterns = [topic for topic in topics if topic.startswith("^")]
+            if self._inner.node is None:
+                how = {"pattern": "|".join(patterns)} if patterns else {"subscribe": list(topics)}
+                self._inner.start(how, self._config)
+            elif patterns:
+                raise errors.exception("_STATE", "a pattern can only be subscribed to at first")
+            else:
+                self._group.happen(subscribe={self.member: list(topics)})
+            self._inner.serve(self._run_listener)
+
+    def unsubscribe(self) -> None:
+        """Leave the group; the callbacks run here."""
+        with self._call():
+            if self._inner.node is not None:
+                self._group.happen(subscribe={self.member: []})
+                self._inner.serve(self._run_listener)
+
+    def _run_listener(self, called: Called) -> None:
+        listener = self._listeners.get(called.kind)
+        if listener is not None:
+            listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
+
+    # Records.
+
+    def poll(self, timeout: float | None = None) -> Message | None:
+        """The next record; None when none came for ``timeout`` seconds of virtual time. May return an error instead."""
+        found = self._take(1, timeout)
+        return found[0] if found else None
+
+    def consume(self, num_messages: int = 1, timeout: float | None = -1) -> list[Message]:
+        """Up to so many records, as many as came within ``timeout`` seconds."""
+        return self._take(num_messages, timeout)
+
+    def _take(self, most: int, timeout: float | None) -> list[Message]:
+        with self._call():
+            inner, clock = self._member(), self._clock
+            late = self._exceeded(inner)
+            if late is not None:
+                return [late]
+            endless = timeout is None or timeout < 0
+            until = clock.time + (ENDLESS_MS if timeout is None or endless else in_ticks(timeout))
+            until = min(until, max(clock.limit, clock.time))
+            try:
+                found = inner.poll(most, until, self._run_listener)
+            finally:
+                self._polled_at = clock.time
+            if inner.is_alive and inner.state.fatal:
+                name = inner.state.fatal
+                return [*found, self._error_message(name, f"Fatal error: {name}", fatal=True)]
+            if endless and not found and inner.is_alive and clock.time < clock.limit:
+                raise RuntimeError(f"{self.member}: poll() without a timeout, and no record came for a whole day")
+            return found
+
+    def _exceeded(self, inner: KafkaMember) -> Message | None:
+        """The error that the first poll() after too long a pause returns."""
+        limit = inner.state.config.settings.max_poll_interval_ms
+        if self._polled_at is None or self._clock.time - self._polled_at <= limit:
+            return None
+        self._polled_at = self._clock.time
+        return self._error_message("_MAX_POLL_EXCEEDED", f"Application maximum poll interval ({limit}ms) exceeded")
+
+    def _error_message(self, name: str, reason: str, fatal: bool = False) -> Message:
+        return Message(None, None, None, reason.encode(), error=errors.error(name, reason, fatal=fatal))
+
+    # Commits.
+
+    def commit(
+        self, message: Message | None = None, offsets: Sequence[Any] | None = None, asynchronous: bool = True
+    ) -> list[Any] | None:
+        """Commit the offset after a message, these offsets, or where the user's code stands.
+
+        Not ``asynchronous``: waits for the answer, and raises `KafkaException` where it is a refusal. Where there is
+        nothing to commit, it raises with ``_NO_OFFSET``.
+        """
+        with self._call():
+            inner = self._member()
+            wanted = self._to_commit(inner, message, offsets)
+            if not wanted:
+                raise errors.exception("_NO_OFFSET", "Commit failed: Local: No offset stored")
+            inner.commit(wanted)
+            if asynchronous:
+                return None
+            outcome = inner.committed_now()
+            if outcome:
+                raise errors.of_commit(outcome)
+            return [errors.TopicPartition(topic, number, offset) for (topic, number), offset in wanted.items()]
+
+    def _to_commit(
+        self, inner: KafkaMember, message: Message | None, offsets: Sequence[Any] | None
+    ) -> dict[Partition, int]:
+        if message is not None and offsets is not None:
+            raise ValueError("message and offsets are mutually exclusive")
+        if message is not None:
+            topic, number, offset = message.topic(), message.partition(), message.offset()
+            if topic is None or number is None or offset is None:
+                raise errors.exception("_NO_OFFSET", "Commit failed: an error has no offset")
+            return {(topic, number): offset + 1}
+        if offsets is not None:
+            return {(each.topic, each.partition): each.offset for each in offsets}
+        committed, owned = inner.committed(), inner.state.owned
+        return {each: at for each, at in inner.stored.items() if each in owned and committed.get(each) != at}
+
+    def committed(self, partitions: Sequence[Any], timeout: float | None = None) -> list[Any]:
+        """The group's committed offsets of these partitions."""
+        with self._call():
+            return _with_offsets(partitions, self._member().committed())
+
+    def position(self, partitions: Sequence[Any]) -> list[Any]:
+        """Where the user's code stands in these partitions: after the last record that it was given."""
+        with self._call():
+            return _with_offsets(partitions, self._inner.stored)
+
+    # Assignment.
+
+    def assignment(self) -> list[Any]:
+        """The partitions that are read now."""
+        with self._call():
+            return [errors.TopicPartition(topic, number) for topic, number in self._inner.read]
+
+    def assign(self, partitions: Sequence[Any]) -> None:
+        """Read exactly these partitions of those that the group has given; offsets in them are sought."""
+        with self._call():
+            self._check_owned(partitions)
+            self._inner.read.clear()
+            self._begin(partitions)
+
+    def unassign(self) -> None:
+        """Read nothing any more, until partitions are assigned again."""
+        with self._call():
+            self._inner.read.clear()
+
+    def incremental_assign(self, partitions: Sequence[Any]) -> None:
+        """Read these partitions, too."""
+        with self._call():
+            self._check_owned(partitions)
+            self._begin(partitions)
+
+    def incremental_unassign(self, partitions: Sequence[Any]) -> None:
+        """Read these partitions no more."""
+        with self._call():
+            for each in partitions:
+                self._inner.read.pop((each.topic, each.partition), None)
+
+    def seek(self, partition: Any) -> None:
+        """Read on in a partition from its ``offset``."""
+        with self._call():
+            self._check_owned([partition])
+            self._begin([partition])
+
+    def pause(self, partitions: Sequence[Any]) -> None:
+        """Hand out no records of these partitions; everything else goes on."""
+        with self._call():
+            self._inner.paused.update((each.topic, each.partition) for each in partitions)
+
+    def resume(self, partitions: Sequence[Any]) -> None:
+        """Hand them out again."""
+        with self._call():
+            self._inner.paused.difference_update((each.topic, each.partition) for each in partitions)
+
+    def _check_owned(self, partitions: Sequence[Any]) -> None:
+        owned = self._member().state.owned
+        for each in partitions:
+            if (each.topic, each.partition) not in owned:
+                raise errors.exception("_STATE", f"{each.topic} [{each.partition}] is not assigned to {self.member}")
+
+    def _begin(self, partitions: Sequence[Any]) -> None:
+        inner = self._member()
+        inner.read.update(dict.fromkeys((each.topic, each.partition) for each in partitions))
+        sought = []
+        for each in partitions:
+            partition = each.topic, each.partition
+            if each.offset in (errors.OFFSET_BEGINNING, errors.OFFSET_END):
+                sought.append((partition, 0 if each.offset == errors.OFFSET_BEGINNING else inner.end_offset(partition)))
+            elif each.offset >= 0:
+                sought.append((partition, each.offset))
+        if sought:
+            inner.seek(sought)
+
+    # The rest.
+
+    def memberid(self) -> str:
+        """The id that the coordinator gave; empty without a membership."""
+        with self._call():
+            return "" if self._inner.node is None else self._inner.state.member_id
+
+    def get_watermark_offsets(
+        self, partition: Any, timeout: float | None = None, cached: bool = False
+    ) -> tuple[int, int]:
+        """The first offset of a partition, and the one of the next record that will be written."""
+        with self._call():
+            return 0, self._member().end_offset((partition.topic, partition.partition))
+
+    def close(self) -> None:
+        """Commit, run the callbacks, leave the group."""
+        if not self._closed:
+            with self._call():
+                self._inner.close(self._run_listener)
+                self._closed = True
+
+    def __enter__(self) -> "KafkaConsumer":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs, or has not begun to."""
+        return self._inner.is_alive
+
+    def wake(self) -> None:
+        """A process that was stopped does nothing before it goes on."""
+        self._inner.wake()
+
+    def _member(self) -> KafkaMember:
+        if self._inner.node is None:
+            raise errors.exception("_STATE", "no subscription yet")
+        return self._inner
+
+    def _call(self) -> AbstractContextManager[None]:
+        if self._closed:
+            raise RuntimeError("Consumer closed")
+        return self._handling.call(self)
+
+
+def _with_offsets(partitions: Sequence[Any], offsets: Mapping[Partition, int]) -> list[Any]:
+    return [
+        errors.TopicPartition(
+            each.topic, each.partition, offsets.get((each.topic, each.partition), errors.OFFSET_INVALID)
+        )
+        for each in partitions
+    ]

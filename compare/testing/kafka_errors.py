@@ -1,0 +1,130 @@
+"""confluent-kafka's exception and partition classes where that package is installed, else their doubles.
+
+User's code that catches `confluent_kafka.KafkaException` catches what the doubles raise.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka_coordinator.consumer.commits import FAILED, REBALANCING, RETRIABLE
+
+CODES: Final[Mapping[str, int]] = {
+    "UNKNOWN_TOPIC_OR_PART": 3,
+    "COORDINATOR_LOAD_IN_PROGRESS": 14,
+    "COORDINATOR_NOT_AVAILABLE": 15,
+    "NOT_COORDINATOR": 16,
+    "ILLEGAL_GENERATION": 22,
+    "UNKNOWN_MEMBER_ID": 25,
+    "REBALANCE_IN_PROGRESS": 27,
+    "GROUP_MAX_SIZE_REACHED": 81,
+    "FENCED_INSTANCE_ID": 82,
+    "_MAX_POLL_EXCEEDED": -147,
+    "_NO_OFFSET": -168,
+    "_STATE": -172,
+    "_TIMED_OUT": -185,
+    "_UNKNOWN_PARTITION": -190,
+}
+"""Name of an error to librdkafka's number of it."""
+
+OFFSET_BEGINNING: Final = -2
+OFFSET_END: Final = -1
+OFFSET_STORED: Final = -1000
+OFFSET_INVALID: Final = -1001
+
+
+class KafkaErrorDouble:
+    """What `confluent_kafka.KafkaError` answers, and no more."""
+
+    def __init__(self, code: int, reason: str = "", fatal: bool = False) -> None:
+        self._code, self._reason, self._fatal = code, reason, fatal
+
+    def __repr__(self) -> str:
+        return f'KafkaError{{code={self.name()},val={self._code},str="{self._reason}"}}'
+
+    def __eq__(self, other: object) -> bool:
+        return self._code == (other._code if isinstance(other, KafkaErrorDouble) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._code)
+
+    def code(self) -> int:
+        """librdkafka's number of the error."""
+        return self._code
+
+    def name(self) -> str:
+        """Its name."""
+        return next((name for name, code in CODES.items() if code == self._code), "UNKNOWN")
+
+    def str(self) -> str:
+        """What it says."""
+        return self._reason
+
+    def fatal(self) -> bool:
+        """Whether the consumer is of no use any more."""
+        return self._fatal
+
+    def retriable(self) -> bool:
+        """Whether the same call may succeed later; never told for a consumer."""
+        return False
+
+
+for _name, _code in CODES.items():
+    setattr(KafkaErrorDouble, _name, _code)
+
+
+class KafkaExceptionDouble(Exception):  # noqa: N818 - the name that it stands for
+    """Stands for `confluent_kafka.KafkaException`: ``args[0]`` is the error."""
+
+
+class TopicPartitionDouble:
+    """What `confluent_kafka.TopicPartition` holds."""
+
+    def __init__(self, topic: str, partition: int = -1, offset: int = OFFSET_INVALID) -> None:
+        self.topic, self.partition, self.offset = topic, partition, offset
+        self.error: KafkaErrorDouble | None = None
+
+    def __repr__(self) -> str:
+        return f"TopicPartition{{topic={self.topic},partition={self.partition},offset={self.offset}}}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopicPartitionDouble):
+            return NotImplemented
+        return (self.topic, self.partition) == (other.topic, other.partition)
+
+    def __lt__(self, other: "TopicPartitionDouble") -> bool:
+        return (self.topic, self.partition) < (other.topic, other.partition)
+
+    def __hash__(self) -> int:
+        return hash((self.topic, self.partition))
+
+
+try:
+    import confluent_kafka as _real
+except ImportError:
+    _real = None
+KafkaError: Any = KafkaErrorDouble if _real is None else _real.KafkaError
+KafkaException: Any = KafkaExceptionDouble if _real is None else _real.KafkaException
+TopicPartition: Any = TopicPartitionDouble if _real is None else _real.TopicPartition
+
+
+def error(name: str, reason: str, *, fatal: bool = False) -> Any:
+    """An error as confluent-kafka has it."""
+    return KafkaError(CODES.get(name, CODES["_STATE"]), reason, fatal=fatal)
+
+
+def exception(name: str, reason: str, *, fatal: bool = False) -> Exception:
+    """An exception as confluent-kafka raises it."""
+    made: Exception = KafkaException(error(name, reason, fatal=fatal))
+    return made
+
+
+def of_commit(outcome: str) -> Exception:
+    """What commit() raises where the model's commit came out so."""
+    if outcome == REBALANCING:
+        return exception("REBALANCE_IN_PROGRESS", "Commit failed: the group is rebalancing")
+    if outcome == RETRIABLE:
+        return exception("_TIMED_OUT", "Commit failed: no coordinator answered in time")
+    reason = outcome.removeprefix(FAILED).removeprefix(": ")
+    if not reason:
+        return exception("UNKNOWN_MEMBER_ID", "Commit failed: the consumer is not (or no longer) part of the group")
+    return exception(reason, f"Commit failed: {reason}", fatal=reason == "FENCED_INSTANCE_ID")

@@ -1,0 +1,213 @@
+"""The member of a group behind a consumer whose loop is the user's: what the loop does, told to the model's client."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from compare.testing.kafka_messages import Message, written_at
+from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.consumer import Consumer
+from kafka_coordinator.consumer.callbacks import ASSIGNED
+from kafka_coordinator.consumer.commands import BeginPoll, CommitNow, EndPoll, Handle, ListenerReturned, Seek
+from kafka_coordinator.consumer.commits import DONE
+from kafka_coordinator.consumer.settings import NAMES
+from kafka_coordinator.consumer.state import Called, ConsumerState
+from protocols.nodes import Message as Command
+from protocols.nodes import Time
+from protocols.scenario.places import MemberKey
+
+if TYPE_CHECKING:
+    from compare.testing.group import Group
+
+Partition = tuple[str, int]
+
+_STOPPED_MS: Time = 3_600_000.0
+_OF_MEMBERS = {"group.instance.id": "instance_id", "client.rack": "rack"}
+_RESETS = {"smallest": "earliest", "beginning": "earliest", "largest": "latest", "end": "latest"}
+"""Other words of librdkafka's for ``auto.offset.reset``."""
+
+
+class KafkaMember:
+    """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
+
+    def __init__(self, group: "Group", member: str) -> None:
+        self.name = member
+        self._group = group
+        self.node: Consumer | None = None
+        self.read: dict[Partition, None] = {}
+        """The partitions that records are taken from: those assigned and not unassigned by the user."""
+        self.paused: set[Partition] = set()
+        self.stored: dict[Partition, int] = {}
+        """Where the user's code stands: the offset after the last record that it was given."""
+        self._calling = False
+
+    @property
+    def state(self) -> ConsumerState:
+        """What its client knows; it has been started."""
+        assert self.node is not None
+        return self.node.state
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs, or has not begun to."""
+        if self.node is None:
+            return True
+        process = self._group.world.simulation.processes.get(self._place)
+        return process is not None and process.node is self.node
+
+    def start(self, subscription: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        """Join with this subscription. Of ``config``, as confluent-kafka has it, what the model knows is taken."""
+        self._cluster.members.by_hand.add(MemberKey(self._group.name, self.name))
+        settings = {name: value for name, value in config.items() if name in NAMES}
+        reset = settings.get("auto.offset.reset")
+        if reset is not None:
+            settings["auto.offset.reset"] = _RESETS.get(reset, reset)
+        fields = {field: config[name] for name, field in _OF_MEMBERS.items() if config.get(name)}
+        more = {"settings": settings} if settings else {}
+        self._group.happen(join=self.name, **subscription, **fields, **more)
+        self.node = self._cluster.consumer(self._place)
+
+    def tell(self, command: Command) -> None:
+        """A command to its client."""
+        self._group.world.tell(self._place, command)
+
+    def live(self, until: Time, stop: Callable[[], bool]) -> None:
+        """Let time pass up to ``until``, until ``stop`` says so, or the process is killed."""
+        self._group.clock.run(until, self._group.world, lambda: stop() or not self.is_alive)
+
+    @property
+    def _is_hung(self) -> bool:
+        process = self._group.world.simulation.processes.get(self._place)
+        return process is not None and process.hung
+
+    def wake(self) -> None:
+        """A process that was stopped does nothing before it goes on."""
+        while self.node is not None and self.is_alive and self._is_hung:
+            self.live(self._group.clock.time + _STOPPED_MS, lambda: not self._is_hung)
+
+    # Records.
+
+    def poll(self, most: int, until: Time, run_listener: Callable[[Called], None]) -> list[Message]:
+        """Be in poll() until ``most`` records are there or ``until`` is reached."""
+        self.tell(BeginPoll())
+        try:
+            found: list[Message] = []
+            while True:
+                self.wake()
+                self.serve(run_listener)
+                if not self.is_alive or self.state.fatal:
+                    return found
+                found += self._due(most - len(found))
+                if len(found) >= most or self._group.clock.time >= until:
+                    return found
+                due = min((at for at, _ in self._nexts()), default=inf)
+                self.live(min(until, due), partial(self._wants_user, self.state.positions))
+        finally:
+            if self.is_alive:
+                self.tell(EndPoll())
+
+    def _wants_user(self, positions: object) -> bool:
+        """Whether the client has something for the user's thread, or reads elsewhere than at ``positions``."""
+        state = self.state
+        return state.called is not None or bool(state.fatal) or state.positions is not positions or self._is_hung
+
+    def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
+        """Read on from these offsets."""
+        listed = tuple(offsets)
+        self.stored.update(listed)
+        self.tell(Seek(listed))
+
+    def end_offset(self, partition: Partition) -> int:
+        """The offset of the next record that will be written."""
+        return self.state.load.production(partition).end_offset(self._group.clock.time)
+
+    def _due(self, most: int) -> list[Message]:
+        """Records that are there, the oldest first."""
+        found: list[Message] = []
+        plan, now = self._group.plan, self._group.clock.time
+        while len(found) < most:
+            ready = [(at, partition) for at, partition in self._nexts() if at <= now]
+            if not ready:
+                break
+            at, partition = min(ready)
+            offset = self.state.positions[partition].start
+            self.tell(Handle(partition, offset, offset + 1))
+            self.stored[partition] = offset + 1
+            value, key = plan.value(*partition, offset), plan.key(*partition, offset)
+            found.append(Message(*partition, offset, value, key, at, None, self.name))
+        return found
+
+    def _nexts(self) -> Iterable[tuple[Time, Partition]]:
+        """When the next record of each partition that is read is there."""
+        for partition, each in self.state.positions.items():
+            if partition in self.read and partition not in self.paused:
+                at = written_at(self.state.load.production(partition), each.start)
+                if at is not None:
+                    yield at, partition
+
+    # Commits.
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Send a commit; nobody waits for its answer yet."""
+        self.tell(CommitNow(tuple(offsets.items())))
+
+    def committed_now(self) -> str:
+        """Wait for the answer to the commit. Empty where it was taken, else how it came out."""
+        state = self.state
+        until = self._group.clock.time + state.config.settings.default_api_timeout_ms + 1
+        self.live(until, lambda: state.user_commit is None)
+        return "" if not self.is_alive or state.commit_outcome == DONE else state.commit_outcome
+
+    def committed(self) -> dict[Partition, int]:
+        """The group's committed offsets."""
+        commits = self._group.timeline.commits
+        return {(each.queue.topic, each.queue.number): each.offset for each in commits if each.taken}
+
+    # Listeners.
+
+    def serve(self, run_listener: Callable[[Called], None]) -> None:
+        """Run the user's listeners that the client waits for, one after the other; not from within a listener."""
+        while self.node is not None and self.is_alive and not self._calling:
+            called = self.state.called
+            if called is None:
+                return
+            if called.kind == ASSIGNED:
+                self.read.update(dict.fromkeys(called.partitions))
+                self.paused.difference_update(called.partitions)
+            self._calling = True
+            try:
+                run_listener(called)
+            finally:
+                self._calling = False
+                if self.is_alive:
+                    self._returned(called)
+
+    def _returned(self, called: Called) -> None:
+        """A listener has returned, or raised: the client goes on."""
+        if called.kind != ASSIGNED:
+            for each in called.partitions:
+                self.read.pop(each, None)
+                self.stored.pop(each, None)
+        self.tell(ListenerReturned())
+
+    def close(self, run_listener: Callable[[Called], None]) -> None:
+        """Commit, run the listeners, leave."""
+        node = self.node
+        if node is None or node.is_over:
+            return
+        self._group.happen(leave=self.name)
+        until = self._group.clock.time + 2 * self.state.config.settings.close_timeout_ms
+        while not node.is_over and self.is_alive and self._group.clock.time < until:
+            self.serve(run_listener)
+            self.live(until, lambda: node.is_over or node.state.called is not None)
+
+    @property
+    def _cluster(self) -> KafkaCluster:
+        cluster = self._group.world.cluster
+        assert isinstance(cluster, KafkaCluster)
+        return cluster
+
+    @property
+    def _place(self) -> str:
+        return self._cluster.places.node[MemberKey(self._group.name, self.name)]

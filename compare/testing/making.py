@@ -1,0 +1,55 @@
+"""Groups without fixtures: tests with hypothesis need a new one for each example."""
+
+from typing import Any
+
+from compare.testing import failing
+from compare.testing.clock import Clock
+from compare.testing.group import Group
+from compare.testing.plans import KAFKA, ROCKETMQ
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.systems import split_system
+from protocols.scenario.writing import plain
+
+
+def kafka_group(clock: Clock | None = None, **plan: Any) -> Group:
+    """A Kafka group on a clock of its own (or on this one); what can be said is at `Group.__call__`."""
+    return Group(KAFKA, clock or Clock())(**plan)
+
+
+def rocketmq_group(clock: Clock | None = None, **plan: Any) -> Group:
+    """The same in RocketMQ."""
+    return Group(ROCKETMQ, clock or Clock())(**plan)
+
+
+def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) -> Group:
+    """A group that has lived through a scenario to its end. ``system``: ``kafka:range`` and the like; left out, the
+    first that the scenario names. Under hypothesis the scenario is printed with the falsifying example.
+
+    Raises `UserError` for a scenario with several groups.
+    """
+    name = system or scenario.systems[0].system
+    settings = next((part.settings for part in scenario.systems if part.system == name), {})
+    if len(scenario.groups) != 1:
+        raise UserError(f"{len(scenario.groups)} groups in {scenario.name}, expected one")
+    ((group_name, part),) = scenario.groups.items()
+    kind, strategy = split_system(name)
+    given = plain(scenario)
+    group = Group(kind, clock or Clock())(
+        topics={topic: each["queues"] for topic, each in given["topics"].items()},
+        members={member: plain(each) for member, each in part.members.items()},
+        strategy=strategy,
+        settings=settings,
+        brokers=scenario.brokers,
+        produce=scenario.load.produce,
+        latency=plain(scenario.run).get("latency", "1ms..5ms"),
+        seed=scenario.run.seed,
+        name=group_name,
+    )
+    begin = group.clock.time
+    try:
+        group.live_through(scenario.events)
+        group.clock.run(begin + scenario.run.for_)
+    finally:
+        failing.tell(group)
+    return group

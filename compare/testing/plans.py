@@ -1,0 +1,58 @@
+"""What a test says of a group before it lives: topics, members, strategy, settings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from compare.testing.kafka_messages import MakeValue, key_of, value_of
+from protocols.errors import UserError
+
+QueueCounts: TypeAlias = int | Mapping[str, int]
+"""Queues of a topic: a number, dealt over the brokers in turn, or a number per broker."""
+
+Members: TypeAlias = Iterable[str] | Mapping[str, Any]
+"""Names of members that subscribe to all topics; or name to topics, or to the fields of a scenario's member."""
+
+KAFKA, ROCKETMQ = "kafka", "rocketmq"
+STRATEGIES: Mapping[str, str] = {KAFKA: "range", ROCKETMQ: "AVG"}
+"""What each system shares by if nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A group as a test wants it. ``settings``: of clients and brokers, under the system's own names; ``produce``:
+    records per second and queue; ``latency``: of every message, as in a scenario; ``seed``: of all that is left to
+    chance."""
+
+    topics: Mapping[str, QueueCounts]
+    members: Members
+    strategy: str
+    settings: Mapping[str, Any]
+    brokers: tuple[str, ...]
+    produce: float
+    latency: str
+    seed: int
+    name: str
+    value: MakeValue = value_of
+    """What stands in a record, for consumers that run the user's code."""
+    key: MakeValue = key_of
+
+    def fields(self) -> dict[str, Any]:
+        """The beginning of a scenario, as `compare.testing.world.World` wants it."""
+        if isinstance(self.members, str):
+            raise UserError(f"members is the text {self.members!r}, expected a list of names")
+        topics = list(self.topics)
+        listed: Mapping[str, Any] = (
+            self.members if isinstance(self.members, Mapping) else dict.fromkeys(self.members, topics)
+        )
+        return {
+            "name": f"a test of {self.name}",
+            "brokers": list(self.brokers),
+            "topics": {topic: {"queues": queues} for topic, queues in self.topics.items()},
+            "group": {"name": self.name, "members": dict(listed)},
+            "load": {"produce": float(self.produce)},
+        }
+
+
+DEFAULT = Plan({"orders": 6}, (), "", {}, ("broker-a",), 1.0, "1ms..5ms", 0, "group")
+"""The group that a fixture is before anybody asks for another."""

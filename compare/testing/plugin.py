@@ -1,0 +1,69 @@
+"""pytest fixtures: consumer groups in virtual time. See docs/testing.md.
+
+pytest loads this in every run, so nothing heavy is imported before a fixture is used.
+"""
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from compare.testing import Clock, Group, GroupPair
+
+_GROUPS = pytest.StashKey["list[Group]"]()
+"""The groups of a test, for the report of its failure."""
+
+
+@pytest.fixture
+def clock() -> "Clock":
+    """Virtual time, shared by all groups of the test: ``clock.advance(seconds=45)``."""
+    from compare.testing.clock import Clock
+
+    return Clock()
+
+
+@pytest.fixture
+def kafka_group(clock: "Clock", request: pytest.FixtureRequest) -> "Group":
+    """A Kafka group: one topic ``orders`` with 6 partitions and no member yet; call it for another one."""
+    return _group("kafka", clock, request)
+
+
+@pytest.fixture
+def rocketmq_group(clock: "Clock", request: pytest.FixtureRequest) -> "Group":
+    """A RocketMQ group: one topic ``orders`` with 6 queues and no member yet; call it for another one."""
+    return _group("rocketmq", clock, request)
+
+
+@pytest.fixture
+def group_pair(clock: "Clock", request: pytest.FixtureRequest) -> "GroupPair":
+    """The same group in both systems, living through the same events; call it for another pair."""
+    from compare.testing.pair import GroupPair
+
+    return GroupPair(_group("kafka", clock, request), _group("rocketmq", clock, request))
+
+
+def _group(system: str, clock: "Clock", request: pytest.FixtureRequest) -> "Group":
+    from compare.testing.group import Group
+
+    group = Group(system, clock)
+    stash = request.node.stash
+    stash[_GROUPS] = stash.get(_GROUPS, [])
+    stash[_GROUPS].append(group)
+    return group
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of a failed test holds a scenario of every group that lived in it."""
+    report = yield
+    if report.when == "call" and report.failed:
+        for fixture in item.stash.get(_GROUPS, []):
+            for group in fixture.made:
+                if group.lives and group.clock.time:
+                    from compare.testing import failing
+
+                    report.sections.append((f"scenario of the {group.label} group", failing.text(group)))
+    return report

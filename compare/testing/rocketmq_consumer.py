@@ -1,0 +1,212 @@
+"""A RocketMQ push consumer for the user's own listener, in virtual time.
+
+Push means that the client calls: the listener runs while time passes (`clock.advance`, `settle`), one call at a time,
+each at the moment at which the client has fetched its records. Every call is counted by `Handling.call`, and what
+happens after it (a crash) happens before its result counts.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from protocols.errors import UserError
+from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.scenario.places import MemberKey
+from rocketmq_selfbalance.client.commands import ListenerReturned
+from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.client.pool import Work
+from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.messages import Retried
+
+if TYPE_CHECKING:
+    from compare.testing.group import Group
+
+ALL = ("*", "")
+"""Expressions that select everything; the model has no tags."""
+
+
+class ConsumeConcurrentlyStatus(IntEnum):
+    """What a listener returns."""
+
+    CONSUME_SUCCESS = 0
+    RECONSUME_LATER = 1
+
+
+CONSUME_SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+RECONSUME_LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
+
+
+class MessageExt(NamedTuple):
+    """A record as a listener gets it. One that comes again has the topic, queue and offset that it had at first."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    queue_offset: int
+    body: bytes
+    keys: str
+    msg_id: str
+    reconsume_times: int
+    born_timestamp: int
+    """Milliseconds of virtual time when it was handed out first."""
+
+
+Listener = Callable[[list[MessageExt]], Any]
+
+
+class PushConsumer:
+    """One member whose listener is the user's. Made by `Group.push_consumer`.
+
+    A listener that raises, or returns anything but `CONSUME_SUCCESS` (or None), will get the records again later.
+    """
+
+    def __init__(self, group: "Group", member: str) -> None:
+        self.member = member
+        self._group, self._handling = group, group.handling
+        self._topics: list[str] = []
+        self._listener: Listener | None = None
+        self._settings: dict[str, Any] = {}
+        self._node: Client | None = None
+        self._serving = False
+
+    def __repr__(self) -> str:
+        return f"<PushConsumer {self.member} of {self._group!r}>"
+
+    def subscribe(self, topic: str, expression: str = "*") -> None:
+        """Subscribe to a topic, at once if it has been started. `UserError` for an expression that selects by tag."""
+        if expression not in ALL:
+            raise UserError(f"{topic}: expression {expression!r} selects by tags, which are not modelled; expected '*'")
+        self._topics.append(topic)
+        if self._node is not None:
+            self._group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
+
+    def unsubscribe(self, topic: str) -> None:
+        """Subscribe to a topic no more."""
+        self._topics = [each for each in self._topics if each != topic]
+        if self._node is not None:
+            self._group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
+
+    def register_message_listener(self, listener: Listener) -> None:
+        """Who gets the records: a list of `MessageExt`, of ``consume_message_batch_max_size`` at most."""
+        self._listener = listener
+
+    def set_consume_message_batch_max_size(self, size: int) -> None:
+        """How many records the listener gets at once."""
+        self._settings["consumeMessageBatchMaxSize"] = size
+
+    def set_max_reconsume_times(self, times: int) -> None:
+        """How often a record comes again before it is given up."""
+        self._settings["maxReconsumeTimes"] = times
+
+    def start(self) -> None:
+        """Become a member."""
+        if self._listener is None:
+            raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
+        key = MemberKey(self._group.name, self.member)
+        self._cluster.members.by_hand.add(key)
+        self._handling.tells_itself(self.member)
+        settings: Mapping[str, Any] = {"settings": self._settings} if self._settings else {}
+        self._group.happen(join=self.member, subscribe=list(dict.fromkeys(self._topics)), **settings)
+        self._node = self._cluster.client(self._place)
+        self._group.world.servants.append(self._serve)
+
+    def shutdown(self) -> None:
+        """Leave the group properly. Records that the listener has not got are left to others."""
+        if self._node is not None and self.is_alive:
+            self._group.happen(leave=self.member)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs, or has not begun to."""
+        if self._node is None:
+            return True
+        process = self._group.world.simulation.processes.get(self._place)
+        return process is not None and process.node is self._node
+
+    def wake(self) -> None:
+        """Nothing waits here: a listener of a stopped process is called once it goes on."""
+
+    # What the world calls after every step.
+
+    def _serve(self) -> bool:
+        """Call the listener for what waits for it; whether there was anything."""
+        node = self._node
+        if node is None or self._serving or not self.is_alive or self._stands_still():
+            return False
+        consumer = node.instance.consumers.get(self._group.name)
+        if consumer is None or not consumer.pool.running or consumer.pool.standing_still:
+            return False
+        serial, work = next(iter(consumer.pool.running.items()))
+        self._serving = True
+        try:
+            self._consume(serial, work)
+        finally:
+            self._serving = False
+        return True
+
+    def _stands_still(self) -> bool:
+        return self._group.world.simulation.processes[self._place].hung
+
+    def _consume(self, serial: int, work: Work) -> None:
+        records = [self._record(work.batch.queue, offset) for offset in range(work.batch.first, work.batch.end)]
+        messages = [self._message(*each, work.since) for each in records]
+        assert self._listener is not None
+        self._group.clock.keep_up(self._group.world.now)
+        with self._handling.served(self):
+            try:
+                result = self._listener(messages)
+                success = result is None or result in (CONSUME_SUCCESS, "CONSUME_SUCCESS")
+            except Exception:
+                success = False
+        for origin, offset, _ in records:
+            if success:
+                self._handling.handled(self.member, origin, offset)
+                self._handling.pending.discard((origin, offset))
+            else:
+                self._handling.pending.add((origin, offset))
+        if self.is_alive:
+            self._group.world.tell(self._place, ListenerReturned(self._group.name, serial, success))
+
+    def _record(self, queue: Queue, offset: int) -> tuple[Queue, int, int]:
+        """Where a record was first, its offset there, and how often it was sent back."""
+        broker = self._cluster.broker(queue.broker)
+        stored = None if broker is None else broker.disk.store.queue(queue.topic, queue.number)
+        if stored is not None and offset < len(stored.records):
+            back: Retried = stored.records[offset]
+            return back.origin, back.origin_offset, back.times
+        return queue, offset, 0
+
+    def _message(self, queue: Queue, offset: int, times: int, now: Time) -> MessageExt:
+        plan = self._group.plan
+        value, key = plan.value(queue.topic, queue.number, offset), plan.key(queue.topic, queue.number, offset)
+        return MessageExt(
+            queue.topic,
+            queue.broker,
+            queue.number,
+            offset,
+            value or b"",
+            (key or b"").decode(errors="replace"),
+            f"{queue.topic}-{queue.broker}-{queue.number}-{offset}",
+            times,
+            int(now),
+        )
+
+    @property
+    def _cluster(self) -> RocketMQCluster:
+        cluster = self._group.world.cluster
+        assert isinstance(cluster, RocketMQCluster)
+        return cluster
+
+    @property
+    def _place(self) -> str:
+        return self._cluster.places.node[MemberKey(self._group.name, self.member)]
+
+
+__all__ = [
+    "CONSUME_SUCCESS",
+    "RECONSUME_LATER",
+    "ConsumeConcurrentlyStatus",
+    "MessageExt",
+    "PushConsumer",
+]

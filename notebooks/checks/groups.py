@@ -1,0 +1,51 @@
+"""Notebook 1: what a group is."""
+
+from typing import Any
+
+from checks import Open
+from compare import fairness
+from kafka_coordinator import assign
+from protocols import Group
+
+
+def _uneven(queues: int, sizes: tuple[int, ...] = (2, 3, 4, 6)) -> list[int]:
+    """The group sizes with which this many queues cannot be shared evenly."""
+    groups = {
+        size: Group.of(topics={"t": queues}, members={f"c{at}": ["t"] for at in range(size)}) for size in sizes
+    }
+    return [size for size, group in groups.items() if fairness(assign("roundrobin", group)).spread]
+
+
+def _number(answer: Any) -> str | None:
+    if not isinstance(answer, int) or answer < 1:
+        return "A whole number of at least 1 is asked for."
+    uneven = _uneven(answer)
+    if uneven:
+        return f"With {uneven[0]} members somebody gets more than somebody else."
+    if any(not _uneven(fewer) for fewer in range(1, answer)):
+        return "That is even for every size of the group, but a smaller number would be, too."
+    return None
+
+
+def _share(answer: Any) -> str | None:
+    if answer(0, ["a"]) is ...:
+        raise Open
+    for count, members in ((6, 2), (6, 4), (7, 3), (3, 5), (0, 2), (100, 7)):
+        names = [f"m{at}" for at in range(members)]
+        found = answer(count, list(names))
+        if sorted(found) != names:
+            return f"With {members} members the mapping has other members, or not all of them (idle ones too, please)."
+        dealt = sorted(queue for queues in found.values() for queue in queues)
+        if dealt != list(range(count)):
+            return f"With {count} queues and {members} members some queue has no owner, or two."
+        lengths = [len(queues) for queues in found.values()]
+        if max(lengths) - min(lengths) > 1:
+            return f"With {count} queues and {members} members somebody has at least two queues more than another."
+    return None
+
+
+EXERCISES = {
+    "1.1": (_number, "It is the least common multiple of the sizes."),
+    "1.2": (_share, "That is a strategy: the same for everybody who computes it, which will matter in notebook 3."),
+}
+"""Number to the check, which returns a hint or None, and what to say where it is right."""

@@ -1,0 +1,45 @@
+"""Notebook 8: a million groups."""
+
+from typing import Any
+
+from checks import Open
+from kafka_coordinator import assign
+from protocols import Group
+
+_FIGURES = "group long, members long, idle_members long, queues long, jain double"
+_ROWS = [(1, 4, 2, 4, 0.5), (2, 4, 0, 4, 1.0), (3, 8, 3, 5, 0.625), (4, 3, 1, 9, 0.6), (5, 2, 0, 1, 1.0), (6, 5, 1, 5, 0.7)]
+
+
+def _owner(answer: Any) -> str | None:
+    if answer(0, 1, 1) is ...:
+        raise Open
+    for q, n in ((1, 1), (6, 3), (7, 3), (2, 5), (12, 8), (11, 2)):
+        group = Group.of(topics={"t": q}, members={str(member): ["t"] for member in range(n)})
+        owners = assign("range", group).owners
+        for queue in group.queues:
+            if answer(queue.number, q, n) != int(owners[queue][0]):
+                return f"With {q} queues and {n} members, queue {queue.number} goes to the wrong one."
+    return None
+
+
+def _needlessly(answer: Any) -> str | None:
+    from compare import spark
+
+    figures = spark.session().createDataFrame(_ROWS, _FIGURES)
+    found = answer(figures)
+    if found is ...:
+        raise Open
+    groups = {row["group"] for row in found.collect()}
+    right = {row["group"] for row in figures.collect() if row["idle_members"] and row["queues"] >= row["members"]}
+    if groups - right:
+        return f"A group that is none of them is among them: {dict(next(r for r in found.collect() if r['group'] not in right).asDict())}"
+    if right - groups:
+        return "One is missing. Is it one with exactly as many queues as members?"
+    return None
+
+
+EXERCISES = {
+    "8.1": (_owner, "Arithmetic on columns is what Spark does without any Python."),
+    "8.2": (_needlessly, "These are the groups to talk to first: it costs them nothing but a line of configuration."),
+}
+"""Number to the check, which returns a hint or None, and what to say where it is right."""

@@ -1,0 +1,44 @@
+"""Notebook 3: everyone allocates for himself."""
+
+from typing import Any
+
+from protocols import Group
+from rocketmq_selfbalance import View, allocate
+
+
+def _group(queues: int, members: int) -> Group:
+    names = [f"c{at}" for at in range(1, members + 1)]
+    return Group.of(topics={"orders": queues}, members={name: ["orders"] for name in names})
+
+
+def _doubled(answer: Any) -> str | None:
+    found = allocate("AVG", _group(8, 4), views={name: View(members=["c1", "c2"]) for name in ("c1", "c2")})
+    right = {queue.number for queue in found.double_owned}
+    given = set(answer)
+    if given - right:
+        return f"Queue {min(given - right)} has one owner: who else would think that it is his?"
+    if right - given:
+        return "Some more have two owners. What do the two think who see half of the group?"
+    return None
+
+
+def _seen(answer: Any) -> str | None:
+    if sorted(answer) != ["c1", "c2", "c3"]:
+        return "Say for each of c1, c2 and c3 what it sees."
+    for member, listed in answer.items():
+        if member not in listed:
+            return f"{member} does not see itself. (It would drop everything then: true, but too easy.)"
+    views = {member: View(members=list(listed)) for member, listed in answer.items()}
+    found = allocate("AVG", _group(6, 3), views=views)
+    if found.double_owned:
+        return f"Queue {found.double_owned[0].number} has two owners: {', '.join(found.owners[found.double_owned[0]])}."
+    if not found.unowned:
+        return "Every queue has an owner. What if somebody sees one who is not there any more?"
+    return None
+
+
+EXERCISES = {
+    "3.1": (_doubled, "Who knows of fewer members than there are takes too much."),
+    "3.2": (_seen, "Who believes in members that are not there leaves queues to them."),
+}
+"""Number to the check, which returns a hint or None, and what to say where it is right."""

@@ -1,0 +1,43 @@
+"""Notebook 4: the strategies."""
+
+from typing import Any
+
+from checks import Open
+from compare import fairness
+from kafka_coordinator import assign
+from protocols import Group
+from rocketmq_selfbalance import allocate
+
+_MOST_QUEUES = 12
+
+
+def _circle(answer: Any) -> str | None:
+    if answer(1, ["c1"], "c1") is ...:
+        raise Open
+    for queues, count in ((6, 3), (7, 3), (2, 4), (1, 1), (10, 4)):
+        names = [f"c{at}" for at in range(1, count + 1)]
+        right = allocate("AVG_BY_CIRCLE", Group.of(topics={"t": queues}, members={name: ["t"] for name in names}))
+        for name in names:
+            found = answer(queues, list(names), name)
+            if list(found) != [queue.number for queue in right[name]]:
+                return f"With {queues} queues and {count} members, {name} gets {found}: at which place does it stand?"
+    return None
+
+
+def _piling(answer: Any) -> str | None:
+    if sum(answer.values()) > _MOST_QUEUES:
+        return f"These are {sum(answer.values())} queues: it can be done with {_MOST_QUEUES}."
+    group = Group.of(topics=answer, members={name: list(answer) for name in ("c1", "c2", "c3")})
+    piled, dealt = fairness(allocate("AVG", group)), fairness(assign("roundrobin", group))
+    if (piled.spread or 0) < 6:
+        return f"Under AVG they differ by {piled.spread}. How much does one topic add at the most?"
+    if (dealt.spread or 0) > 1:
+        return f"Under round-robin they differ by {dealt.spread}, too."
+    return None
+
+
+EXERCISES = {
+    "4.1": (_circle, "As many steps apart as there are members, from one's own place on."),
+    "4.2": (_piling, "Every topic whose queues do not divide evenly adds one."),
+}
+"""Number to the check, which returns a hint or None, and what to say where it is right."""

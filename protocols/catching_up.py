@@ -1,0 +1,94 @@
+"""After a quiet time: everything is as if what was passed over had been simulated (`protocols.quiet`)."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from protocols.nodes import Message, Time, TimerName
+from protocols.process import CLOCK, Process
+from protocols.quiet import QuietNode
+from protocols.rounds import Line, Passed
+
+if TYPE_CHECKING:
+    from protocols.simulation import Simulation
+
+T = TypeVar("T")
+
+
+def count(simulation: "Simulation", process: Process, lines: list[Line], passed: Passed) -> None:
+    """Messages, choices and latency numbers as if nothing had been left out."""
+    messages = simulation.messages
+    for line, rounds in zip(lines, passed.rounds, strict=True):
+        for call in line.exchange.calls if rounds else ():
+            messages[call.request] = messages.get(call.request, 0) + rounds
+            if call.answer is not None:
+                messages[call.answer] = messages.get(call.answer, 0) + rounds
+    for link, number, arrival in passed.lanes:
+        link.sent = number
+        link.last_arrival = arrival
+    for label, made in passed.choices.items():
+        simulation.counts["choose", process.name, label] = made
+
+
+def catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line], Passed]]) -> None:
+    """Timers are moved and nodes told, in the order in which it would have happened."""
+    steps: list[tuple[Time, Time, int, int, int, Callable[[], None]]] = []
+    for process, lines, passed in found:
+        for due, created, _, at, _, _ in passed.dues:
+            line, span = lines[at], passed.spans[at]
+            if span is not None:
+                exchange, order = line.exchange, line.timer[2]
+                root = line.timer[3] if exchange.after_end and exchange.calls else CLOCK
+                move = partial(_move, process, exchange.timer, due)
+                steps.append((created, created - exchange.period, order, 0, root, move))
+                node: QuietNode = process.node  # type: ignore[assignment]
+                begun, ended = span
+                tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(process))
+                steps.append((ended, begun, order, 1, root, tell))
+        for (receiver, sender, kind), came in passed.last.items():
+            node = receiver.node  # type: ignore[assignment]
+            tell = partial(node.passed, came.time, sender, kind, Aside(receiver))
+            steps.append((came.time, came.sent, came.order, 2, came.root, tell))
+    steps.sort(key=lambda step: step[:4])
+    for simulation.now, _, _, _, simulation.root, step in steps:
+        step()
+
+
+def _move(process: Process, name: TimerName, due: Time) -> None:
+    """An exchange's timer is set now, for the first round that is not passed over."""
+    simulation = process.simulation
+    number = simulation.number = simulation.number + 1
+    process.move_timer(name, (due, simulation.now, number, simulation.root, process.fire, name))
+
+
+class Aside:
+    """The outbox of a node that is told of what was passed over."""
+
+    __slots__ = ("_process",)
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        self._process.set_timer(name, at)
+
+    def cancel_timer(self, name: TimerName) -> None:
+        self._process.cancel_timer(name)
+
+    def send(self, to: str, message: Message) -> None:
+        raise self._refusal(f"sends {type(message).__name__}")
+
+    def close(self, peer: str) -> None:
+        raise self._refusal("closes a connection")
+
+    def observe(self, fact: tuple[Any, ...]) -> None:
+        raise self._refusal(f"tells {type(fact).__name__}")
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        raise self._refusal(f"chooses {label}")
+
+    def new_id(self, prefix: str) -> str:
+        raise self._refusal("makes an id")
+
+    def _refusal(self, what: str) -> RuntimeError:
+        return RuntimeError(f"{self._process.name} {what} for what was passed over: so it was not at rest")
