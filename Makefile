@@ -40,6 +40,13 @@ format: $(VENV)/.dev ## format the code
 notebooks: $(VENV)/.dev ## execute the notebooks and write them with what they put out
 	$(PY) notebooks/execute.py
 
+docs: $(VENV)/.dev ## build the documentation into build/site and check its links
+	$(PY) -m mkdocs build --strict --quiet
+	@echo "The documentation is build/site/index.html."
+
+pages: $(VENV)/.dev ## write anew what is made from code: help, numbers, stories, expected outputs
+	$(PY) -m tools.pages
+
 bench: $(VENV)/.bench ## run the benchmarks (see benchmarks/README.md)
 	$(PY) -m benchmarks
 

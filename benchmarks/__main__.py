@@ -13,7 +13,9 @@ NAMES = (
     "engine",
     "coordinator",
     "kafka_group",
+    "rocketmq_group",
     "comparison",
+    "examples",
 )
 
 

@@ -1,6 +1,6 @@
 """Systems side by side: many seeds with their report, and the report of a long day with many queues.
 
-python -m benchmarks comparison [--seeds 100]
+python -m benchmarks.comparison [--seeds 100]
 """
 
 import argparse

@@ -32,7 +32,7 @@ def executed(path: Path, environment: Mapping[str, str] | None = None) -> nbform
     ``environment``: variables set beside those of this process. Raises `nbclient.exceptions.CellExecutionError` where
     a cell fails.
     """
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory(prefix="equipoise-") as home:
         client = NotebookClient(
             notebook,
@@ -85,7 +85,7 @@ def main(names: list[str]) -> None:
     """Execute those named, or all, and write them where they are."""
     for path in [FOLDER / Path(name).name for name in names] or notebooks():
         began = time.monotonic()
-        nbformat.write(executed(path), path)
+        nbformat.write(executed(path), path)  # type: ignore[no-untyped-call]
         print(f"{path.name}: {time.monotonic() - began:.1f} s")
 
 

@@ -64,7 +64,7 @@ class Callback(NamedTuple):
 
 class Committed(NamedTuple):
     """A broker took or refused a committed offset. ``error`` is empty where it was taken, else the system's name for
-    the refusal. ``member`` is None for an administrator."""
+    the refusal. ``member`` is None for an administrator, and for one whom the group does not know."""
 
     group: str
     queue: Queue

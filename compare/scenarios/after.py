@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compare.best import optimum
-from compare.scenarios.fairness import best, together
+from compare.scenarios.fairness import best, together_at_each
 from compare.scenarios.moments import Moment, Outcome, outcomes
 from protocols.nodes import Time
 from protocols.scenario.telling import in_words
@@ -17,22 +17,31 @@ def after_events(timeline: Timeline, moments: Sequence[Moment]) -> list[dict[str
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues had to change their
     owner, from where they were before the events, for the fairest sharing after them.
     """
-    return [_record(outcome, first=number == 0) for number, outcome in enumerate(outcomes(timeline, moments))]
+    found = list(outcomes(timeline, moments))
+    allocations = [
+        [each.moment.then.allocation(group, each.after) for group in each.moment.then.groups] for each in found
+    ]
+    fairness = together_at_each(allocations)
+    return [
+        _record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome))
+        for at, outcome in enumerate(found)
+    ]
 
 
-def _record(outcome: Outcome, first: bool) -> dict[str, Any]:
-    moment, then = outcome.moment, outcome.moment.then
-    allocations = [then.allocation(group, outcome.after) for group in then.groups]
+def _record(
+    outcome: Outcome, fairness: dict[str, Any], optimum_then: dict[str, Any], fewest_moves: int
+) -> dict[str, Any]:
+    moment = outcome.moment
     return {
         "at_s": _s(moment.at),
         "until_s": _s(moment.until),
         "events": [in_words(event) for event in moment.events],
         "kinds": [type(event).__name__ for event in moment.events],
-        "fairness": together(allocations),
-        "optimum": best(allocations),
+        "fairness": fairness,
+        "optimum": optimum_then,
         "rebalances": outcome.rebalances,
         "moves": outcome.moves,
-        "fewest_moves": 0 if first else _fewest_moves(outcome),
+        "fewest_moves": fewest_moves,
         "paused_queues": len({(gap.group, gap.queue) for gap, _ in outcome.gaps}),
         "unowned_queue_s": _s(sum(lasted for _, lasted in outcome.gaps)),
         "longest_gap_s": _s(max((lasted for _, lasted in outcome.gaps), default=0.0)),

@@ -104,6 +104,9 @@ def compare(
     planned = [(scenario, chosen(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
     told = _told(planned, [*stories, *sequences])
     if told:
+        for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
+            if given is not None:
+                raise UserError(f"{option} {given}: --story and --sequence print no comparison, leave one of them out")
         return _tell(planned, told, stories, sequences, full)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None

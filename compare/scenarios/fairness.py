@@ -12,6 +12,16 @@ from protocols import Allocation
 def together(allocations: Sequence[Allocation]) -> dict[str, Any]:
     """The fairness figures of all members of all groups, as `compare.fairness` has them for one; ``topics`` holds the
     same per topic."""
+    return together_at_each([allocations])[0]
+
+
+def together_at_each(moments: Sequence[Sequence[Allocation]]) -> list[dict[str, Any]]:
+    """The same for several moments, counted at once."""
+    counted = counted_figures([_loads(allocations) for allocations in moments])
+    return [{**figures.overall, "topics": figures.topics} for figures in counted]
+
+
+def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
     rows = []
     members = 0
     for number, allocation in enumerate(allocations):
@@ -21,8 +31,7 @@ def together(allocations: Sequence[Allocation]) -> dict[str, Any]:
             if (owners or queue.topic in read) and not queue.topic.startswith(RETRY):
                 rows.append((queue.topic, (number, queue), tuple(position[owner] for owner in owners), 1))
         members += len(allocation)
-    (figures,) = counted_figures([GroupLoads(members, rows)])
-    return {**figures.overall, "topics": figures.topics}
+    return GroupLoads(members, rows)
 
 
 def best(allocations: Sequence[Allocation]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from compare.scenarios.after import after_events
 from compare.scenarios.checks import checks_of
-from compare.scenarios.fairness import best, together
 from compare.scenarios.lag import behind
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, moments_of
@@ -27,7 +26,6 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
     timeline, ending = lived.timeline, lived.ending
     cut = moments or moments_of(lived.chosen.scenario, system_of(lived.chosen.part.system).numbering)
     after = after_events(timeline, cut)
-    allocations = {group: ending.allocation(group, timeline.owned) for group in ending.groups}
     found = {
         "label": lived.chosen.label,
         "system": lived.chosen.part.system,
@@ -36,8 +34,8 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
             for key in ending.members
         },
-        "fairness": together(list(allocations.values())),
-        "optimum": best(list(allocations.values())),
+        "fairness": after[-1]["fairness"],
+        "optimum": after[-1]["optimum"],
         "rebalances": timeline.rebalance_count,
         "caused": _caused(timeline),
         "moves": timeline.ownership.moves,

@@ -150,22 +150,24 @@ _EVERY = {"Join": "join", "Crash": "crash", "Leave": "leave", "Restart": "restar
 
 
 def _why_so_long(record: Record, after: Record) -> str:
-    """The longest wait that the system had before it did anything: what made it begin at last."""
-    if after["longest_gap_s"] < 1:
+    """What took most of the longest gap: until the system did anything, or the rebalance itself."""
+    gap = after["longest_gap_s"]
+    if gap < 1:
         return ""
     for cause in record["causes"]:
-        late = cause["began_s"] - after["at_s"]
-        within = after["at_s"] <= cause["cause_s"] < after["until_s"]
-        if within and late >= after["longest_gap_s"] / 2 and cause["trigger"]:
+        if not after["at_s"] <= cause["cause_s"] < after["until_s"] or cause["ended_s"] is None:
+            continue
+        waited, took = cause["began_s"] - after["at_s"], cause["ended_s"] - cause["began_s"]
+        if _is_most(waited, gap) and cause["trigger"]:
             trigger, _, more = cause["trigger"].partition(",")
-            return f": it begins to share anew only {duration(late)} later ({trigger}{', and more' if more else ''})"
-        if (
-            within
-            and cause["ended_s"] is not None
-            and cause["ended_s"] - cause["began_s"] >= after["longest_gap_s"] / 2
-        ):
-            return f": the rebalance takes {duration(cause['ended_s'] - cause['began_s'])}"
+            return f": it begins to share anew only {duration(waited)} later ({trigger}{', and more' if more else ''})"
+        if _is_most(took, gap):
+            return f": the rebalance takes {duration(took)}"
     return ""
+
+
+def _is_most(part: float, whole: float) -> bool:
+    return whole / 2 <= part <= whole * 1.2
 
 
 def _doubling(told: Telling) -> Iterator[Sentence]:

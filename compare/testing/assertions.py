@@ -39,7 +39,7 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
             times = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
             _fail(
                 each,
-                f"{fullest} has {loads[fullest]} of {found.queues} queues, {times}; allowed are {max_over_mean:g} times",
+                f"{fullest} has {loads[fullest]} of {found.queues} queues, {times}; allowed are {max_over_mean:g}",
                 [_shares(each), *_pile_up(each), _best(each), *_unfinished(each)],
             )
 
@@ -122,7 +122,7 @@ def assert_settles_within(group: Judged, seconds: float) -> None:
 def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
     """At most so many queues went to another owner, from ``since`` (seconds) on. A queue's first owner is no move."""
     for each in group.groups:
-        found = _moves(each, in_ticks(since))
+        found = moves_of(each, in_ticks(since))
         if len(found) > moves:
             told = [
                 f"{queue_name(queue)} from {before} to {after} at {sentences.moment(at)}"
@@ -178,7 +178,7 @@ def _state_of(group: "Group", queue: Queue) -> str:
     return f"{queue_name(queue)} " + (f"is owned by {' and '.join(owners)}" if owners else "has no owner")
 
 
-def _moves(group: "Group", since: Time) -> list[tuple[Time, Queue, str, str]]:
+def moves_of(group: "Group", since: Time) -> list[tuple[Time, Queue, str, str]]:
     """(When, queue, the last owner, the next one), in order."""
     latest: dict[Queue, str] = {}
     found = []

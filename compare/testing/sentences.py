@@ -131,7 +131,7 @@ def _end_of(timeline: Timeline, member: str, at: Time) -> str:
     about = _latest(timeline, member, at)
     if about is not None and abs(about.at - at) < 1:
         return f"{about.text} at {moment(about.at)}"
-    return f"{member} gave it up" + (f" after {about.text} ({moment(about.at)})" if about is not None else "")
+    return f"{member} gave it up"
 
 
 def _latest(timeline: Timeline, member: str, at: Time) -> Happening | None:

@@ -1,8 +1,8 @@
 """hypothesis strategies: groups, schedules of faults, whole scenarios. Needs hypothesis, which nothing else here does.
 
 ``groups()`` gives keyword arguments for `compare.testing.kafka_group` and `rocketmq_group`; ``faults(members)`` gives
-events for ``group.live_through``; ``scenarios()`` gives a scenario for `compare.testing.play`. Everything that they give
-can be: nobody crashes who is not there. They shrink to fewer, earlier and simpler things.
+events for ``group.live_through``; ``scenarios()`` gives a scenario for `compare.testing.play`. Everything that they
+give can be: nobody crashes who is not there. They shrink to fewer, earlier and simpler things.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,17 +33,13 @@ def groups(
 ) -> dict[str, Any]:
     """``topics``, ``members`` and ``seed`` of a group that has at least one of each. With ``same_topics`` every member
     subscribes to all topics, else to at least one."""
-    topics = {
-        f"topic{number}": draw(st.integers(1, most_queues))
-        for number in range(1, draw(st.integers(1, most_topics)) + 1)
-    }
-    names = [f"c{number}" for number in range(1, draw(st.integers(1, most_members)) + 1)]
-    subscriptions = (
-        st.just(list(topics)) if same_topics else st.lists(st.sampled_from(list(topics)), min_size=1, unique=True)
-    )
+    names = [f"topic{number}" for number in range(1, draw(st.integers(1, most_topics)) + 1)]
+    topics = {name: draw(st.integers(1, most_queues)) for name in names}
+    some = st.lists(st.sampled_from(names), min_size=1, unique=True)
+    subscriptions = st.just(names) if same_topics else some
     return {
         "topics": topics,
-        "members": {name: draw(subscriptions) for name in names},
+        "members": {f"c{number}": draw(subscriptions) for number in range(1, draw(st.integers(1, most_members)) + 1)},
         "seed": draw(st.integers(0, 999)),
     }
 
@@ -160,13 +156,13 @@ def _join(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
 def _hang(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
     fates.hung_until[member] = fates.now + lasting
-    return model.Hang(at=fates.now, hang=member, for_=lasting)
+    return model.Hang.model_validate({"at": fates.now, "hang": member, "for": lasting})
 
 
 def _stop_polling(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
     fates.still_until[member] = fates.now + lasting
-    return model.StopPolling(at=fates.now, stop_polling=member, for_=lasting)
+    return model.StopPolling.model_validate({"at": fates.now, "stop_polling": member, "for": lasting})
 
 
 def _restart(draw: st.DrawFn, fates: _Fates, member: str) -> Event:

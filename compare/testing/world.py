@@ -4,6 +4,7 @@ What has happened so far is always a scenario that could stand in a file: each e
 and the whole can be written down and lived through again by `equipoise compare`.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -26,6 +27,9 @@ from protocols.scenario.telling import in_words
 from protocols.scenario.units import LONGEST
 from protocols.simulation import Simulation
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+
+_PLACE = re.compile(r"scenario: (events\[\d+\][^:]*: )?")
+"""Where in a scenario something is wrong: of no use to who wrote none."""
 
 _FOR_EVER = LONGEST / 2
 _CHANGE_TOPICS = model.Queues | model.AddTopic | model.DeleteTopic
@@ -75,8 +79,6 @@ class World:
         """Member to what it believes to own now; whoever never owned anything is left out."""
         self.rebalancing: dict[str | None, Time] = {}
         """The group (None) or the members that share anew now, to when they began."""
-        self.passed: set[str] = set()
-        """Members that have shared for themselves since they started (RocketMQ)."""
         self.servants: list[Callable[[], bool]] = []
         """Asked after every step: user's code that the system calls; each returns whether it had to."""
         self.last_change: Time = 0.0
@@ -123,9 +125,8 @@ class World:
 
     def _ended(self, now: Time, fact: RebalanceEnded) -> None:
         self.rebalancing.pop(fact.member, None)
-        if fact.member is not None:
-            self.passed.add(fact.member)
-        self._changed(now)
+        if fact.changed or fact.member is None:
+            self._changed(now)
 
     def _changed(self, now: Time) -> None:
         self.last_change = now
@@ -187,7 +188,7 @@ class World:
                 cluster_of(self._part.system)(scenario, self._part, Simulation())
         except UserError as error:
             self._given.pop()
-            raise UserError(str(error).removeprefix("scenario: ")) from None
+            raise UserError(_PLACE.sub("", str(error))) from None
         self._learn(scenario, event)
         number = self.simulation.at(self.now, partial(self.cluster.apply, event), in_words(event))
         self.calls[number] = event

@@ -10,9 +10,7 @@ from protocols import Group
 
 def _uneven(queues: int, sizes: tuple[int, ...] = (2, 3, 4, 6)) -> list[int]:
     """The group sizes with which this many queues cannot be shared evenly."""
-    groups = {
-        size: Group.of(topics={"t": queues}, members={f"c{at}": ["t"] for at in range(size)}) for size in sizes
-    }
+    groups = {size: Group.of(topics={"t": queues}, members={f"c{at}": ["t"] for at in range(size)}) for size in sizes}
     return [size for size, group in groups.items() if fairness(assign("roundrobin", group)).spread]
 
 

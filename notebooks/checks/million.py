@@ -7,7 +7,14 @@ from kafka_coordinator import assign
 from protocols import Group
 
 _FIGURES = "group long, members long, idle_members long, queues long, jain double"
-_ROWS = [(1, 4, 2, 4, 0.5), (2, 4, 0, 4, 1.0), (3, 8, 3, 5, 0.625), (4, 3, 1, 9, 0.6), (5, 2, 0, 1, 1.0), (6, 5, 1, 5, 0.7)]
+_ROWS = [
+    (1, 4, 2, 4, 0.5),
+    (2, 4, 0, 4, 1.0),
+    (3, 8, 3, 5, 0.625),
+    (4, 3, 1, 9, 0.6),
+    (5, 2, 0, 1, 1.0),
+    (6, 5, 1, 5, 0.7),
+]
 
 
 def _owner(answer: Any) -> str | None:
@@ -31,8 +38,9 @@ def _needlessly(answer: Any) -> str | None:
         raise Open
     groups = {row["group"] for row in found.collect()}
     right = {row["group"] for row in figures.collect() if row["idle_members"] and row["queues"] >= row["members"]}
-    if groups - right:
-        return f"A group that is none of them is among them: {dict(next(r for r in found.collect() if r['group'] not in right).asDict())}"
+    wrong = next((row for row in figures.collect() if row["group"] in groups - right), None)
+    if wrong:
+        return f"A group with {wrong['queues']} queues and {wrong['members']} members is none of them."
     if right - groups:
         return "One is missing. Is it one with exactly as many queues as members?"
     return None

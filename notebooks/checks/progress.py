@@ -34,7 +34,7 @@ def _committable(answer: Any) -> str | None:
     for first, finished in cases:
         right = OffsetSet((each, each + 1) for each in finished).next_missing(first)
         if answer(first, set(finished)) != right:
-            return f"With {first} the first and {sorted(finished)} done: a successor would skip a record, or repeat one."
+            return f"With {first} the first and {sorted(finished)} done a successor would skip a record, or repeat one."
     return None
 
 

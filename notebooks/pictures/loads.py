@@ -25,14 +25,14 @@ def loads(allocations: Mapping[str, Allocation], title: str = "queues per member
             x, y = left + place * _BAR, floor
             for at, topic in enumerate(topics):
                 count = sum(queue.topic == topic for queue in queues)
+                high = count * step
+                y -= high
                 if count:
-                    y -= count * step
-                    parts.append(
-                        box(x + 3, y, _BAR - 6, count * step, colour(at), stroke=FAINT, hint=f"{member}: {count} {topic}")
-                    )
-                    if count * step > 14:
-                        middle = y + count * step / 2 + 4
-                        parts.append(text(x + _BAR / 2, middle, str(count), anchor="middle", fill=letters_on(colour(at))))
+                    hint = f"{member}: {count} {topic}"
+                    parts.append(box(x + 3, y, _BAR - 6, high, colour(at), stroke=FAINT, hint=hint))
+                if high > 14:
+                    ink = letters_on(colour(at))
+                    parts.append(text(x + _BAR / 2, y + high / 2 + 4, str(count), anchor="middle", fill=ink))
             parts.append(text(x + _BAR / 2, y - 4, str(len(queues)), anchor="middle", weight="bold"))
             parts.append(text(x + _BAR / 2, floor + 15, member, anchor="middle"))
         parts.append(text(left, floor + 34, name, weight="bold"))

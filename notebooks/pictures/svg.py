@@ -54,9 +54,7 @@ def width_of(written: str) -> float:
 def text(x: float, y: float, written: str, *, anchor: str = "start", fill: str = INK, weight: str = "normal") -> str:
     """A line of text; ``anchor`` is ``start``, ``middle`` or ``end``."""
     bold = "" if weight == "normal" else f' font-weight="{weight}"'
-    return (
-        f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}" fill="{fill}"{bold}>{escape(written)}</text>'
-    )
+    return f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}" fill="{fill}"{bold}>{escape(written)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, fill: str, *, stroke: str = "none", hint: str = "") -> str:
@@ -68,12 +66,12 @@ def box(x: float, y: float, width: float, height: float, fill: str, *, stroke: s
     )
 
 
-def line(x1: float, y1: float, x2: float, y2: float, stroke: str = INK, *, dashed: bool = False, wide: float = 1) -> str:
+def line(x1: float, y1: float, x2: float, y2: float, stroke: str = INK, *, dashed: bool = False) -> str:
     """A straight line."""
     dashes = ' stroke-dasharray="4 3"' if dashed else ""
     return (
         f'<line x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}" stroke="{stroke}" '
-        f'stroke-width="{number(wide)}"{dashes}/>'
+        f'stroke-width="1"{dashes}/>'
     )
 
 

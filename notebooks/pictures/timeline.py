@@ -1,6 +1,7 @@
 """Who believed to own which queue when: a row per queue, coloured by member; gaps and double ownership stand out."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from compare.scenarios.living import Lived
 from pictures.svg import ALARM, FAINT, INK, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
@@ -9,9 +10,12 @@ from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.words import queue_name, seconds
 
+Span = TypeVar("Span", Gap, Double)
+
 _WIDTH = 780.0
 _ROW = 22.0
 _RIGHT = 22.0
+_KEY = "grey: no owner yet; white with a red edge: nobody owns the queue any more; striped: two members do"
 _LEAST = 2.0
 """Pixels that a gap or a double ownership has at the least, however short it is: nobody would see it otherwise."""
 
@@ -58,18 +62,21 @@ def timeline(lived: Lived, since: float = 0.0, until: float | None = None) -> Pi
         parts.append(box(x(double.since), rows[double.queue], wide, _ROW - 4, "none", stroke=INK, hint=hint))
     parts += _axis(begin, end, x, bottom)
     below = bottom + 40
-    happenings = [each for each in lines.causes.happenings if begin <= each.at <= end and each.text]
-    for place, happening in enumerate(happenings, 1):
-        parts.append(line(x(happening.at), top + 4, x(happening.at), bottom, INK, dashed=True))
-        parts.append(text(x(happening.at), top + 2, str(place), anchor="middle", weight="bold"))
-        parts.append(text(10, below, f"{place}  {seconds(happening.at)}: {happening.text}"))
+    happenings: dict[float, list[str]] = {}
+    for each in lines.causes.happenings:
+        if begin <= each.at <= end and each.text:
+            happenings.setdefault(each.at, []).append(each.text)
+    for place, (at, told) in enumerate(happenings.items(), 1):
+        parts.append(line(x(at), top + 4, x(at), bottom, INK, dashed=True))
+        parts.append(text(x(at), top + 2, str(place), anchor="middle", weight="bold"))
+        parts.append(text(10, below, f"{place}  {seconds(at)}: {', '.join(told)}"))
         below += 16
-    parts.append(text(10, below, "grey: no owner yet; white with a red edge: nobody owns the queue any more; striped: two members do"))
+    parts.append(text(10, below, _KEY))
     title = f"{lived.chosen.scenario.name}: {lived.chosen.label}"
     return drawing(parts, _WIDTH, below + 12, title, _words(lines, title, queues, begin, end))
 
 
-def _within(spans: Iterable[Gap | Double], rows: dict[Queue, float], begin: float, end: float) -> list[Gap | Double]:
+def _within(spans: Iterable[Span], rows: dict[Queue, float], begin: float, end: float) -> list[Span]:
     return [each for each in spans if each.queue in rows and each.since < end and _stop(each, end) > begin]
 
 

@@ -54,7 +54,7 @@ def of_generation(generation: int | None) -> str:
 
 
 def _commit(fact: Committed) -> str:
-    who = fact.member or "an administrator"
+    who = fact.member or ("somebody who is not in the group" if fact.error else "an administrator")
     told = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{of_generation(fact.generation)}"
     return f"{told}, refused: {fact.error}" if fact.error else told
 

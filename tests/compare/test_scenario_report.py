@@ -192,3 +192,32 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(tmp_pat
     assert done.returncode == 2
     assert "there is no folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_states_are_right_however_many_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def states(player: dict[str, Any]) -> dict[tuple[str, str], str]:
+        found = {}
+        for at, step in enumerate(player["steps"]):
+            for effect in [*player["unseen"].get(at, []), *step[7]]:
+                if len(effect) == len(Transition._fields) + 1:
+                    kind, whose, _, _, after = (player["texts"][number] for number in effect[1:])
+                    found[kind, whose] = after
+        return found
+
+    (whole, *_), _ = ran(made(), systems=["kafka:range"], drawn=True)
+    monkeypatch.setattr(playing, "MOST_STEPS", 30)
+    (thinned, *_), _ = ran(made(), systems=["kafka:range"], drawn=True)
+    assert whole.drawn
+    assert thinned.drawn
+    last = thinned.drawn["player"]["steps"][-1][0]
+    until = [step for step in whole.drawn["player"]["steps"] if step[0] <= last]
+    assert states(thinned.drawn["player"]) == states({**whole.drawn["player"], "steps": until})
+
+
+def test_a_process_that_was_killed_is_in_no_state() -> None:
+    of = made(events=[{"at": "20s", "crash": "c2"}], systems=["kafka:range"])
+    (run,), _ = ran(of, drawn=True)
+    assert run.drawn
+    player = run.drawn["player"]
+    (crash,) = [step for step in player["steps"] if player["texts"][step[5]] == "c2 crashes"]
+    assert [player["nodes"][each[0]] for each in crash[7] if len(each) == 1] == ["c2"]

@@ -17,14 +17,16 @@ def play_recording(line: Line, runs: int = RUNS) -> Played:
     real = happened(recording)
     try:
         prepared = plan(recording)
-        told = [play(prepared, run(prepared, number), listen=number % 4 < 2) for number in range(runs)]
+        told = [play(prepared, run(prepared, number), listen=listens(number)) for number in range(runs)]
     except UserError as error:
         raise MalformedCase("members", "settings and actions that a RocketMQ cluster takes", str(error)) from None
     differences, measures = compared(prepared, real, told)
     return Played([*inconsistent(recording), *differences], measures)
 
 
-LISTENS = 2
-"""Requests are listened to in every second run."""
+def listens(number: int) -> bool:
+    """Whether requests are listened to in this run, which takes longer: in half of the runs of every sort."""
+    return number % 4 < 2
+
 
 RECORDINGS = Player("recordings of RocketMQ clusters", recognises, play_recording)

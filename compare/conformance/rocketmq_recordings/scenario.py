@@ -18,8 +18,19 @@ from compare.conformance.rocketmq_recordings.reading import Recording
 from compare.conformance.rocketmq_recordings.script import BROKER_GONE, PRODUCE, Moment, Script, Slow
 from compare.conformance.rocketmq_recordings.settings import settings_of
 from protocols.randomness import number_below
-from protocols.scenario.model import BrokerEvent, Event, GroupPart, Network, RunPart, Scenario, SystemPart, TopicPart
+from protocols.scenario.model import (
+    BrokerEvent,
+    Event,
+    GroupPart,
+    Join,
+    Network,
+    RunPart,
+    Scenario,
+    SystemPart,
+    TopicPart,
+)
 from protocols.scenario.units import milliseconds
+from rocketmq_selfbalance.client.settings import ClientSettings
 
 LATENCIES = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 """Milliseconds, least and most, of the runs in turn: a quiet machine, a busy one, an overloaded one."""
@@ -27,6 +38,10 @@ LATENCIES = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 WARM_UP_MS = 30_000.0
 """Brokers run before the recording begins; each is started anew somewhere in this time, so that the clocks of two
 have nothing to do with each other. As long as the longest period of a broker."""
+
+RETRY_LATER_MS = 20
+"""A client that tries again and again to reach a broker takes up to so much longer for each try than it pauses; so
+clients that lost a broker at the same instant find it at different times."""
 
 _STEPS = 1000
 """So many places within a span."""
@@ -85,10 +100,10 @@ def run(plan: Plan, number: int) -> Run:
         within = number_below(_STEPS, "moment", number, index) / (_STEPS - 1)
         if moment.slow is not None and number % 2:
             at = milliseconds(shift + moment.earliest)
-            events += [_slowness(moment.slow, at, within), moment.make(at)]
+            events += [_slowness(moment.slow, at, within), _in_run(moment.make(at), number)]
         else:
             at = milliseconds(shift + moment.earliest + within * (moment.latest - moment.earliest))
-            events.append(moment.make(at))
+            events.append(_in_run(moment.make(at), number))
     scenario = Scenario(
         name=recording.scenario,
         brokers=plan.brokers,
@@ -100,6 +115,16 @@ def run(plan: Plan, number: int) -> Run:
         events=tuple(sorted(events, key=lambda event: event.at)),
     )
     return Run(scenario, shift, number)
+
+
+def _in_run(event: Event, number: int) -> Event:
+    """Members that start put their pulls off a little longer than set, each in its own way."""
+    if not isinstance(event, Join):
+        return event
+    delay = ClientSettings().pull_time_delay_when_exception_ms + number_below(
+        RETRY_LATER_MS, "retry", number, event.join
+    )
+    return event.model_copy(update={"settings": {**event.settings, "pullTimeDelayMillsWhenException": delay}})
 
 
 def _slowness(slow: Slow, at: float, share: float) -> Event:

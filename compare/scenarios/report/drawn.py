@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.output import visible
-from compare.scenarios.fairness import together
+from compare.scenarios.fairness import together_at_each
 from compare.scenarios.lag import lag_of, productions
 from compare.scenarios.living import UNCOUNTED, Lived, live
 from compare.scenarios.moments import Moment, changes_of
@@ -140,12 +140,13 @@ def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[An
     times = list(changes_of(timeline, moments))
     most = min(len(times), MOST_POINTS)
     chosen = [times[(at + 1) * len(times) // most - 1] for at in range(most)]
-    points = []
-    for at, moment, owned in chosen:
-        found = together([moment.then.allocation(group, owned) for group in moment.then.groups])
-        points.append(
-            [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]
-        )
+    fairness = together_at_each(
+        [[moment.then.allocation(group, owned) for group in moment.then.groups] for _, moment, owned in chosen]
+    )
+    points = [
+        [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]
+        for (at, _, _), found in zip(chosen, fairness, strict=True)
+    ]
     return points, len(times) - len(chosen)
 
 

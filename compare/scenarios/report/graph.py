@@ -6,7 +6,10 @@ Labels are left out: the player tells the event of the edge that it lights up.
 
 from typing import Any
 
-from compare.states.machines import MACHINES, Machine, machine
+from compare.states.machines import BEGINNING, MACHINES, Machine, machine
+
+OUTSIDE = (BEGINNING, "ABSENT")
+"""States that say that there is no such thing: nobody is shown in them."""
 
 WIDTH, HEIGHT = 190, 44
 """Of a state, in pixels; there is room in it for who is in the state."""
@@ -58,6 +61,7 @@ def _graph(drawn: Machine) -> dict[str, Any]:
     return {
         "name": drawn.name,
         "machine": _MACHINE.get((drawn.system, drawn.name), drawn.name),
+        "outside": next((state for state in OUTSIDE if state in place), None),
         "states": [
             {"name": state, "shown": drawn.shown(state), "x": left, "y": at * (HEIGHT + GAP) + 4}
             for state, at in place.items()

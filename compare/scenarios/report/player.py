@@ -7,10 +7,11 @@ none are only counted. Texts and names are numbers in the tables beside the step
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from compare.output import visible
+from compare.scenarios.called import duration
 from protocols.facts import Callback, Committed, Granted, Noted, Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.nodes import Time
 from protocols.simulation import CALL, CONNECTED, TIMER
@@ -60,7 +61,8 @@ class _Table:
 
 def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str, Any]:
     """``steps``: [handled, sent, kind, from, to, text, step that caused it or -1, effects, what was passed over before
-    or -1]; effects are [node, text] or [node, machine, whose, before, event, after]. ``starts``: times of the events.
+    or -1]. Effects are [node] whose process ended, [node, text], or [node, machine, whose, before, event, after].
+    ``unseen``: step to the changes of states in steps before it that were left out. ``starts``: times of the events.
     """
     trace = timeline.trace or _events_only(timeline)
     facts = [told for told in timeline.told if _is_effect(told)]
@@ -71,6 +73,11 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
     effects: dict[int, list[Told]] = {}
     for told in facts:
         effects.setdefault(told.cause, []).append(told)
+    unseen: dict[int, list[list[int]]] = {}
+    for step, at in _left_out(shown, place):
+        changes = [told for told in effects.get(step.number, []) if isinstance(told.fact, Transition)]
+        if changes and at < len(kept):
+            unseen.setdefault(at, []).extend(_effect(told, nodes, texts) for told in changes)
     quiet = _quiet(timeline, {step.number for step in shown}, kept)
     steps = []
     for at, step in enumerate(kept):
@@ -84,7 +91,7 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
                 nodes(to) if to else -1,
                 texts(text),
                 _cause(step, trace, place),
-                [_effect(told, nodes, texts) for told in _told(effects.get(step.number, []))],
+                _effects(kind, _told(effects.get(step.number, [])), nodes, texts),
                 texts(quiet[at]) if quiet[at] else -1,
             ]
         )
@@ -93,6 +100,7 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
         "nodes": nodes.texts,
         "texts": texts.texts,
         "steps": steps,
+        "unseen": unseen,
         "dropped": dropped,
         "rebalances": [
             [_ms(each.began), visible(each.group), visible(each.trigger), _ms(each.cause.at), visible(each.cause.text)]
@@ -183,6 +191,24 @@ def _told(told: Sequence[Told]) -> list[Told]:
     return [each for each in told if isinstance(each.fact, Transition) or each in named]
 
 
+def _left_out(shown: Sequence[Step], place: Mapping[int, int]) -> Iterator[tuple[Step, int]]:
+    """The steps that were left out, each with the number of the next one that was not."""
+    following = 0
+    for step in shown:
+        if step.number in place:
+            following = place[step.number] + 1
+        else:
+            yield step, following
+
+
+def _effects(kind: int, told: Sequence[Told], nodes: _Table, texts: _Table) -> list[list[int]]:
+    """What is told by an event itself, that a member believes nothing from now on, is that its process was ended."""
+    ended = dict.fromkeys(
+        nodes(each.node) for each in told if kind == EVENT and isinstance(each.fact, Owns) and not each.fact.queues
+    )
+    return [*([node] for node in ended), *(_effect(each, nodes, texts) for each in told)]
+
+
 def _effect(told: Told, nodes: _Table, texts: _Table) -> list[int]:
     fact = told.fact
     if isinstance(fact, Transition):
@@ -208,7 +234,7 @@ def _quiet(timeline: Timeline, shown: set[int], kept: Sequence[Step]) -> list[st
         named = ", ".join(f"{count:,} {name}" for name, count in most[:QUIET_TYPES])
         rest = sum(count for _, count in most[QUIET_TYPES:])
         found.append(
-            f"{passed / 1000:.3g} s with {sum(counted.values()):,} more messages: {named}"
+            f"{duration(passed / 1000)} with {sum(counted.values()):,} more messages: {named}"
             + (f", {rest:,} others" if rest else "")
             if counted
             else ""

@@ -28,7 +28,8 @@ function stateGraph(graph) {
   // `where`: who is in which state; `taken`: the edges of this step.
   const show = (where, taken) => {
     const inside = new Map();
-    where.forEach((state, who) => inside.set(state, [...(inside.get(state) ?? []), who]));
+    where.forEach(({ state }, who) => inside.set(state, [...(inside.get(state) ?? []), who]));
+    inside.delete(graph.outside);
     boxes.forEach((drawn, state) => {
       const here = inside.get(state) ?? [];
       drawn.classList.toggle("lit", here.length > 0);
@@ -43,7 +44,7 @@ function stateGraph(graph) {
       picture.insertBefore(drawn, picture.querySelector(".state"));
     });
     caption.textContent = taken.map((each) => `${each.who}: ${each.before === each.after ? `stays ${each.after}` : `${each.before} → ${each.after}`} (${each.event})`).join("; ").slice(0, MOST_SAID);
-    picture.setAttribute("aria-label", `${graph.name}: ${[...where].map(([who, state]) => `${who} is ${state}`).join(", ").slice(0, MOST_SAID) || "nobody is in any state yet"}`);
+    picture.setAttribute("aria-label", `${graph.name}: ${[...where].map(([who, { state }]) => `${who} is ${state}`).join(", ").slice(0, MOST_SAID) || "nobody is in any state yet"}`);
   };
   return { figure, show, machine: graph.machine };
 }

@@ -23,9 +23,9 @@ function ownership(view, variant, width) {
   const bottom = top + rows.length * height;
   const fills = new Map();
   const labels = svg("g", { class: "labels" });
+  const labelsOfTwo = svg("g", { class: "labels" });
   const gaps = [];
   const doubles = [];
-  const seen = { gaps: 0, doubles: 0 };
   const highlighted = view.highlighted === null ? -1 : variant.members.indexOf(view.highlighted);
   rows.forEach((row, number) => {
     const y = top + number * height;
@@ -49,8 +49,13 @@ function ownership(view, variant, width) {
       into.push([clamp((from + to - wide) / 2, left, left + plot - wide), y, wide, height - pad]);
       return true;
     };
-    row.gaps.forEach((each) => { seen.gaps += mark(each, gaps); });
-    row.doubles.forEach((each) => { seen.doubles += mark(each, doubles); });
+    row.gaps.forEach((each) => mark(each, gaps));
+    for (const each of row.doubles) {
+      if (!mark(each, doubles)) continue;
+      const [from, , wide] = doubles[doubles.length - 1];
+      const names = each.members.map((member) => variant.members[member]).join(" + ");
+      if (height >= 14 && wide > names.length * 7 + 10) labelsOfTwo.append(svg("text", { class: "num both", x: short(from + wide / 2), y: y + height - pad - (height >= 20 ? 5 : 2), "text-anchor": "middle" }, names));
+    }
   });
   const picture = svg("svg", { class: "chart ownership", viewBox: `0 0 ${width} ${bottom + AXIS}`, width, height: bottom + AXIS, role: "img", "aria-label": said(variant, rows, view) });
   picture.append(rowNames(variant, height, top, left, width), svg("rect", { class: "ground", x: left, y: top, width: plot, height: bottom - top }));
@@ -63,9 +68,9 @@ function ownership(view, variant, width) {
   const path = (parts) => parts.map(([from, y, wide, high]) => box(from, y, wide, high)).join("");
   picture.append(labels);
   if (gaps.length) picture.append(svg("path", { class: "nobody", d: path(gaps) }));
-  if (doubles.length) picture.append(svg("path", { class: "twoowners", d: path(doubles) }));
+  if (doubles.length) picture.append(svg("path", { class: "twoowners", d: path(doubles) }), labelsOfTwo);
   picture.append(eventLines(view, x, top, bottom), axis(view, x, plot, bottom));
-  return { picture, x, left, plot, top, bottom, rowAt: (y) => Math.floor((y - top) / height), rows, seen };
+  return { picture, x, left, plot, top, bottom, rowAt: (y) => Math.floor((y - top) / height), rows };
 }
 
 const gutter = (variant, width) => {

@@ -109,12 +109,15 @@ function states(player, current) {
   const found = new Map();
   const taken = [];
   for (let number = 0; number <= current; number += 1) {
-    for (const effect of player.steps[number][7]) {
+    const unseen = player.unseen[number] ?? [];
+    for (const effect of [...unseen, ...player.steps[number][7]]) {
+      const [node] = effect;
+      if (effect.length === 1) found.forEach((where) => where.forEach((each, who) => each.node === node && where.delete(who)));
       if (effect.length < 6) continue;
       const [machine, who, before, event, after] = effect.slice(1).map((each) => player.texts[each]);
       if (!found.has(machine)) found.set(machine, new Map());
-      found.get(machine).set(who, after);
-      if (number === current) taken.push({ machine, who, before, event, after });
+      found.get(machine).set(who, { state: after, node });
+      if (number === current && !unseen.includes(effect)) taken.push({ machine, who, before, event, after });
     }
   }
   return { at: found, taken };
@@ -139,7 +142,7 @@ function tell(variant, current, end, go) {
   if (quiet >= 0) parts.push(el("p", { class: "quiet" }, `Passed over: ${player.texts[quiet]}.`));
   parts.push(el("h4", {}, `${clock(handled, 1)} ${headline}`));
   if (kind === MESSAGE && handled > sent) parts.push(el("p", { class: "quiet" }, `sent at ${clock(sent, 1)}, ${lasting(handled - sent)} on its way`));
-  const facts = effects.filter((effect) => effect.length < 6);
+  const facts = effects.filter((effect) => effect.length === 2);
   if (facts.length) parts.push(el("ul", { class: "effects" }, ...facts.map((effect) => el("li", {}, player.texts[effect[1]]))));
   const why = player.rebalances.filter(([began]) => began <= handled).pop();
   if (why && facts.length && kind !== EVENT) {

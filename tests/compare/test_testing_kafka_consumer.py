@@ -1,0 +1,330 @@
+"""A user's loop on the double of confluent-kafka's consumer: calls, callbacks, errors, and what happens in between."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compare.testing import Clock, Crashed, Group, kafka_group
+from compare.testing.kafka_errors import KafkaErrorDouble, KafkaExceptionDouble, TopicPartitionDouble
+from compare.testing.strategies import faults
+
+
+class Worker:
+    """Code as people write it: handles a record, then commits it."""
+
+    def __init__(self, consumer: Any, handle: Callable[[Any], None]) -> None:
+        self.consumer, self.handle = consumer, handle
+        self.told: list[tuple[str, list[int]]] = []
+        self.errors: list[str] = []
+
+    def run(self) -> None:
+        self.consumer.subscribe(["orders"], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        try:
+            while True:
+                message = self.consumer.poll(1.0)
+                if message is None:
+                    continue
+                if message.error():
+                    self.errors.append(message.error().name())
+                    continue
+                self.handle(message)
+                self.commit(message)
+        finally:
+            self.consumer.close()
+
+    def commit(self, message: Any) -> None:
+        try:
+            self.consumer.commit(message=message, asynchronous=False)
+        except KafkaException as error:
+            self.errors.append(error.args[0].name())
+
+    def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
+        self.told.append(("assigned", [each.partition for each in partitions]))
+
+    def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
+        self.told.append(("revoked", [each.partition for each in partitions]))
+
+    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+        self.told.append(("lost", [each.partition for each in partitions]))
+
+
+class CommitsFirst(Worker):
+    """Commits a record before it is handled: at most once."""
+
+    def run(self) -> None:
+        handle, self.handle = self.handle, lambda message: None
+        commit = self.commit
+        self.commit = lambda message: (commit(message), handle(message))  # type: ignore[method-assign,assignment]
+        super().run()
+
+
+def _worker(group: Group, member: str = "c1", kind: type[Worker] = Worker, **config: Any) -> Worker:
+    consumer = group.consumer(member, {"enable.auto.commit": False, "bootstrap.servers": "kafka:9092", **config})
+    return kind(consumer, group.watch(lambda message: None))
+
+
+def test_a_loop_gets_the_records_of_its_partitions_in_order() -> None:
+    group = kafka_group(topics={"orders": 2}, produce=2)
+    seen: list[tuple[int, int, bytes, float]] = []
+
+    def handle(message: Any) -> None:
+        assert message.timestamp()[1] / 1000 <= group.clock.now
+        seen.append((message.partition(), message.offset(), message.value(), group.clock.now))
+
+    worker = Worker(group.consumer("c1"), handle)
+    group.run(worker.run, seconds=20)
+    for partition in (0, 1):
+        assert [offset for number, offset, _, _ in seen if number == partition] == list(range(len(seen) // 2))
+    assert seen[0][2] == b"orders-0/0"
+    assert len(seen) == 2 * 2 * 20
+    assert worker.told == [("assigned", [0, 1]), ("revoked", [0, 1])]
+    assert group.handled_twice() == group.never_handled() == []
+    assert group.owners() == {}
+
+
+def test_poll_takes_exactly_its_timeout_where_nothing_comes() -> None:
+    group = kafka_group(produce=0)
+    consumer = group.consumer("c1")
+    consumer.subscribe(["orders"])
+    assert consumer.poll(2.5) is None
+    assert group.clock.now == 2.5
+    assert consumer.consume(10, timeout=0.5) == []
+    assert group.clock.now == 3.0
+    with pytest.raises(RuntimeError, match="no record came for a whole day"):
+        consumer.poll()
+
+
+def test_many_records_at_once() -> None:
+    group = kafka_group(topics={"orders": 1}, produce=10)
+    consumer = group.consumer("c1")
+    consumer.subscribe(["orders"])
+    group.clock.advance(seconds=30)
+    batch = consumer.consume(50, timeout=10)
+    assert [each.offset() for each in batch] == list(range(50))
+
+
+def test_a_rebalance_while_the_loop_runs_is_told_in_poll() -> None:
+    group = kafka_group(topics={"orders": 4}, members=["c2"]).settle()
+    worker = _worker(group)
+    group.clock.at(40, lambda: group.join("c3"))
+    group.run(worker.run, seconds=60)
+    assert worker.told[:3] == [("assigned", [0, 1]), ("revoked", [0, 1]), ("assigned", [0, 1])]
+    assert group.handled_twice() == group.never_handled() == []
+
+
+def test_cooperative_callbacks_name_only_what_changes() -> None:
+    group = kafka_group(topics={"orders": 4}, assignor="cooperative-sticky")
+    worker = _worker(group)
+    group.clock.at(40, lambda: group.join("c3"))
+    group.run(worker.run, seconds=60)
+    assert worker.told[0] == ("assigned", [0, 1, 2, 3])
+    assert worker.told[1][0] == "revoked"
+    assert len(worker.told[1][1]) == 2
+    assert worker.told[2] == ("assigned", [])
+
+
+def test_offsets_committed_in_on_revoke_are_taken_before_others_go_on() -> None:
+    group = kafka_group(topics={"orders": 2}, members=["c2"], produce=5).settle()
+    consumer = group.consumer("c1", {"enable.auto.commit": False})
+    committed: list[Any] = []
+
+    def revoked(consumer: Any, partitions: list[Any]) -> None:
+        committed.extend(consumer.commit(asynchronous=False))
+        assert consumer.committed(partitions) == consumer.position(partitions)
+
+    def loop() -> None:
+        consumer.subscribe(["orders"], on_revoke=revoked)
+        while True:
+            consumer.poll(0.5)
+
+    group.clock.at(30, lambda: group.join("c0"))
+    group.run(loop, seconds=40)
+    assert len(committed) == 1
+    assert group.handled_twice() == group.never_handled() == []
+
+
+def test_a_crash_after_handling_and_before_the_commit_makes_a_record_come_twice() -> None:
+    group = kafka_group(topics={"orders": 1}, members={"c2": []}).settle()
+    worker = _worker(group)
+    worker.handle = group.watch(lambda message: message.offset() == 30 and group.crash("c1"))
+    group.run(worker.run, seconds=100)
+    assert group.owners() == {"c2": ()}
+    successor = _worker(group, "c3")
+    group.run(successor.run, seconds=100)
+    assert [str(record) for record in group.handled_twice()] == ["orders-0/30 (c1, c3)"]
+    assert group.never_handled() == []
+
+
+def test_code_that_commits_first_loses_the_record_that_it_was_handling() -> None:
+    group = kafka_group(topics={"orders": 1})
+    worker = _worker(group, kind=CommitsFirst)
+    consumer, commits = worker.consumer, 0
+
+    def count() -> int:
+        nonlocal commits
+        commits += 1
+        return commits
+
+    handle = worker.handle
+    worker.handle = lambda message: (count() == 20 and group.crash("c1") and None, consumer.poll(0), handle(message))
+    group.run(worker.run, seconds=60)
+    successor = _worker(group, "c2")
+    group.run(successor.run, seconds=100)
+    assert len(group.never_handled()) >= 1
+
+
+@pytest.mark.parametrize("number", [3, 17, 30, 31])
+def test_what_happens_between_two_calls_can_be_chosen(number: int) -> None:
+    group = kafka_group(topics={"orders": 2}, members=["c2"]).settle()
+    worker = _worker(group)
+    struck: list[int] = []
+
+    def crash() -> None:
+        struck.append(group.handling.calls)
+        group.crash("c1")
+
+    group.interrupt(crash, after_calls=number)
+    group.run(worker.run, seconds=60)
+    assert struck == [number]
+    assert "c1" not in group.members
+    with pytest.raises(Crashed):
+        worker.consumer.poll(1)
+
+
+def test_an_exception_can_be_raised_into_the_code() -> None:
+    group = kafka_group()
+    worker = _worker(group)
+    group.interrupt(KeyboardInterrupt, before_call=12)
+    with pytest.raises(KeyboardInterrupt):
+        group.run(worker.run)
+    assert group.owners() == {}
+    assert worker.told[-1][0] == "revoked"
+    with pytest.raises(RuntimeError, match="closed"):
+        worker.consumer.poll(1)
+    with pytest.raises(ValueError, match="either"):
+        group.interrupt(KeyboardInterrupt)
+
+
+def test_code_that_is_too_slow_is_thrown_out_and_its_commit_refused() -> None:
+    group = kafka_group(members=["c2"], settings={"max.poll.interval.ms": 60_000}).settle()
+    worker = _worker(group)
+    slow = iter([False] * 20 + [True])
+    worker.handle = group.watch(lambda message: next(slow, False) and group.clock.advance(seconds=100))
+    group.run(worker.run, seconds=200)
+    assert worker.errors[0] == "UNKNOWN_MEMBER_ID"
+    assert "_MAX_POLL_EXCEEDED" in worker.errors
+    assert ("lost", [0, 1, 2]) in worker.told
+    assert len(group.handled_twice()) >= 1
+    assert group.never_handled() == []
+
+
+def test_a_commit_while_the_group_rebalances_is_refused_as_such() -> None:
+    group = kafka_group(topics={"orders": 2}, members=["c2"]).settle()
+    worker = _worker(group)
+    group.interrupt(lambda: (group.hang("c1", seconds=100), group.clock.advance(seconds=99)), after_calls=20)
+    group.run(worker.run, seconds=200)
+    assert set(worker.errors) <= {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "_MAX_POLL_EXCEEDED"}
+    assert worker.errors
+    assert ("lost", [0]) in worker.told or ("lost", [1]) in worker.told
+
+
+def test_a_static_member_that_is_replaced_is_fenced_for_good() -> None:
+    group = kafka_group(topics={"orders": 2})
+    worker = _worker(group, **{"group.instance.id": "one"})
+    group.clock.at(30, lambda: group.join("twin", instance_id="one"))
+    group.run(worker.run, seconds=60)
+    assert "FENCED_INSTANCE_ID" in worker.errors
+    assert "twin" in group.members
+
+
+def test_subscriptions_pauses_seeks_and_the_rest_of_the_surface() -> None:
+    group = kafka_group(topics={"orders": 2, "more": 1}, produce=10)
+    with group.consumer("c1", {"auto.offset.reset": "largest"}) as consumer:
+        with pytest.raises(KafkaException):
+            consumer.poll(1)
+        with pytest.raises(TypeError):
+            consumer.subscribe("orders")
+        consumer.subscribe(["^orders$"])
+        group.run(lambda: [consumer.poll(1) for _ in range(10)])
+        assert sorted(consumer.assignment()) == [TopicPartition("orders", 0), TopicPartition("orders", 1)]
+        assert consumer.memberid().startswith("c1-")
+        low, high = consumer.get_watermark_offsets(TopicPartition("orders", 0))
+        assert (low, high) == (0, int(group.clock.now * 10))
+        consumer.pause([TopicPartition("orders", 0)])
+        assert {consumer.poll(1).partition() for _ in range(20)} == {1}
+        consumer.resume([TopicPartition("orders", 0)])
+        consumer.seek(TopicPartition("orders", 0, 3))
+        assert consumer.poll(1).offset() == 3
+        consumer.incremental_unassign([TopicPartition("orders", 1)])
+        assert consumer.assignment() == [TopicPartition("orders", 0)]
+        consumer.incremental_assign([TopicPartition("orders", 1, -2)])
+        assert (lambda message: (message.partition(), message.offset()))(consumer.poll(1)) in [(1, 0), (0, 4)]
+        consumer.commit(offsets=[TopicPartition("orders", 1, 7)], asynchronous=False)
+        assert consumer.committed([TopicPartition("orders", 1)])[0].offset == 7
+        with pytest.raises(KafkaException) as refused:
+            consumer.assign([TopicPartition("more", 0)])
+        assert refused.value.args[0].code() == KafkaError._STATE
+        consumer.assign([TopicPartition("orders", 0, -1)])
+        consumer.unassign()
+        assert consumer.assignment() == []
+        consumer.commit()
+        consumer.unsubscribe()
+        assert consumer.memberid() == ""
+        consumer.subscribe(["more"])
+        group.run(lambda: [consumer.poll(1) for _ in range(10)])
+        assert consumer.assignment() == [TopicPartition("more", 0)]
+
+
+def test_committing_nothing_is_an_error_as_in_the_real_client() -> None:
+    group = kafka_group(produce=0)
+    consumer = group.consumer("c1")
+    consumer.subscribe(["orders"])
+    consumer.poll(10)
+    with pytest.raises(KafkaException) as refused:
+        consumer.commit(asynchronous=False)
+    assert refused.value.args[0].code() == KafkaError._NO_OFFSET
+
+
+def test_automatic_commits_are_those_of_the_model() -> None:
+    group = kafka_group(topics={"orders": 1}, produce=5)
+    consumer = group.consumer("c1")
+    consumer.subscribe(["orders"])
+    group.run(lambda: [consumer.poll(1) for _ in range(100)])
+    consumer.close()
+    assert group.timeline.commits[-1].offset == len([each for each in group.timeline.deliveries])
+    assert len({each.at for each in group.timeline.commits}) > 2
+
+
+def test_an_error_of_a_callback_comes_out_of_poll_and_the_client_goes_on() -> None:
+    group = kafka_group()
+    consumer = group.consumer("c1")
+    consumer.subscribe(["orders"], on_assign=lambda consumer, partitions: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        group.run(lambda: [consumer.poll(1) for _ in range(20)])
+    assert consumer.poll(5) is not None
+
+
+@settings(max_examples=40, deadline=None)
+@given(faults(["c1", "c2", "c3"], most=4, within=90), st.integers(0, 99))
+def test_code_that_commits_after_handling_never_loses_a_record(schedule: Any, seed: int) -> None:
+    group = kafka_group(Clock(), topics={"orders": 4}, members=["c2", "c3"], seed=seed, assignor="cooperative-sticky")
+    for event in schedule:
+        group.clock.at(event.at / 1000, lambda event=event: "c1" in group.members and group.live_through([event.model_copy(update={"at": 0.0})]))
+    worker = _worker(group)
+    group.run(worker.run, seconds=200)
+    assert group.never_handled() == []
+
+
+def test_without_confluent_kafka_doubles_of_its_classes_serve() -> None:
+    error = KafkaErrorDouble(22, "no", fatal=True)
+    assert (error.code(), error.name(), error.str(), error.fatal()) == (22, "ILLEGAL_GENERATION", "no", True)
+    assert error == KafkaErrorDouble.ILLEGAL_GENERATION  # type: ignore[attr-defined]
+    assert KafkaExceptionDouble(error).args[0] is error
+    partitions = [TopicPartitionDouble("b", 1), TopicPartitionDouble("a", 2, 5), TopicPartitionDouble("a", 1)]
+    assert [(each.topic, each.partition) for each in sorted(partitions)] == [("a", 1), ("a", 2), ("b", 1)]
+    assert TopicPartitionDouble("a", 2) == partitions[1]
+    assert len({TopicPartitionDouble("a", 2), partitions[1]}) == 1

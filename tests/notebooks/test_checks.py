@@ -1,0 +1,132 @@
+"""The hidden checks know right answers from wrong ones, and give a hint without an answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from checks import check
+
+TOPICS = ["orders", "payments", "refunds"]
+JOINING = {"at": "30s", "join": "c3", "subscribe": ["orders"]}
+VISITORS = [
+    {"at": "1min", "join": "c5", "subscribe": TOPICS, "instance_id": "i5"},
+    {"at": "1min", "join": "c6", "subscribe": TOPICS, "instance_id": "i6"},
+]
+
+
+def share(count: int, members: list[str]) -> dict[str, list[int]]:
+    return {member: list(range(at, count, len(members))) for at, member in enumerate(members)}
+
+
+def circle(queues: int, members: list[str], me: str) -> list[int]:
+    return list(range(members.index(me), queues, len(members)))
+
+
+def committable(first: int, finished: set[int]) -> int:
+    while first in finished:
+        first += 1
+    return first
+
+
+def owner(queue: int, q: int, n: int) -> int:
+    longer, over = q // n + 1, q % n
+    return queue // longer if queue < over * longer else over + (queue - over * longer) // (longer - 1)
+
+
+def in_batches(consumer: Any, handle: Callable[[Any], None]) -> None:
+    consumer.subscribe(["orders"])
+    while True:
+        batch = [message for message in consumer.consume(5, timeout=1.0) if not message.error()]
+        for message in batch:
+            handle(message)
+        if batch:
+            consumer.commit(asynchronous=False)
+
+
+def losing_batches(consumer: Any, handle: Callable[[Any], None]) -> None:
+    consumer.subscribe(["orders"])
+    while True:
+        batch = [message for message in consumer.consume(5, timeout=1.0) if not message.error()]
+        if batch:
+            consumer.commit(asynchronous=False)
+        for message in batch:
+            handle(message)
+
+
+def each_alone(topic: str) -> list[tuple[str, int]]:
+    return [(topic, number) for number in range(3)]
+
+
+RIGHT: dict[str, Any] = {
+    "1.1": 12,
+    "1.2": share,
+    "2.1": [JOINING, {"at": "50s", "leave": "c3"}, {"at": "70s", "leave": "c2"}],
+    "2.2": 9000,
+    "3.1": {4, 5, 6, 7},
+    "3.2": {name: ["c1", "c2", "c3", "c4"] for name in ("c1", "c2", "c3")},
+    "4.1": circle,
+    "4.2": dict.fromkeys("abcdef", 1),
+    "5.1": "65s",
+    "5.2": committable,
+    "6.1": [6, 6, 0, 0],
+    "6.2": {"c1": each_alone("A"), "c2": each_alone("B"), "c3": each_alone("C")},
+    "7.1": 25_000,
+    "7.2": [*VISITORS, {"at": "5min", "leave": "c5"}, {"at": "5min", "leave": "c6"}],
+    "8.1": owner,
+    "9.1": in_batches,
+    "9.2": {"large": 3, "a": 1, "b": 1, "c": 1},
+}
+
+WRONG: dict[str, list[Any]] = {
+    "1.1": [24, 6, 0, "twelve"],
+    "1.2": [lambda count, members: {member: [] for member in members}, lambda count, members: None],
+    "2.1": [[], [JOINING], "nothing"],
+    "2.2": [45_000, 6000, 1000, "9s"],
+    "3.1": [{4}, {3, 4, 5, 6, 7}, set()],
+    "3.2": [
+        {"c1": ["c1"], "c2": ["c2"], "c3": ["c3"]},
+        {name: ["c1", "c2", "c3"] for name in ("c1", "c2", "c3")},
+        {"c1": ["c2"], "c2": ["c2"], "c3": ["c3"]},
+        {"c1": ["c1"]},
+    ],
+    "4.1": [lambda queues, members, me: [0], lambda queues, members, me: list(range(queues))],
+    "4.2": [{"a": 12}, dict.fromkeys("abcdef", 4), {"a": 3, "b": 3}],
+    "5.1": ["62s", "50s", "soon"],
+    "5.2": [lambda first, finished: max(finished, default=first), lambda first, finished: first],
+    "6.1": [[6, 2, 2, 2], [6, 4, 2, 0], [3, 3, 3, 3], [12]],
+    "6.2": [{"c1": [*each_alone("A"), *each_alone("B")], "c2": [], "c3": each_alone("C")}, {}],
+    "7.1": [45_000, 10_000, 1000, "25s"],
+    "7.2": [[], VISITORS, [{"at": "1min", "crash": "c1"}]],
+    "8.1": [lambda queue, q, n: queue % n],
+    "9.1": [losing_batches, lambda consumer, handle: None],
+    "9.2": [{"a": 3}, {"a": 1}, {"a": 0}],
+}
+
+
+@pytest.mark.parametrize("exercise", RIGHT)
+def test_a_right_answer_is_right(exercise: str) -> None:
+    verdict = check(exercise, RIGHT[exercise])
+    assert verdict.right is True, verdict
+    assert str(verdict).startswith(f"Exercise {exercise}: right. ")
+
+
+@pytest.mark.parametrize(("exercise", "answer"), [(name, each) for name in WRONG for each in WRONG[name]])
+def test_a_wrong_answer_is_told_with_a_hint(exercise: str, answer: Any) -> None:
+    verdict = check(exercise, answer)
+    assert verdict.right is False, verdict
+    assert len(str(verdict)) > len(f"Exercise {exercise}: not yet. ") + 10
+
+
+@pytest.mark.parametrize("exercise", RIGHT)
+def test_no_answer_is_neither(exercise: str) -> None:
+    assert check(exercise, ...).right is None
+
+
+def unwritten(*arguments: Any) -> Any:
+    return ...
+
+
+@pytest.mark.parametrize("exercise", [name for name, answer in RIGHT.items() if callable(answer)])
+def test_a_function_still_to_be_written_is_neither(exercise: str) -> None:
+    assert check(exercise, unwritten).right is None

@@ -1,0 +1,221 @@
+"""Everything in the documentation that programs know better than writers: `python -m tools.pages` writes it anew.
+
+| made | of |
+|---|---|
+| docs/commands.md | the commands' own help |
+| docs/examples.md | the scenarios' names and stories |
+| docs/notebooks.md | the notebooks' titles and first words |
+| examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
+| numbers in the other pages of docs | the runs of the scenarios |
+
+A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
+scenario, the label of the variant, the field of its JSON (with dots where it lies deeper; an object of numbers is added
+up).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+from click.testing import CliRunner
+
+from compare.cli import VERBS, cli
+from compare.scenarios.command import compare
+from compare.scenarios.figures import result
+from compare.scenarios.living import live
+from compare.scenarios.systems import known_strategies
+from compare.scenarios.variants import chosen
+from protocols.scenario.model import Scenario
+from protocols.scenario.reading import read
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+SCENARIOS = ROOT / "examples" / "scenarios"
+EXPECTED = SCENARIOS / "expected"
+HELP_WIDTH = 100
+
+NUMBER = re.compile(r"(?P<number>\d[\d,.]*)(?P<unit>[^\d<|]*)<!--=(?P<where>[^>]*)-->")
+
+MORE: Mapping[str, str] = {
+    "audit": "What the figures mean: [figures.md](figures.md).",
+    "compare": "More on it: [compare.md](compare.md); how a scenario is written: [scenario.md](scenario.md).",
+    "conformance": "What it found: [closeness.md](closeness.md).",
+    "states": "What the machines are for: [architecture.md](architecture.md).",
+}
+
+
+def main() -> None:
+    """Write all pages that have changed, and say which."""
+    for path, text in (*outputs(), *pages()):
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            click.echo(f"{path.relative_to(ROOT)} is new", err=True)
+
+
+def examples() -> list[Path]:
+    """The example scenarios, by name."""
+    return sorted(SCENARIOS.glob("*.yaml"))
+
+
+def outputs() -> Iterator[tuple[Path, str]]:
+    """For each example where its expected output is kept, and the output."""
+    for path in examples():
+        yield EXPECTED / f"{path.stem}.md", printed(path)
+
+
+def printed(path: Path) -> str:
+    """What `equipoise compare` prints of a scenario, as Markdown."""
+    run = CliRunner().invoke(compare, [str(path), "--format", "markdown"])
+    if run.exception is not None and not isinstance(run.exception, SystemExit):
+        raise run.exception
+    return "".join(f"{line.rstrip()}\n" for line in run.stdout.splitlines()).rstrip("\n") + "\n"
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """The pages that are made, then the written ones with their numbers as they are now."""
+    made = {
+        DOCS / "commands.md": commands(),
+        DOCS / "examples.md": stories(),
+        DOCS / "notebooks.md": notebooks(),
+    }
+    yield from made.items()
+    for path in sorted(DOCS.rglob("*.md")):
+        if path not in made:
+            yield path, with_numbers(path.read_text(encoding="utf-8"))
+
+
+# Commands.
+
+
+def commands() -> str:
+    """Every verb with its help."""
+    parts = [
+        "# Commands\n",
+        "This page is made from the commands' own help by `python -m tools.pages`.\n",
+        _help("equipoise", cli),
+    ]
+    context = click.Context(cli, info_name="equipoise")
+    for verb in VERBS:
+        command = cli.get_command(context, verb)
+        assert command is not None
+        parts += [f"## equipoise {verb}\n", _help(verb, command, context)]
+        if verb in MORE:
+            parts.append(f"{MORE[verb]}\n")
+    return "\n".join(parts)
+
+
+def _help(name: str, command: click.Command, parent: click.Context | None = None) -> str:
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=HELP_WIDTH)
+    return f"```text\n{command.get_help(context)}\n```\n"
+
+
+# Examples.
+
+
+def stories() -> str:
+    """Every example with its story."""
+    parts = [
+        "# Examples: stories to run\n",
+        "Each scenario tells one story. `equipoise compare examples/scenarios/NAME.yaml` runs it, `--story LABEL` "
+        "tells what happened step by step, `--sequence LABEL` shows the messages. The printed results are kept beside "
+        "the scenarios and tested byte for byte. This page is made by `python -m tools.pages`.\n",
+    ]
+    for path in examples():
+        scenario = _scenario(path.stem)
+        systems = ", ".join(dict.fromkeys(variant.label for variant in chosen(scenario, ())))
+        parts += [
+            f"## {path.stem}\n",
+            f"**{_plain(scenario.name)}.** {_plain(scenario.about or '')}\n",
+            f"Systems: {systems}.\n",
+            f"[The scenario](../examples/scenarios/{path.name}), "
+            f"[its results](../examples/scenarios/expected/{path.stem}.md).\n",
+        ]
+    return "\n".join(parts)
+
+
+def _plain(text: str) -> str:
+    """The text, with nothing in it that Markdown would take for its own."""
+    return re.sub(r"([_*<\[\]`])", r"\\\1", " ".join(text.split()))
+
+
+# Notebooks.
+
+
+def notebooks() -> str:
+    """The notebooks, each with the first paragraph of what it wants."""
+    parts = [
+        "# Notebooks\n",
+        "Eight lessons and a workshop, in order; their outputs are in them, so that they can be read without "
+        "installing anything. This page is made by `python -m tools.pages`.\n",
+    ]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        title, text = _beginning(path)
+        parts.append(f"- [{title}](../notebooks/{path.name}){': ' + text if text else ''}")
+    return "\n".join(parts) + "\n"
+
+
+def _beginning(path: Path) -> tuple[str, str]:
+    """Title and first paragraph of a notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    first = next(cell for cell in cells if cell["cell_type"] == "markdown")
+    heading, _, rest = "".join(first["source"]).partition("\n")
+    return heading.lstrip("# "), " ".join(rest.strip().split("\n\n")[0].split())
+
+
+# Numbers.
+
+
+def with_numbers(text: str) -> str:
+    """The page with every number that says where it is from as it is now."""
+    return NUMBER.sub(lambda found: _written(found), text)
+
+
+def claims(text: str) -> list[str]:
+    """Where the numbers of a page are from."""
+    return [found["where"] for found in NUMBER.finditer(text)]
+
+
+def _written(found: re.Match[str]) -> str:
+    scenario, variant, field = (part.strip() for part in found["where"].split(";"))
+    return f"{_short(value(scenario, variant, field))}{found['unit']}<!--={found['where']}-->"
+
+
+def value(scenario: str, variant: str, field: str) -> float:
+    """The number in this field of the variant's JSON. `KeyError` where there is none."""
+    found: Any = _results(scenario, variant)
+    for part in field.split("."):
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    if isinstance(found, Mapping):
+        found = sum(found.values())
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise KeyError(f"{scenario}; {variant}; {field} is {found!r}, expected a number")
+    return found
+
+
+@cache
+def _scenario(name: str) -> Scenario:
+    return read(SCENARIOS / f"{name}.yaml", known_strategies())
+
+
+@cache
+def _results(scenario: str, variant: str) -> Mapping[str, Any]:
+    (one,) = chosen(_scenario(scenario), (variant,))
+    return result(live(one))
+
+
+def _short(number: float) -> str:
+    """Whole numbers as they are, others with about three digits."""
+    if number == int(number):
+        return f"{int(number):,}"
+    digits: Iterable[tuple[float, int]] = ((100, 0), (10, 1), (0.1, 2))
+    places = next((places for least, places in digits if abs(number) >= least), 3)
+    return f"{number:,.{places}f}"
+
+
+if __name__ == "__main__":
+    main()
