@@ -42,8 +42,6 @@ class Link:
     """
 
     __slots__ = (
-        "_block",
-        "_block_number",
         "_drawn_to",
         "_from",
         "_simulation",
@@ -69,8 +67,6 @@ class Link:
         self.drawn: list[float] = []
         """Latencies of the next messages, the next one last."""
         self._drawn_to = 0
-        self._block: list[float] = []
-        self._block_number = -1
         self.last_arrival: Time = 0.0
         """No message that is sent from now on arrives before."""
         self.open = False
@@ -91,13 +87,6 @@ class Link:
     @sent.setter
     def sent(self, number: int) -> None:
         self.drawn, self._drawn_to = [], number
-
-    def latency(self, number: int) -> float:
-        """How long message ``number`` travels, in milliseconds, faults aside."""
-        at, within = divmod(number, WORDS)
-        if at != self._block_number:
-            self._block_number, self._block = at, self._latencies(at)
-        return self._block[-1 - within]
 
     def arrival(self, now: Time) -> Time:
         """When a message sent now arrives, never before an earlier one, if it is not lost."""
@@ -120,10 +109,15 @@ class Link:
 
     def draw(self) -> list[float]:
         """Draw more latencies; the new ``drawn``."""
-        at, within = divmod(self._drawn_to, WORDS)
-        self._drawn_to = (at + 1) * WORDS
-        self.drawn = self._latencies(at)[: WORDS - within]
+        self.drawn = self.latencies_from(self._drawn_to)
+        self._drawn_to += len(self.drawn)
         return self.drawn
+
+    def latencies_from(self, number: int) -> list[float]:
+        """How long messages from this number to the end of its block travel, in milliseconds, faults aside; the first
+        one last."""
+        at, within = divmod(number, WORDS)
+        return self._latencies(at)[: WORDS - within]
 
     def _latencies(self, number: int) -> list[float]:
         """A block of them, the first one last."""

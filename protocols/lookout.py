@@ -1,7 +1,8 @@
 """Looks out for quiet times and passes over them; what that means and what nodes promise: `protocols.quiet`.
 
-Looking costs something for every entry of the heap. Between two looks in vain as many are handled at least, and where
-all are at rest the next look comes after the disturbance: a busy run loses little, a quiet one gains nearly all.
+Looking costs something for every entry of the heap. Between two looks in vain as many are handled at least (fewer where
+somebody was soon found who is not at rest), and where all are at rest the next look comes after the disturbance: a busy
+run loses little, a quiet one gains nearly all.
 """
 
 import gc
@@ -25,11 +26,17 @@ PAUSE_MS = 100.0
 MANY = 16
 """Where so many could pass over rounds for one that could not, it is not worth another look before the horizon."""
 
+ASKING = 16
+"""To ask a process costs what so many events do."""
+
+LIVELY = 4
+"""Where there is a message under way for so many processes, a look is not worth the while."""
+
 
 class Lookout:
     """One entry of the heap that comes again and again; it has no number and changes none."""
 
-    __slots__ = ("_last_number", "_look", "_restless", "_scheduled", "_simulation", "_until")
+    __slots__ = ("_asked", "_last_number", "_look", "_price", "_restless", "_scheduled", "_simulation", "_until")
 
     def __init__(self, simulation: "Simulation") -> None:
         self._simulation = simulation
@@ -37,9 +44,12 @@ class Lookout:
         self._scheduled = False
         self._until: Time = 0.0
         self._last_number = 0
-        """The simulation's number at the last look in vain."""
+        """The simulation's number at the last look."""
+        self._price = 0
+        """How much it has to rise to the next."""
+        self._asked = 0
         self._restless = ""
-        """Who was not at rest at the last look."""
+        """Who was not at rest at the last look, if anybody."""
 
     def begin(self, until: Time) -> None:
         """The simulation is going to run until then."""
@@ -53,7 +63,7 @@ class Lookout:
         self._scheduled = False
         following = simulation.now + PAUSE_MS
         size = len(simulation.heap) + len(simulation.processes)
-        if simulation.number - self._last_number >= size:
+        if simulation.number - self._last_number >= self._price and not self._is_lively():
             # All that is made here lives on, or goes at once: there is nothing for the collector to find.
             collecting = gc.isenabled()
             gc.disable()
@@ -62,7 +72,8 @@ class Lookout:
             finally:
                 if collecting:
                     gc.enable()
-            self._last_number = simulation.number - size * passed
+            self._last_number = simulation.number
+            self._price = 0 if passed else self._asked * ASKING if self._restless else size
             following = max(following, horizon + PAUSE_MS)
         self._schedule(following)
 
@@ -71,13 +82,19 @@ class Lookout:
         entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)
         heappush(self._simulation.heap, entry)
 
+    def _is_lively(self) -> bool:
+        """Whether so many messages are under way that most processes have begun rounds: these are simulated."""
+        under_way = sum([type(getattr(entry[4], "__self__", None)) is Link for entry in self._simulation.heap])
+        return under_way * LIVELY > len(self._simulation.processes)
+
     def _pass_over(self) -> tuple[bool, Time]:
         """Whether anything was passed over, and until when another look is not worth the while."""
         simulation = self._simulation
         world = World.of(simulation, self._restless)
-        if isinstance(world, str):
-            self._restless = world
+        if isinstance(world, Restless):
+            self._restless, self._asked = world
             return False, simulation.now
+        self._restless = ""
         alive, busy = world.alive()
         horizon = world.disturbance(alive, self._until)
         found: list[tuple[Process, list[Line], Passed]] = []
@@ -100,6 +117,13 @@ class Lookout:
         return bool(found), simulation.now if missed > len(found) / MANY else horizon
 
 
+class Restless(NamedTuple):
+    """Who is not at rest or cannot tell, and how many were asked until one was found."""
+
+    name: str
+    asked: int
+
+
 class World(NamedTuple):
     """Everybody at rest."""
 
@@ -108,8 +132,8 @@ class World(NamedTuple):
     """Of the processes that run and do not hang."""
 
     @classmethod
-    def of(cls, simulation: "Simulation", first: str) -> "World | str":
-        """The name of one who is not at rest or cannot tell, if there is one; ``first`` is asked first."""
+    def of(cls, simulation: "Simulation", first: str) -> "World | Restless":
+        """One who is not at rest, if there is one; ``first`` is asked first."""
         rests: dict[str, Rest] = {}
         processes = simulation.processes
         for process in [*([processes[first]] if first in processes else []), *processes.values()]:
@@ -117,7 +141,7 @@ class World(NamedTuple):
                 tell = getattr(process.node, "rest", None)
                 rest = None if tell is None else tell(simulation.now)
                 if rest is None:
-                    return process.name
+                    return Restless(process.name, len(rests) + 1)
                 rests[process.name] = rest
         return cls(simulation, {name: rests[name] for name in processes if name in rests})
 

@@ -27,6 +27,16 @@ def number_below(limit: int, *parts: object) -> int:
     return int.from_bytes(digest(*parts, size=8), "big") * limit >> 64
 
 
+def stream_of(*parts: object) -> bytes:
+    """The beginning of the numbers of a stream of choices; see `choice`."""
+    return "".join(f"{part}\x1f" for part in parts).encode("utf-8", "surrogatepass")
+
+
+def choice(limit: int, stream: bytes, number: int) -> int:
+    """`number_below` of the stream's parts and ``number``, for those who need many of one stream."""
+    return int.from_bytes(blake2b(b"%s%d" % (stream, number), digest_size=8).digest(), "big") * limit >> 64
+
+
 def uuid_like(*parts: object) -> str:
     """A text in the form of a version-4 UUID."""
     text = digest(*parts, size=16).hex()

@@ -13,7 +13,7 @@ from protocols.links import Link
 from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Entry, Process
 from protocols.quiet import Exchange
-from protocols.randomness import number_below
+from protocols.randomness import choice, number_below, stream_of
 
 
 class Line(NamedTuple):
@@ -36,18 +36,67 @@ RARE = 4
 class Lane:
     """How far a link has been used: number of the next message, arrival of the last."""
 
-    __slots__ = ("arrival", "link", "number")
+    __slots__ = ("_drawn_to", "arrival", "drawn", "link")
 
-    def __init__(self, link: Link, number: int, arrival: Time) -> None:
-        self.link, self.number, self.arrival = link, number, arrival
+    def __init__(self, link: Link) -> None:
+        self.link, self.arrival = link, link.last_arrival
+        self.drawn = link.drawn.copy()
+        """Latencies of the next messages, the next one last."""
+        self._drawn_to = link.sent + len(self.drawn)
+
+    @property
+    def number(self) -> int:
+        """Of the next message."""
+        return self._drawn_to - len(self.drawn)
+
+    def skip(self, messages: int) -> None:
+        """So many more messages, of which nobody wants to know when they arrive."""
+        self._drawn_to, self.drawn = self.number + messages, []
+
+    def draw(self) -> list[float]:
+        """Draw more latencies; the new ``drawn``."""
+        self.drawn = self.link.latencies_from(self._drawn_to)
+        self._drawn_to += len(self.drawn)
+        return self.drawn
+
+    def travel(self, messages: int) -> Time:
+        """How long so many messages travel, one after the other."""
+        time = 0.0
+        while messages:
+            drawn = self.drawn or self.draw()
+            taken = drawn[-messages:]
+            del drawn[-messages:]
+            time += sum(taken)
+            messages -= len(taken)
+        return time
 
     def send(self, now: Time) -> Time:
         """One more message: when it arrives."""
-        arrival = now + self.link.latency(self.number)
-        self.number += 1
+        arrival = now + (self.drawn or self.draw()).pop()
         if arrival > self.arrival:
             self.arrival = arrival
         return self.arrival
+
+
+class Turn(NamedTuple):
+    """A call of a round whose calls are made one after the other."""
+
+    label: str
+    stream: bytes
+    """Of the choices; see `protocols.randomness.choice`."""
+    lanes: tuple[tuple[Lane, Lane], ...]
+    """There and back, of each peer."""
+
+
+class Alone(NamedTuple):
+    """A line whose rounds can be computed as a whole, where nothing else happens meanwhile: each call has an answer
+    and is made when the one before is answered, all are of one kind; or there are no calls."""
+
+    turns: tuple[Turn, ...]
+    at_most: Time
+    """How long a round lasts."""
+    pair: tuple[Lane, Lane] | None
+    """The lanes of all calls, where they are the same and nothing is chosen."""
 
 
 class Came(NamedTuple):
@@ -83,6 +132,7 @@ class Rounds:
     """The exchanges of one process, from now on until just before ``horizon``."""
 
     __slots__ = (
+        "_alone",
         "_choices",
         "_dues",
         "_even",
@@ -134,6 +184,7 @@ class Rounds:
         """Messages that were sent so long before do not matter to those of now, nor to whether one is under way."""
         self._late = horizon - max(least, self._settle)
         self._even_until: Time | None = None
+        self._alone: list[Alone | None] = [self._as_alone(line) for line in lines]
 
     def passed(self) -> Passed | None:
         """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
@@ -145,6 +196,12 @@ class Rounds:
                 if self._even_until is None or time < self._even_until:
                     self._multiply()
                     time = dues[0][0]
+                # Nothing can go wrong with rounds that are alone: the state before need not be kept.
+                while time < self._late and self._round_alone():
+                    time = self._dues[0][0]
+                    if self._even_until is None:
+                        self._multiply()
+                        time = dues[0][0]
                 if (time >= self._late or self._threads) and self._is_known():
                     found = self._state()
             if time >= horizon or not self._step(heappop(dues)):
@@ -166,9 +223,9 @@ class Rounds:
                 self._rounds[line] += rounds
                 self._spans[line] = None
                 for call, (link,) in zip(exchange.calls, each_links, strict=True):
-                    self._lane(link).number += rounds
+                    self._lane(link).skip(rounds)
                     if call.answer is not None:
-                        self._lane(link.back).number += rounds
+                        self._lane(link.back).skip(rounds)
                     if call.label:
                         self._choices[call.label] = self._made(call.label) + rounds
         heapify(self._dues)
@@ -208,6 +265,89 @@ class Rounds:
             self._even_until = None
         return self._free < self._horizon
 
+    def _as_alone(self, line: Line) -> Alone | None:
+        exchange = line.exchange
+        kinds = {(call.request, call.answer) for call in exchange.calls}
+        if len(kinds) > 1 or any(answer is None for _, answer in kinds):
+            return None
+        if not exchange.in_turn and len(exchange.calls) > 1:
+            return None
+        simulation, name = self._process.simulation, self._process.name
+        pairs: dict[tuple[Link, ...], tuple[tuple[Lane, Lane], ...]] = {}
+        turns = []
+        for call, links in zip(exchange.calls, line.links, strict=True):
+            lanes = pairs.get(links)
+            if lanes is None:
+                lanes = pairs[links] = tuple((self._lane(link), self._lane(link.back)) for link in links)
+            stream = stream_of(simulation.seed, "choose", name, call.label) if call.label else b""
+            turns.append(Turn(call.label, stream, lanes))
+        same = len(pairs) == 1 and len(turns[0].lanes) == 1 and not any(turn.label for turn in turns)
+        at_most = 2 * simulation.latency.most * len(turns)
+        return Alone(tuple(turns), at_most, turns[0].lanes[0] if same else None)
+
+    def _round_alone(self) -> bool:
+        """Nothing is under way: compute the next round as a whole, if nothing else is due until it is over at the
+        latest. It is over before the horizon."""
+        dues = self._dues
+        now, _, _, at, _, _ = dues[0]
+        alone = self._alone[at]
+        if alone is None:
+            return False
+        over = now + alone.at_most
+        if len(dues) > 1 and min(dues[1:3])[0] <= over:
+            return False  # the second entry of a heap is one of these
+        line = self._lines[at]
+        exchange = line.exchange
+        if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
+            return False
+        heappop(dues)
+        self._rounds[at] += 1
+        if not exchange.after_end:
+            self._push(now + exchange.period, now, at)
+        root = line.timer[3] if exchange.after_end or self._rounds[at] == 1 else CLOCK
+        ended = self._turns(line, alone, now, root)
+        self._free = max(self._free, ended) if alone.turns else self._free
+        self._busy(exchange, ended)
+        self._spans[at] = now, ended
+        if exchange.after_end:
+            self._push(ended + exchange.period, ended, at)
+        if not self._even[at]:
+            self._even_until = None
+        return True
+
+    def _turns(self, line: Line, alone: Alone, now: Time, root: int) -> Time:
+        """One call after the other: when the last answer comes."""
+        last: dict[Lane, tuple[Lane, Time, Time, Time]] = {}
+        if alone.pair is not None:
+            there, back = alone.pair
+            before = len(alone.turns) - 1
+            sent = now + there.travel(before) + back.travel(before)
+            arrived = sent + there.travel(1)
+            now = arrived + back.travel(1)
+            last[there] = back, sent, arrived, now
+        else:
+            choices = self._choices
+            for label, stream, lanes in alone.turns:
+                chosen = 0
+                if label:
+                    made = choices.get(label)
+                    made = choices[label] = 1 + (self._made(label) if made is None else made)
+                    if len(lanes) > 1:
+                        chosen = choice(len(lanes), stream, made)
+                there, back = lanes[chosen]
+                arrived = now + (there.drawn or there.draw()).pop()
+                answered = arrived + (back.drawn or back.draw()).pop()
+                last[there] = back, now, arrived, answered
+                now = answered
+        order = line.timer[2]
+        for there, (back, sent, arrived, answered) in last.items():
+            call, link = line.exchange.calls[0], there.link
+            assert call.answer is not None
+            there.arrival, back.arrival = arrived, answered
+            self._last[link.receiver, link.sender.name, call.request] = Came(arrived, sent, order, root)
+            self._last[link.sender, link.receiver.name, call.answer] = Came(answered, arrived, order, root)
+        return now
+
     def _call(self, line: Line, at: int, now: Time, root: int) -> Time:
         """A request and its answer: when the answer (without one, the request) arrives."""
         call, links = line.exchange.calls[at], line.links[at]
@@ -238,7 +378,7 @@ class Rounds:
     def _lane(self, link: Link) -> Lane:
         lane = self._lanes.get(link)
         if lane is None:
-            lane = self._lanes[link] = Lane(link, link.sent, link.last_arrival)
+            lane = self._lanes[link] = Lane(link)
         return lane
 
     def _made(self, label: str) -> int:

@@ -13,7 +13,7 @@ from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import REAL_NAMES, VERSION
 from rocketmq_selfbalance.configuration import Configuration, client_settings
-from rocketmq_selfbalance.settings import STRATEGIES, strategies_of
+from rocketmq_selfbalance.settings import STRATEGIES
 from rocketmq_selfbalance.strategies import Strategy
 
 
@@ -24,7 +24,7 @@ class Members:
     process, else the name of its process. A pattern is looked up once, when the member starts: RocketMQ has none.
     """
 
-    __slots__ = ("_configuration", "_everyone", "_files", "_places", "_strategy", "by_hand", "parts")
+    __slots__ = ("_configuration", "_everyone", "_files", "_groups", "_places", "_strategy", "by_hand", "parts")
 
     def __init__(self, scenario: Scenario, system: SystemPart, places: Places, configuration: Configuration) -> None:
         self.by_hand: set[MemberKey] = set()
@@ -40,6 +40,7 @@ class Members:
         }
         self._everyone = dict(self.parts)
         """Members by what they will be when they are first there: rooms are known before anybody joins."""
+        self._groups: dict[str, Group] = {}
         starts = [event for event in scenario.events if isinstance(event, Join | Restart)]
         will_be: list[tuple[MemberKey, MemberPart]] = list(self.parts.items())
         now = dict(self.parts)
@@ -55,6 +56,7 @@ class Members:
         """The member is like this from now on."""
         self.parts[key] = started_as(self.parts.get(key), event)
         self._everyone.setdefault(key, self.parts[key])
+        self._groups.clear()
 
     def subscribe(self, key: MemberKey, topics: tuple[str, ...]) -> tuple[str, ...]:
         """The member subscribes to these topics from now on; to which it did before."""
@@ -100,11 +102,16 @@ class Members:
             if not any(setting in names for names in (known, REAL_NAMES, (VERSION,))):
                 expected = ", ".join((*known, *REAL_NAMES, VERSION))
                 raise UserError(f"{where}: no setting {setting!r} for {name} in RocketMQ, expected one of {expected}")
-        members: Mapping[str, Mapping[str, object]] = {
-            each.member: {"subscribe": (), "rack": other.rack, "client_id": self.client_id(self._places.node[each])}
-            for each, other in self._everyone.items()
-            if each.group == key.group
-        }
-        group = Group.of({}, members, name=key.group)
-        position = [member.id for member in group.members].index(key.member)
-        return strategies_of(group, name, own, {})[position]
+        return STRATEGIES[name].make(own, self._group(key.group))(key.member)
+
+    def _group(self, name: str) -> Group:
+        """Racks and client ids of all who will ever be in the group: the same object while nobody starts anew."""
+        group = self._groups.get(name)
+        if group is None:
+            members: Mapping[str, Mapping[str, object]] = {
+                each.member: {"subscribe": (), "rack": other.rack, "client_id": self.client_id(self._places.node[each])}
+                for each, other in self._everyone.items()
+                if each.group == name
+            }
+            group = self._groups[name] = Group.of({}, members, name=name)
+        return group

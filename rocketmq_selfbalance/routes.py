@@ -1,9 +1,12 @@
 """What clients make of a topic's route: the queues they may consume, the queues they may write to (spec 1.4)."""
 
+from functools import lru_cache
+
 from protocols.queues import Queue
 from rocketmq_selfbalance.messages import MASTER_ID, PERM_READ, PERM_WRITE, Route
 
 
+@lru_cache(maxsize=4096)  # the same objects for all clients of a topic: few lists have to be looked into
 def subscribe_queues(topic: str, route: Route) -> tuple[Queue, ...]:
     """What consumers share, sorted: the read queues of readable brokers, whether they have an address or not."""
     return tuple(

@@ -71,6 +71,21 @@ def test_every_link_leads_to_a_page_of_the_site_and_to_its_anchor(site: Path) ->
     assert lost == []
 
 
+def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
+    pages_of_site = {links.page: links for links in html(site)}
+    seen, todo = set(), [site / "index.html"]
+    while todo:
+        page = todo.pop()
+        if page in seen or page not in pages_of_site:
+            continue
+        seen.add(page)
+        for link in pages_of_site[page].links:
+            if not urlsplit(link).scheme:
+                target = (page.parent / unquote(urldefrag(link)[0])).resolve()
+                todo.append(target / "index.html" if target.is_dir() else target)
+    assert [str(page.relative_to(site)) for page in pages_of_site if page not in seen] == []
+
+
 def test_nothing_is_fetched_from_elsewhere_by_one_who_reads(site: Path) -> None:
     fetched = [each for links in html(site) for each in links.fetched]
     assert fetched

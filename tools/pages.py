@@ -16,17 +16,18 @@ up).
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
-from click.testing import CliRunner
 
 from compare.cli import VERBS, cli
-from compare.scenarios.command import compare
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
+from compare.scenarios.document import document
+from compare.scenarios.render import print_comparison
+from compare.scenarios.runs import Order, run_all
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import chosen
 from protocols.scenario.model import Scenario
@@ -69,11 +70,11 @@ def outputs() -> Iterator[tuple[Path, str]]:
 
 
 def printed(path: Path) -> str:
-    """What `equipoise compare` prints of a scenario, as Markdown."""
-    run = CliRunner().invoke(compare, [str(path), "--format", "markdown"])
-    if run.exception is not None and not isinstance(run.exception, SystemExit):
-        raise run.exception
-    return "".join(f"{line.rstrip()}\n" for line in run.stdout.splitlines()).rstrip("\n") + "\n"
+    """What `equipoise compare --format markdown` prints of a scenario."""
+    written = StringIO()
+    with redirect_stdout(written):
+        print_comparison(_scenario(path.stem), _document(path.stem), "markdown", None)
+    return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines()).rstrip("\n") + "\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -172,7 +173,7 @@ def _beginning(path: Path) -> tuple[str, str]:
 
 def with_numbers(text: str) -> str:
     """The page with every number that says where it is from as it is now."""
-    return NUMBER.sub(lambda found: _written(found), text)
+    return NUMBER.sub(_written, text)
 
 
 def claims(text: str) -> list[str]:
@@ -203,9 +204,18 @@ def _scenario(name: str) -> Scenario:
 
 
 @cache
+def _document(scenario: str) -> dict[str, Any]:
+    """The scenario's comparison, as JSON has it."""
+    orders = [Order(variant, whole=True) for variant in chosen(_scenario(scenario), ())]
+    return document(_scenario(scenario), list(run_all(orders, lambda _: None, processes=1)))
+
+
 def _results(scenario: str, variant: str) -> Mapping[str, Any]:
-    (one,) = chosen(_scenario(scenario), (variant,))
-    return result(live(one))
+    found = {each["label"]: each for each in _document(scenario)["variants"]}
+    if variant not in found:
+        raise KeyError(f"{scenario} has no variant {variant}, expected one of {', '.join(found)}")
+    record: Mapping[str, Any] = found[variant]
+    return record
 
 
 def _short(number: float) -> str:

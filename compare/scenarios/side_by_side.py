@@ -11,6 +11,9 @@ from protocols.scenario.telling import listed
 Told = tuple[Sentence, dict[str, dict[str, Any]]]
 """A sentence, and per label the figures that it rests on."""
 
+TOLD_FROM = 1.2
+"""Most over least from which on it is worth a sentence that variants differ."""
+
 MOST_NAMED = 4
 """Variants that a sentence names."""
 
@@ -84,7 +87,7 @@ def _times(ratio: float) -> str:
 def _telling(path: str, least: float, text: Callable[[str, float, str, float], str]) -> Any:
     def tell(records: Sequence[Record]) -> Iterator[Told]:
         found = _extremes(records, path)
-        if found is not None and found[3] >= least:
+        if found is not None and found[3] >= least and found[3] >= found[1] * TOLD_FROM:
             yield _resting(text(*found), records, path)
 
     return tell

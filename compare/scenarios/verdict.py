@@ -137,7 +137,8 @@ def _stopping(told: Telling) -> Iterator[Sentence]:
             text = f"pauses {what} at each {_EVERY[kind]}, for up to {lasted}"
         else:
             when = f"after: {listed(each['events'])}" if each["events"] else "while the group begins"
-            text = f"leaves {what} without an owner for up to {lasted} ({when}){_why_so_long(told.record, each)}"
+            wait = " for" if stopped == 1 else ", the longest wait"
+            text = f"leaves {what} without an owner{wait} {lasted} ({when}){_why_so_long(told.record, each)}"
         places_told = (f"after.{worst}.longest_gap_s", f"after.{worst}.paused_queues")
         yield told.resting(
             text,

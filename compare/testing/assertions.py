@@ -31,6 +31,7 @@ _SLACK = 1e-9
 
 def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
     """The fullest member has at most ``max_over_mean`` times the mean number of queues."""
+    __tracebackhide__ = True
     for each in group.groups:
         found = each.fairness
         if found.max_over_mean is not None and found.max_over_mean > max_over_mean + _SLACK:
@@ -46,6 +47,7 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
 
 def assert_no_idle_members(group: Judged) -> None:
     """Every member that subscribes to something owns a queue."""
+    __tracebackhide__ = True
     for each in group.groups:
         idle = [member.id for member in each.allocation.group.members if member.subscription]
         idle = [member for member in idle if not each.allocation[member]]
@@ -58,6 +60,7 @@ def assert_no_idle_members(group: Judged) -> None:
 
 def assert_optimal(group: Judged) -> None:
     """No other allocation that the subscriptions allow is fairer."""
+    __tracebackhide__ = True
     for each in group.groups:
         loads = sorted(_loads(each).values())
         best = each.optimum
@@ -73,6 +76,7 @@ def assert_optimal(group: Judged) -> None:
 
 def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
     """At no time two members believed to own the same queue, for longer than so many seconds."""
+    __tracebackhide__ = True
     for each in group.groups:
         timeline = each.timeline
         found = _longer(timeline.doubles, in_ticks(longer_than), timeline.end)
@@ -83,6 +87,7 @@ def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
 
 def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
     """No queue was without an owner for longer than so many seconds, after its first one."""
+    __tracebackhide__ = True
     for each in group.groups:
         timeline = each.timeline
         found = _longer(timeline.gaps, in_ticks(longer_than), timeline.end)
@@ -96,6 +101,7 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
 def assert_settles_within(group: Judged, seconds: float) -> None:
     """The group settles within so many seconds after the last event: every queue has one owner and nothing changes any
     more. Lets as much time pass as it takes, at most what `settle` allows."""
+    __tracebackhide__ = True
     for each in group.groups:
         settled = each.settles()
         timeline = each.timeline
@@ -121,6 +127,7 @@ def assert_settles_within(group: Judged, seconds: float) -> None:
 
 def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
     """At most so many queues went to another owner, from ``since`` (seconds) on. A queue's first owner is no move."""
+    __tracebackhide__ = True
     for each in group.groups:
         found = moves_of(each, in_ticks(since))
         if len(found) > moves:

@@ -22,28 +22,35 @@ class Demands(ABC):
 
     def assert_fair(self, max_over_mean: float = 1.2) -> None:
         """See `compare.testing.assertions`, as for all that follow."""
+        __tracebackhide__ = True
         assertions.assert_fair(self, max_over_mean)
 
     def assert_no_idle_members(self) -> None:
         """Every member that subscribes to something owns a queue."""
+        __tracebackhide__ = True
         assertions.assert_no_idle_members(self)
 
     def assert_optimal(self) -> None:
         """No other allocation that the subscriptions allow is fairer."""
+        __tracebackhide__ = True
         assertions.assert_optimal(self)
 
     def assert_no_double_ownership(self, longer_than: float = 0.0) -> None:
         """At no time two members believed to own the same queue, for longer than so many seconds."""
+        __tracebackhide__ = True
         assertions.assert_no_double_ownership(self, longer_than)
 
     def assert_no_gap(self, longer_than: float = 0.0) -> None:
         """No queue was without an owner for longer than so many seconds, after its first one."""
+        __tracebackhide__ = True
         assertions.assert_no_gap(self, longer_than)
 
     def assert_settles_within(self, seconds: float) -> None:
         """The group settles within so many seconds after the last event."""
+        __tracebackhide__ = True
         assertions.assert_settles_within(self, seconds)
 
     def assert_moves_at_most(self, moves: int, since: float = 0.0) -> None:
         """At most so many queues went to another owner, from ``since`` (seconds) on."""
+        __tracebackhide__ = True
         assertions.assert_moves_at_most(self, moves, since)

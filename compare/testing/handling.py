@@ -182,6 +182,10 @@ class Handling:
         number = self.calls
         self._strike(number, before=True)
         self._check(double)
+        clock = self._group.clock
+        if clock.time >= clock.limit:
+            clock.limit = inf
+            raise TimeIsUp(f"the time is up at {clock.now:g} s")
         yield
         self._strike(number, before=False)
         self._check(double)
@@ -218,6 +222,3 @@ class Handling:
         double.wake()
         if not double.is_alive:
             raise Crashed(f"{double.member} was killed")
-        if clock.time >= clock.limit:
-            clock.limit = inf
-            raise TimeIsUp(f"the time is up at {clock.now:g} s")

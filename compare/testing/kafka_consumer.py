@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Listener = Callable[[Any, list[Any]], object]
 
-ENDLESS_MS: Time = 24 * 3_600_000.0
+ENDLESS_MS: Time = 3_600_000.0
 """poll() without a timeout gives up (`RuntimeError`) when no record came for so long."""
 
 
@@ -41,6 +41,7 @@ class KafkaConsumer:
         self._closed = False
         self._listeners: dict[str, Listener | None] = {}
         self._polled_at: Time | None = None
+        self._fatal_told = False
 
     def __repr__(self) -> str:
         return f"<KafkaConsumer {self.member} of {self._group!r}>"
@@ -85,7 +86,8 @@ class KafkaConsumer:
     # Records.
 
     def poll(self, timeout: float | None = None) -> Message | None:
-        """The next record; None when none came for ``timeout`` seconds of virtual time. May return an error instead."""
+        """The next record; None when none came for ``timeout`` seconds of virtual time. May return an error instead; after
+        a fatal one nothing comes any more."""
         found = self._take(1, timeout)
         return found[0] if found else None
 
@@ -103,14 +105,15 @@ class KafkaConsumer:
             until = clock.time + (ENDLESS_MS if timeout is None or endless else in_ticks(timeout))
             until = min(until, max(clock.limit, clock.time))
             try:
-                found = inner.poll(most, until, self._run_listener)
+                found = inner.poll(most, until, self._run_listener, fatal_told=self._fatal_told)
             finally:
                 self._polled_at = clock.time
-            if inner.is_alive and inner.state.fatal:
+            if inner.is_alive and inner.state.fatal and not self._fatal_told:
                 name = inner.state.fatal
+                self._fatal_told = True
                 return [*found, self._error_message(name, f"Fatal error: {name}", fatal=True)]
             if endless and not found and inner.is_alive and clock.time < clock.limit:
-                raise RuntimeError(f"{self.member}: poll() without a timeout, and no record came for a whole day")
+                raise RuntimeError(f"{self.member}: poll() without a timeout, and no record came for an hour")
             return found
 
     def _exceeded(self, inner: KafkaMember) -> Message | None:

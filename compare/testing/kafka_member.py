@@ -88,15 +88,21 @@ class KafkaMember:
 
     # Records.
 
-    def poll(self, most: int, until: Time, run_listener: Callable[[Called], None]) -> list[Message]:
-        """Be in poll() until ``most`` records are there or ``until`` is reached."""
+    def poll(
+        self, most: int, until: Time, run_listener: Callable[[Called], None], *, fatal_told: bool
+    ) -> list[Message]:
+        """Be in poll() until ``most`` records are there, ``until`` is reached, or the client has failed for good and
+        the user was not told."""
         self.tell(BeginPoll())
         try:
             found: list[Message] = []
             while True:
                 self.wake()
                 self.serve(run_listener)
-                if not self.is_alive or self.state.fatal:
+                if not self.is_alive or (self.state.fatal and not fatal_told):
+                    return found
+                if self.state.fatal:
+                    self.live(until, lambda: False)
                     return found
                 found += self._due(most - len(found))
                 if len(found) >= most or self._group.clock.time >= until:

@@ -63,7 +63,7 @@ class PushConsumer:
 
     def __init__(self, group: "Group", member: str) -> None:
         self.member = member
-        self._group, self._handling = group, group.handling
+        self.group, self._handling = group, group.handling
         self._topics: list[str] = []
         self._listener: Listener | None = None
         self._settings: dict[str, Any] = {}
@@ -71,7 +71,7 @@ class PushConsumer:
         self._serving = False
 
     def __repr__(self) -> str:
-        return f"<PushConsumer {self.member} of {self._group!r}>"
+        return f"<PushConsumer {self.member} of {self.group!r}>"
 
     def subscribe(self, topic: str, expression: str = "*") -> None:
         """Subscribe to a topic, at once if it has been started. `UserError` for an expression that selects by tag."""
@@ -79,13 +79,13 @@ class PushConsumer:
             raise UserError(f"{topic}: expression {expression!r} selects by tags, which are not modelled; expected '*'")
         self._topics.append(topic)
         if self._node is not None:
-            self._group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
+            self.group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
 
     def unsubscribe(self, topic: str) -> None:
         """Subscribe to a topic no more."""
         self._topics = [each for each in self._topics if each != topic]
         if self._node is not None:
-            self._group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
+            self.group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
 
     def register_message_listener(self, listener: Listener) -> None:
         """Who gets the records: a list of `MessageExt`, of ``consume_message_batch_max_size`` at most."""
@@ -103,25 +103,25 @@ class PushConsumer:
         """Become a member."""
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
-        key = MemberKey(self._group.name, self.member)
+        key = MemberKey(self.group.name, self.member)
         self._cluster.members.by_hand.add(key)
         self._handling.tells_itself(self.member)
         settings: Mapping[str, Any] = {"settings": self._settings} if self._settings else {}
-        self._group.happen(join=self.member, subscribe=list(dict.fromkeys(self._topics)), **settings)
+        self.group.happen(join=self.member, subscribe=list(dict.fromkeys(self._topics)), **settings)
         self._node = self._cluster.client(self._place)
-        self._group.world.servants.append(self._serve)
+        self.group.world.servants.append(self._serve)
 
     def shutdown(self) -> None:
         """Leave the group properly. Records that the listener has not got are left to others."""
         if self._node is not None and self.is_alive:
-            self._group.happen(leave=self.member)
+            self.group.happen(leave=self.member)
 
     @property
     def is_alive(self) -> bool:
         """Whether its process runs, or has not begun to."""
         if self._node is None:
             return True
-        process = self._group.world.simulation.processes.get(self._place)
+        process = self.group.world.simulation.processes.get(self._place)
         return process is not None and process.node is self._node
 
     def wake(self) -> None:
@@ -134,7 +134,7 @@ class PushConsumer:
         node = self._node
         if node is None or self._serving or not self.is_alive or self._stands_still():
             return False
-        consumer = node.instance.consumers.get(self._group.name)
+        consumer = node.instance.consumers.get(self.group.name)
         if consumer is None or not consumer.pool.running or consumer.pool.standing_still:
             return False
         serial, work = next(iter(consumer.pool.running.items()))
@@ -146,13 +146,13 @@ class PushConsumer:
         return True
 
     def _stands_still(self) -> bool:
-        return self._group.world.simulation.processes[self._place].hung
+        return self.group.world.simulation.processes[self._place].hung
 
     def _consume(self, serial: int, work: Work) -> None:
         records = [self._record(work.batch.queue, offset) for offset in range(work.batch.first, work.batch.end)]
         messages = [self._message(*each, work.since) for each in records]
         assert self._listener is not None
-        self._group.clock.keep_up(self._group.world.now)
+        self.group.clock.keep_up(self.group.world.now)
         with self._handling.served(self):
             try:
                 result = self._listener(messages)
@@ -166,7 +166,7 @@ class PushConsumer:
             else:
                 self._handling.pending.add((origin, offset))
         if self.is_alive:
-            self._group.world.tell(self._place, ListenerReturned(self._group.name, serial, success))
+            self.group.world.tell(self._place, ListenerReturned(self.group.name, serial, success))
 
     def _record(self, queue: Queue, offset: int) -> tuple[Queue, int, int]:
         """Where a record was first, its offset there, and how often it was sent back."""
@@ -178,7 +178,7 @@ class PushConsumer:
         return queue, offset, 0
 
     def _message(self, queue: Queue, offset: int, times: int, now: Time) -> MessageExt:
-        plan = self._group.plan
+        plan = self.group.plan
         value, key = plan.value(queue.topic, queue.number, offset), plan.key(queue.topic, queue.number, offset)
         return MessageExt(
             queue.topic,
@@ -194,13 +194,13 @@ class PushConsumer:
 
     @property
     def _cluster(self) -> RocketMQCluster:
-        cluster = self._group.world.cluster
+        cluster = self.group.world.cluster
         assert isinstance(cluster, RocketMQCluster)
         return cluster
 
     @property
     def _place(self) -> str:
-        return self._cluster.places.node[MemberKey(self._group.name, self.member)]
+        return self._cluster.places.node[MemberKey(self.group.name, self.member)]
 
 
 __all__ = [

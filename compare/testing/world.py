@@ -28,12 +28,14 @@ from protocols.scenario.units import LONGEST
 from protocols.simulation import Simulation
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
 
+_OF_SYSTEM = {"strategy", "settings"}
+"""Fields of an event that a system may refuse."""
 _PLACE = re.compile(r"scenario: (events\[\d+\][^:]*: )?")
 """Where in a scenario something is wrong: of no use to who wrote none."""
 
 _FOR_EVER = LONGEST / 2
 _CHANGE_TOPICS = model.Queues | model.AddTopic | model.DeleteTopic
-_MAY_BE_REFUSED = model.Join | model.Restart | model.Queues | model.Reset
+_MAY_BE_REFUSED = model.Queues | model.Reset
 
 
 class LiveCluster(Cluster, Protocol):
@@ -184,7 +186,7 @@ class World:
         try:
             scenario = self.scenario_until(_FOR_EVER)
             event = scenario.events[-1]
-            if isinstance(event, _MAY_BE_REFUSED):
+            if isinstance(event, _MAY_BE_REFUSED) or fields.keys() & _OF_SYSTEM:
                 cluster_of(self._part.system)(scenario, self._part, Simulation())
         except UserError as error:
             self._given.pop()

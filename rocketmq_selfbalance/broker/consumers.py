@@ -51,7 +51,7 @@ class Connection:
         self.client_id = client_id
         self.last_update = last_update
         self.told: tuple[Subscription, ...] | None = None
-        """What it told last, while ``revision`` of the group's subscriptions was in force."""
+        """What it told last, while ``revision`` of the group's topics was in force."""
         self.revision = -1
 
 
@@ -80,7 +80,7 @@ class ConsumerGroup:
         self.topics: dict[str, Subscription] = {}
         self.last_update = now
         self.revision = 0
-        """Rises whenever ``topics`` changes."""
+        """Rises whenever a topic comes or goes. (A newer version makes nothing that was told before tell more.)"""
 
     def connect(self, now: Time, channel: str, client_id: str, data: ConsumerData) -> bool:
         """A heartbeat came on this channel; whether it is new in the group. The last sender's mode counts for all."""
@@ -108,9 +108,10 @@ class ConsumerGroup:
         for each in told:
             known = topics.get(each.topic)
             if known is None or each.version > known.version:
-                changed = changed or known is None
                 topics[each.topic] = each
-                self.revision += 1
+                if known is None:
+                    self.revision += 1
+                    changed = True
         names = {each.topic for each in told}
         for topic in [topic for topic in topics if topic not in names]:
             del topics[topic]

@@ -7,10 +7,10 @@ deliveries) is simulated.
 
 from typing import TYPE_CHECKING, Any
 
-from protocols.java import sorted_as_java
 from protocols.nodes import Message, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Call, Exchange, Rest
+from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.messages import (
     GetConsumerListByGroup,
     HeartBeat,
@@ -33,7 +33,7 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     harmless: dict[tuple[str, type[Message]], Any] = {}
     missed: dict[tuple[str, type[Message]], Time] = {}
     patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
-    lists = {name: tuple(sorted_as_java(broker.consumers.client_ids(name) or ())) for name in broker.consumers.groups}
+    lists = {name: in_order(broker.consumers.client_ids(name) or ()) for name in broker.consumers.groups}
     committed = _committed(broker)
     resets = any(broker.offsets.resets.values())
     for group in broker.consumers.groups.values():

@@ -117,9 +117,9 @@ class Consumer:
         self.revision = 0
         """Rises with each change of what it holds, subscribes to, or knows of routes."""
         self.settled: int | None = None
-        """The revision at which a whole pass changed nothing; None where none did."""
+        """The revision at which another pass would change nothing; None where that cannot be told."""
         self.claim: tuple[str, ...] | None = None
-        """The members, sorted, as every topic of this pass had them; None where they differed."""
+        """The members, sorted, as the last topics of this pass had them; None where they were not told."""
         # Of the pass that is under way.
         self.seen: dict[str, Any] = {}
         """Topic to the answer about its members."""

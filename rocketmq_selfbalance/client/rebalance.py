@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from protocols.java import sorted_as_java, string_entry_order
+from protocols.java import string_entry_order
 from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
 from rocketmq_selfbalance.client.changed import Changed
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Share, World
 from rocketmq_selfbalance.client.table_update import UpdateTable
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.member_lists import Same, in_order
 from rocketmq_selfbalance.messages import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy
@@ -124,25 +125,44 @@ def _target(consumer: Consumer, topic: str, queues: tuple[Queue, ...], members: 
     return target
 
 
+def would_repeat(consumer: Consumer, held: Mapping[str, tuple[Queue, ...]]) -> bool:
+    """Whether a pass that finds the members of `Consumer.claim` everywhere would compute what the last one did
+    (``held``: topic to queues), and the consumer holds that."""
+    members, table = consumer.claim, consumer.table
+    if members is None or consumer.by_position is None:
+        return False
+    for topic in consumer.subscriptions:
+        queues = consumer.routes.get(topic)
+        try:
+            target = () if queues is None else share_of(consumer, queues, members)
+        except AllocationError:
+            return False
+        if target != held.get(topic, ()):
+            return False
+    owned = [queue for queues in held.values() for queue in queues]
+    return len(owned) == len(table) and all(queue in table and not table[queue].dropped for queue in owned)
+
+
 def share_of(consumer: Consumer, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:
     """The queues of a topic that the consumer takes by its strategy, sorted. Raises `AllocationError`."""
     own = consumer.client_id
     if consumer.by_position is not None:
-        shares = _shares(consumer.by_position, queues, members)
+        shares = _shares(consumer.by_position, Same(queues), Same(in_order(members)))
         if shares is not None:
             return shares.get(own, ())
-    answer = consumer.strategy.allocate(consumer.group, own, queues, sorted_as_java(members))
+    answer = consumer.strategy.allocate(consumer.group, own, queues, list(in_order(members)))
     return sort_queues(set(answer or ()))
 
 
-@lru_cache(maxsize=1024)  # every client of a group computes the same from equal lists
-def _shares(strategy: PositionStrategy, queues: tuple[Queue, ...], members: tuple[str, ...]) -> Shares | None:
-    """Everybody's share; None where each client has to compute for itself, as the strategy fails for one of them."""
+@lru_cache(maxsize=4096)  # every client of a group computes the same from equal lists
+def _shares(strategy: PositionStrategy, queues: Same, members: Same) -> Shares | None:
+    """The share of everybody who gets any; None where each client has to compute for itself, as the strategy fails for
+    one of them."""
     try:
-        positions = strategy.positions_of_all(queues, sorted_as_java(members))
+        positions = strategy.positions_of_all(queues.value, list(members.value))
     except AllocationError:
         return None
-    return {cid: _at(queues, taken) for cid, taken in positions.items()}
+    return {cid: _at(queues.value, taken) for cid, taken in positions.items() if taken}
 
 
 def _at(queues: tuple[Queue, ...], positions: Sequence[int]) -> tuple[Queue, ...]:

@@ -6,13 +6,13 @@ not balance is repeated after a second.
 
 from typing import NamedTuple
 
-from protocols.java import sorted_as_java
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn
+from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat
 from rocketmq_selfbalance.client.service import PERIODIC
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.member_lists import in_order
 
 THREAD = "rebalance"
 TIMER = "rebalance"
@@ -50,7 +50,8 @@ def begin(client: Instance) -> None:
 def wake(client: Instance, why: str) -> None:
     """``rebalanceImmediately``."""
     service = client.service
-    service.triggers.append(why)
+    if why not in service.triggers:
+        service.triggers.append(why)
     service.notified = True
     if client.running and not service.in_pass:
         look(client)
@@ -60,9 +61,12 @@ def look(client: Instance) -> None:
     """The thread is awake: it begins a pass, or waits out the least interval."""
     service, settings = client.service, client.settings
     service.notified = False
-    since = client.now - service.last
-    if since < settings.rebalance_min_interval_ms:
-        client.out.set_timer(TIMER, client.now + settings.rebalance_min_interval_ms - since)
+    earliest = service.last + settings.rebalance_min_interval_ms
+    if client.now < earliest:
+        # Of a thousand notices after each other only the first has anything to set.
+        if service.waits_until != earliest:
+            service.waits_until = earliest
+            client.out.set_timer(TIMER, earliest)
         return
     client.out.cancel_timer(TIMER)
     service.in_pass = True
@@ -84,20 +88,16 @@ def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
 
 def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
     consumer = client.consumer(step.group)
-    consumer.claim = _common(consumer)
-    quiet = consumer.balanced and consumer.revision == step.revision
-    consumer.settled = step.revision if quiet else None
-    return None
-
-
-def _common(consumer: Consumer) -> tuple[str, ...] | None:
-    """The members as all topics had them, sorted; None where they differed or were not told."""
     # Brokers give the same object again and again: few have to be looked into.
     lists = {id(each): each for each in consumer.seen.values()}
-    if not all(isinstance(each, tuple) for each in lists.values()):
-        return None
-    found = {tuple(sorted_as_java(each)) for each in lists.values()}
-    return found.pop() if len(found) == 1 else None
+    told = all(isinstance(each, tuple) for each in lists.values())
+    found = [in_order(each) for each in lists.values()] if told else []
+    # Where the list changed during the pass, the later one counts.
+    consumer.claim = found[-1] if found else None
+    repeated = consumer.revision == step.revision and all(each is found[-1] for each in found)
+    quiet = consumer.balanced and (repeated or would_repeat(consumer, client.granted.get(step.group, {})))
+    consumer.settled = consumer.revision if quiet else None
+    return None
 
 
 def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:

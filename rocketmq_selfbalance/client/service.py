@@ -16,11 +16,13 @@ PERIODIC = "periodic"
 class RebalanceService:
     """``last``: the end of the last pass. A wake-up sets ``notified``; several are one."""
 
-    __slots__ = ("changed", "in_pass", "last", "notified", "told", "trigger", "triggers")
+    __slots__ = ("changed", "in_pass", "last", "notified", "told", "trigger", "triggers", "waits_until")
 
     def __init__(self) -> None:
         self.last: Time = 0.0
         self.notified = False
+        self.waits_until: Time | None = None
+        """The end of the least interval that was waited out last."""
         self.in_pass = False
         self.triggers: list[str] = []
         """Why the thread was woken since the last pass began."""
@@ -48,6 +50,7 @@ class RebalanceService:
         """An independent copy."""
         copy = RebalanceService()
         copy.last, copy.notified, copy.in_pass, copy.trigger = self.last, self.notified, self.in_pass, self.trigger
+        copy.waits_until = self.waits_until
         copy.triggers, copy.told, copy.changed = self.triggers.copy(), self.told.copy(), self.changed.copy()
         return copy
 

@@ -12,7 +12,8 @@ from compare.conformance.cases import MalformedCase, Played
 from compare.conformance.kafka_recordings.clients import clients
 from compare.conformance.kafka_recordings.player import play_recording
 from compare.conformance.kafka_recordings.reading import read
-from compare.conformance.kafka_recordings.scenario import RUNS, plan, run
+from compare.conformance.kafka_recordings.scenario import plan, run
+from compare.conformance.ranges import RUNS
 from tests.compare.kafka_recordings import Recorded, events, later, recorded
 
 

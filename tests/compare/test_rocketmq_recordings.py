@@ -9,9 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from compare.cli import cli
-from compare.conformance.cases import Played, play_file
+from compare.conformance.cases import play_file
 from compare.conformance.players import PLAYERS
 from compare.conformance.rocketmq_recordings.player import play_recording
+from compare.conformance.rocketmq_recordings.playing import play
+from compare.conformance.rocketmq_recordings.reading import read
+from compare.conformance.rocketmq_recordings.scenario import plan, run
+from protocols import Queue
 from tests.compare.rocketmq_recordings import TRACES, Recorded, own, recorded, requests_of
 
 ALL = sorted(TRACES.glob("*.json"))
@@ -189,10 +193,34 @@ def test_a_broken_recording_is_one_difference(field: str, change: Change, tmp_pa
     assert "Error" not in str(difference.got)
 
 
-def test_each_measured_value_is_told_beside_the_model_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    few: Callable[..., Played] = play_recording
-    monkeypatch.setattr("compare.conformance.rocketmq_recordings.player.RUNS", FEW)
-    played = few(recorded("inconsistent_subscriptions"), FEW)
+def test_every_kind_of_action_happens_in_the_model() -> None:
+    recording = recorded("subscribe_at_run_time")
+    recording["actions"] += [
+        {"t_ms": 50_000, "action": "unsubscribe", "member": "m1", "topic": "TSubB"},
+        {"t_ms": 52_000, "action": "SIGKILL", "member": "m2"},
+        {"t_ms": 54_000, "action": "start", "member": "m2"},
+        {"t_ms": 56_000, "action": "stopBroker", "broker": "broker-a", "signal": "SIGKILL"},
+        {"t_ms": 58_000, "action": "startBroker", "broker": "broker-a"},
+        {"t_ms": 60_000, "action": "SIGSTOP", "member": "m2"},
+        {"t_ms": 62_000, "action": "SIGCONT", "member": "m2"},
+        {"t_ms": 64_000, "action": "resetChannels", "member": "m1", "addrs": ["127.0.0.1:1"]},
+        {"t_ms": 66_000, "action": "updateTopic", "topic": "TSubA", "queues": {"broker-a": 1, "broker-b": 1}},
+        {"t_ms": 68_000, "action": "shutdown", "member": "m2"},
+    ]
+    prepared = plan(read(recording))
+    happened = play(prepared, run(prepared, 0), listen=True)
+    final = happened.ownership.final
+    assert final["m2"] == frozenset()
+    assert final["m1"] >= {Queue("TSubA", "broker-a", 0), Queue("TSubA", "broker-b", 0)}
+    assert not any(queue.topic == "TSubB" for queue in final["m1"])
+    assert happened.requests is not None
+    codes = [each.code for each in happened.requests if each.member == "m2"]
+    assert codes.count(35) == 4
+    assert codes.index(35) > codes.index(105)
+
+
+def test_each_measured_value_is_told_beside_the_model_s() -> None:
+    played = play_recording(recorded("inconsistent_subscriptions"), FEW)
     told = {each.quantity: each for each in played.measures}
     assert told["never_owned"].real == ["TIncA|broker-b|1", "TIncB|broker-a|0", "TIncB|broker-a|1", "TIncB|broker-b|0"]
     assert told["never_owned"].model == told["never_owned"].real

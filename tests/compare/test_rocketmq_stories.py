@@ -76,6 +76,10 @@ def test_four_members_two_topics_leave_two_members_idle() -> None:
         assert loads("four-members-two-topics", variant) == {"c1": 2, "c2": 2, "c3": 0, "c4": 0}
 
 
+def test_avg_over_many_topics_piles_up_as_range_does() -> None:
+    assert loads("range-piles-up") == {"c1": 20, "c2": 10}
+
+
 @pytest.mark.parametrize("variant", [AVG, CIRCLE, "kafka:range"])
 def test_the_remainder_goes_one_each_to_the_first_members(variant: str) -> None:
     assert loads("ten-eight-five", variant) == {

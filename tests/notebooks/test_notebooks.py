@@ -51,7 +51,8 @@ def test_the_one_with_spark_runs_with_fewer_groups() -> None:
 @pytest.mark.slow
 def test_the_one_with_spark_puts_out_what_is_committed() -> None:
     path = next(path for path in ALL if path.stem == SPARK)
-    assert nbformat.writes(executed(path)) == path.read_text(encoding="utf-8").removesuffix("\n"), "run `make notebooks`"
+    committed = path.read_text(encoding="utf-8").removesuffix("\n")
+    assert nbformat.writes(executed(path)) == committed, "run `make notebooks`"
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)

@@ -21,11 +21,8 @@ from compare.conformance.kafka_recordings.happened import (
     ownership,
 )
 from compare.conformance.kafka_recordings.scenario import Plan, Run
+from compare.conformance.ranges import NOISE_MS, within
 from protocols.queues import Queue
-
-NOISE_MS = 1200.0
-NOISE_SHARE = 0.10
-"""A recorded time may lie outside of the runs' range by so much and such a share of the limit."""
 
 Exact: TypeAlias = Mapping[str, Any]
 """Field to a value that must be equal, as JSON has it."""
@@ -38,7 +35,8 @@ def compared(
     case = plan.recording.scenario
     differences, measures = _equal(case, plan, real, [happened for _, happened in runs])
     for quantity, (recorded, found) in _ranges(plan, real, runs).items():
-        measure = _within(case, quantity, recorded, found, plan.recording.rate if quantity.startswith(AGAIN) else 0.0)
+        records = plan.recording.rate / 1000 if quantity.startswith(AGAIN) else 0.0
+        measure = within(case, quantity, recorded, found, NOISE_MS * (records or 1.0))
         measures.append(measure)
         if not measure.passed:
             differences.append(
@@ -160,18 +158,6 @@ _FIGURES: Mapping[str, Callable[[Ownership], float]] = {
     "longest_unowned_ms": lambda about: about.longest,
     "double_owned_ms": lambda about: about.doubly,
 }
-
-
-def _within(case: str, quantity: str, real: float | None, found: Sequence[float], rate: float) -> Measure:
-    """``rate``: records per second, where the quantity is a number of records."""
-    if not found or real is None:
-        return Measure(case, quantity, real, [min(found), max(found)] if found else None, None, False)
-    low, high = min(found), max(found)
-    noise = NOISE_MS * rate / 1000 if rate else NOISE_MS
-    least = low - noise - NOISE_SHARE * abs(low)
-    # What is never negative is not allowed to be.
-    allowed = [max(least, 0.0) if low >= 0 else least, high + noise + NOISE_SHARE * abs(high)]
-    return Measure(case, quantity, real, [low, high], allowed, allowed[0] <= real <= allowed[1])
 
 
 def _name(queue: Queue) -> str:

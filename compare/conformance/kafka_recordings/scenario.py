@@ -18,6 +18,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.clients import Client, clients
 from compare.conformance.kafka_recordings.joins import Joined, joins
 from compare.conformance.kafka_recordings.reading import MOST_MS, Event, Recording
+from compare.conformance.ranges import RUNS
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from protocols.queues import Queue
 from protocols.randomness import number_below
@@ -36,9 +37,6 @@ from protocols.scenario.model import (
 )
 from protocols.scenario.model import Event as ScenarioEvent
 from protocols.scenario.units import milliseconds
-
-RUNS = 50
-"""Seeds that a recording is compared with."""
 
 BROKER = "broker-1"
 

@@ -82,7 +82,7 @@ def _longest(intervals: Iterable[Interval]) -> float:
 
 
 def _sum(intervals: Iterable[Interval]) -> float:
-    return sum(each.lasted for each in intervals)
+    return sum((each.lasted for each in intervals), 0.0)
 
 
 def _first_owned(plan: Plan, owned: Ownership) -> list[float]:

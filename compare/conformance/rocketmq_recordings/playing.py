@@ -87,7 +87,7 @@ class _Heard:
         seen = list(_polled(self._changes, recording.settings.get("pollOwnershipMs", POLL_MS), run.number))
         return Happened(
             ownership(seen, queues_of(recording.topics), 0.0, recording.length_ms),
-            sum(_twice(spans) for queue, spans in self._delivered.items() if not is_retry(queue)),
+            sum(twice(spans) for queue, spans in self._delivered.items() if not is_retry(queue)),
             tuple(sorted(self._requests, key=lambda each: each.at)) if listened else None,
         )
 
@@ -112,13 +112,13 @@ def _polled(changes: list[Change], period: int, number: int) -> list[Change]:
     return found
 
 
-def _twice(spans: list[tuple[int, int]]) -> int:
+def twice(spans: list[tuple[int, int]]) -> int:
     """How many offsets lie in more than one of these intervals."""
-    twice, once, again = 0, 0, 0
+    count, once, again = 0, 0, 0
     for first, end in sorted(spans):
         # Up to ``once`` everything was there before, up to ``again`` more than once.
         overlap = min(once, end)
-        twice += max(0, overlap - max(first, again))
+        count += max(0, overlap - max(first, again))
         again = max(again, overlap)
         once = max(once, end)
-    return twice
+    return count

@@ -54,7 +54,10 @@ function ownership(view, variant, width) {
       if (!mark(each, doubles)) continue;
       const [from, , wide] = doubles[doubles.length - 1];
       const names = each.members.map((member) => variant.members[member]).join(" + ");
-      if (height >= 14 && wide > names.length * 7 + 10) labelsOfTwo.append(svg("text", { class: "num both", x: short(from + wide / 2), y: y + height - pad - (height >= 20 ? 5 : 2), "text-anchor": "middle" }, names));
+      const room = names.length * 7 + 8;
+      if (height < 14 || wide < room + 6) continue;
+      labelsOfTwo.append(svg("rect", { class: "behind", x: short(from + (wide - room) / 2), y: y + 2, width: room, height: height - pad - 4, rx: 3 }));
+      labelsOfTwo.append(svg("text", { class: "num both", x: short(from + wide / 2), y: y + height - pad - (height >= 20 ? 5 : 2), "text-anchor": "middle" }, names));
     }
   });
   const picture = svg("svg", { class: "chart ownership", viewBox: `0 0 ${width} ${bottom + AXIS}`, width, height: bottom + AXIS, role: "img", "aria-label": said(variant, rows, view) });

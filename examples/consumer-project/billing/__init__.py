@@ -1,0 +1,1 @@
+"""A small service that books records."""
