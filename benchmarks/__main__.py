@@ -15,6 +15,7 @@ NAMES = (
     "kafka_group",
     "rocketmq_group",
     "comparison",
+    "pytest_fixture",
     "examples",
 )
 

@@ -19,7 +19,7 @@ from tabulate import tabulate
 from benchmarks.large_uniform import peak_megabytes
 from protocols.facts import Owns
 from protocols.links import Latency
-from protocols.scenario.model import Event, GroupPart, Join, Leave, MemberPart, Scenario, SystemPart, TopicPart
+from protocols.scenario.model import Event, GroupPart, Join, Leave, MemberPart, RunPart, Scenario, SystemPart, TopicPart
 from protocols.scenario.running import Variant
 from protocols.simulation import Simulation
 from rocketmq_selfbalance.client.commands import Shutdown
@@ -44,7 +44,7 @@ class Two:
             brokers=("broker-a", "broker-b"),
             topics={"t": TopicPart(queues={"broker-a": 6, "broker-b": 6})},
             groups={"g": GroupPart(members=members)},
-            run={"for": HOUR_MS},
+            run=RunPart.model_validate({"for": HOUR_MS}),
         )
         self.simulation = Simulation(latency=Latency(2.0, 2.0), full=True)
         self.cluster = RocketMQCluster(scenario, SystemPart(system="rocketmq:AVG"), self.simulation)
@@ -117,7 +117,7 @@ def large_group(clients: int) -> dict[str, object]:
         brokers=brokers,
         topics={topic: TopicPart(queues=dict.fromkeys(brokers, QUEUES)) for topic in topics},
         groups={"g": GroupPart(members=parts)},
-        run={"for": HOUR_MS},
+        run=RunPart.model_validate({"for": HOUR_MS}),
         events=tuple(changes),
     )
     observer = Last()

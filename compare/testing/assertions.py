@@ -6,8 +6,10 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from compare.figures.definitions import RETRY
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
+from protocols.facts import Owns
 from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.story import story_of_queue
@@ -186,16 +188,30 @@ def _state_of(group: "Group", queue: Queue) -> str:
 
 
 def moves_of(group: "Group", since: Time) -> list[tuple[Time, Queue, str, str]]:
-    """(When, queue, the last owner, the next one), in order."""
+    """(When, queue, the last owner, the next one) from a time on, in order: a queue moves when a member begins to
+    believe in it that was not the last one to have it, as `protocols.timeline.ownership` counts."""
+    held: dict[str, set[Queue]] = {}
+    owners: dict[Queue, dict[str, None]] = {}
     latest: dict[Queue, str] = {}
     found = []
-    for each in group.timeline.beliefs:
-        if each.queue.topic.startswith("%"):
+    for told in group.timeline.told:
+        fact = told.fact
+        if not isinstance(fact, Owns):
             continue
-        before = latest.get(each.queue)
-        if before is not None and before != each.member and each.since >= since:
-            found.append((each.since, each.queue, before, each.member))
-        latest[each.queue] = each.member
+        before, now = held.get(fact.member, set()), dict.fromkeys(fact.queues)
+        held[fact.member] = set(now)
+        for queue in before.difference(now):
+            del owners[queue][fact.member]
+            if owners[queue] and latest[queue] == fact.member:
+                latest[queue] = next(reversed(owners[queue]))
+        for queue in now:
+            if queue in before:
+                continue
+            owner = latest.get(queue, fact.member)
+            if owner != fact.member and told.now >= since and not queue.topic.startswith(RETRY):
+                found.append((told.now, queue, owner, fact.member))
+            latest[queue] = fact.member
+            owners.setdefault(queue, {})[fact.member] = None
     return found
 
 
@@ -205,9 +221,9 @@ def _longer(found: Iterable[Any], than: Time, end: Time) -> list[Any]:
 
 def _fail(group: "Group", what: str, more: Sequence[str] = ()) -> None:
     __tracebackhide__ = True
-    lines = [f"{group.system} at {group.clock.now:g} s: {what}", *([sentences.listed(more)] if more else [])]
     group.failed()
-    raise AssertionError("\n".join(lines))
+    told = f"{group.system} at {sentences.moment(group.clock.time)}: {what}"
+    raise AssertionError(f"{told}\n{sentences.listed(more)}" if more else told)
 
 
 def fail_unsettled(group: "Group", within: float) -> None:

@@ -47,9 +47,12 @@ class Clock:
     def at(self, seconds: float, do: Action) -> None:
         """Call ``do`` when so many seconds have passed since the test began; the earlier call first, equal ones in the
         order given. `ValueError` for a time that is over."""
-        time = in_ticks(seconds)
+        self.put(in_ticks(seconds), do)
+
+    def put(self, time: Time, do: Action) -> None:
+        """The same with a time in milliseconds."""
         if time < self.time:
-            raise ValueError(f"{seconds:g}s is over: the clock stands at {self.now:g}s")
+            raise ValueError(f"{time / 1000:g}s is over: the clock stands at {self.now:g}s")
         self._given += 1
         insort(self._actions, (time, self._given, do))
 
@@ -63,9 +66,10 @@ class Clock:
         self.time = max(self.time, time)
 
     def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
-        """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives."""
+        """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives. What is put on
+        the clock may let time pass itself."""
         while True:
-            due = min(until, self._actions[0][0]) if self._actions else until
+            due = max(self.time, min(until, self._actions[0][0]) if self._actions else until)
             reached = due if first is None else first.run(due, stop)
             for each in list(self._living):
                 if each is not first:
@@ -73,9 +77,9 @@ class Clock:
             self.time = reached
             if reached < due or (stop is not None and stop()):
                 return
-            while self._actions and self._actions[0][0] <= reached:
+            while self._actions and self._actions[0][0] <= self.time:
                 self._actions.pop(0)[2]()
-            if reached >= until:
+            if self.time >= until:
                 return
 
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, Self
 
 from compare.testing.clock import Clock, in_ticks
@@ -128,14 +129,23 @@ class Events(ABC):
         """An administrator sets the group's committed offsets of a topic back to what they were at ``to`` seconds."""
         return self.happen(reset_offsets=self.name, topic=topic, to=in_ticks(to))
 
-    def live_through(self, schedule: Iterable[Event]) -> Self:
-        """Events of a scenario (or of `compare.testing.strategies.faults`), each at its time counted from now."""
-        begin = self.clock.time
-        for event in sorted(schedule, key=lambda each: each.at):
-            self.clock.run(max(self.clock.time, begin + event.at))
-            fields = fields_of(event)
-            joins_blindly = "join" in fields and not {"subscribe", "pattern"} & fields.keys()
-            if joins_blindly and fields["join"] not in self.known:
-                fields["subscribe"] = list(self.topics)
-            self.happen(**fields)
+    def schedule(self, events: Iterable[Event]) -> Self:
+        """Events of a scenario (or of `compare.testing.strategies.faults`) will happen while time passes, each at its
+        time counted from now."""
+        for event in sorted(events, key=lambda each: each.at):
+            self.clock.put(self.clock.time + event.at, partial(self._befall, event))
         return self
+
+    def live_through(self, events: Iterable[Event]) -> Self:
+        """`schedule`, and let time pass up to the last of the events."""
+        listed = list(events)
+        self.schedule(listed)
+        self.clock.run(self.clock.time + max((event.at for event in listed), default=0.0))
+        return self
+
+    def _befall(self, event: Event) -> None:
+        fields = fields_of(event)
+        joins_blindly = "join" in fields and not {"subscribe", "pattern"} & fields.keys()
+        if joins_blindly and fields["join"] not in self.known:
+            fields["subscribe"] = list(self.topics)
+        self.happen(**fields)

@@ -262,8 +262,3 @@ class Group(Events, Demands):
     def never_handled(self) -> list[Any]:
         """See `compare.testing.handling.Handling.never`."""
         return self.handling.never()
-
-
-def group_of(system: str, clock: Clock, **plan: Any) -> Group:
-    """A group without the fixtures, as tests with hypothesis need it: one for each example."""
-    return Group(system, clock)(**plan)

@@ -86,8 +86,8 @@ class KafkaConsumer:
     # Records.
 
     def poll(self, timeout: float | None = None) -> Message | None:
-        """The next record; None when none came for ``timeout`` seconds of virtual time. May return an error instead; after
-        a fatal one nothing comes any more."""
+        """The next record; None when none came for ``timeout`` seconds of virtual time. May return an error instead;
+        after a fatal one nothing comes any more."""
         found = self._take(1, timeout)
         return found[0] if found else None
 

@@ -20,7 +20,6 @@ from protocols.scenario.model import (
     Hang,
     Join,
     Leave,
-    Reset,
     Restart,
     StopPolling,
     Subscribe,
@@ -84,7 +83,7 @@ class Causes:
                     members,
                     call.number,
                     follows,
-                    stirs=not isinstance(event, Commit | Reset),
+                    stirs=not isinstance(event, Commit),
                     lingers=isinstance(event, Crash | Hang | StopPolling),
                 )
         self.happenings: Sequence[Happening] = sorted(

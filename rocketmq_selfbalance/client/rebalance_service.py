@@ -7,7 +7,6 @@ not balance is repeated after a second.
 from typing import NamedTuple
 
 from rocketmq_selfbalance.client.calls import Call
-from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat
 from rocketmq_selfbalance.client.service import PERIODIC

@@ -63,8 +63,23 @@ def test_a_call_can_be_put_on_the_clock(kafka_group: Group, clock: Clock) -> Non
         clock.at(10, lambda: None)
 
 
+def test_what_is_put_on_the_clock_may_let_time_pass_itself(kafka_group: Group, clock: Clock) -> None:
+    order: list[tuple[str, float]] = []
+    clock.at(10, lambda: (order.append(("first", clock.now)), clock.advance(seconds=25)))
+    clock.at(20, lambda: order.append(("second", clock.now)))
+    clock.at(40, lambda: order.append(("third", clock.now)))
+    kafka_group.join("c1")
+    clock.advance(seconds=30)
+    assert (order, clock.now) == ([("first", 10.0), ("second", 20.0)], 35.0)
+    clock.advance(seconds=10)
+    assert order[2:] == [("third", 40.0)]
+    assert kafka_group.world.now == 45_000.0
+
+
 def test_both_systems_live_through_the_same_events(group_pair: GroupPair, clock: Clock) -> None:
-    pair = group_pair(topics={"orders": 4}, members=["c1", "c2"], assignor="cooperative-sticky", strategy="AVG_BY_CIRCLE")
+    pair = group_pair(
+        topics={"orders": 4}, members=["c1", "c2"], assignor="cooperative-sticky", strategy="AVG_BY_CIRCLE"
+    )
     pair.settle()
     pair.crash("c1").settle()
     kafka, rocketmq = pair

@@ -1,0 +1,81 @@
+"""Whatever happens to a group: equal views give every queue exactly one owner, and nothing is committed unconsumed."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols import Queue
+from protocols.facts import Delivered
+from protocols.groups import Group
+from protocols.java import sorted_as_java
+from protocols.queues import sort_queues
+from rocketmq_selfbalance.settings import strategies_of
+from tests.rocketmq_selfbalance.lived import Lived
+
+IN_GROUPS = st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"])
+IDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=6), min_size=1, max_size=8, unique=True)
+QUEUES = st.sets(st.builds(Queue, st.just("T"), st.sampled_from(["a", "b", "room-c"]), st.integers(0, 9)), min_size=1)
+KINDS = ("join", "leave", "crash", "hang", "queues", "broker", "cut")
+HAPPENINGS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 40), st.integers(1, 9)), min_size=1, max_size=5)
+LASTING_S = 25
+"""How long hangs and cuts last, and a broker is down."""
+
+
+@settings(max_examples=100, deadline=None)
+@given(IN_GROUPS, IDS, QUEUES)
+def test_a_pass_with_equal_views_gives_every_queue_one_owner(name: str, ids: list[str], queues: set[Queue]) -> None:
+    group = Group.of({}, dict.fromkeys(ids, ()))
+    in_turn, members = sort_queues(queues), sorted_as_java(ids)
+    owned = [
+        queue
+        for member, strategy in zip(group.members, strategies_of(group, name, {}, {}), strict=True)
+        for queue in strategy.allocate("g", member.id, in_turn, members) or ()
+    ]
+    assert sorted(owned) == sorted(queues)
+
+
+def events_of(happenings: list[tuple[str, int, int]]) -> tuple[list[dict[str, Any]], float]:
+    """Events of the scenario format, and when the last of them is over, in seconds. Somebody always stays."""
+    found: list[dict[str, Any]] = []
+    there, at, over, down_until = ["c1", "c2"], 20.0, 20.0, 0.0
+    for number, (kind, gap, how_many) in enumerate(happenings):
+        at += gap
+        time, lasts = at * 1000.0, LASTING_S * 1000.0
+        if kind == "join":
+            there.append(f"late{number}")
+            found.append({"at": time, "join": there[-1], "subscribe": ("T",)})
+        elif kind == "queues":
+            found.append({"at": time, "queues": {"T": {"broker-a": how_many, "broker-b": 4}}})
+        elif kind == "broker" and at > down_until:
+            down_until = at + LASTING_S
+            found.append({"at": time, "broker": "broker-b", "does": "kill"})
+            found.append({"at": down_until * 1000.0, "broker": "broker-b", "does": "return"})
+        elif kind == "cut":
+            # Only one broker misses its heartbeats: the views of the members differ.
+            cut = {"network": "cut", "between": (there[0], "broker-a"), "for": lasts}
+            found.append({"at": time, **cut})
+        elif kind == "hang":
+            found.append({"at": time, "hang": there[0], "for": lasts})
+        elif len(there) > 1 and kind in ("leave", "crash"):
+            found.append({"at": time, kind: there.pop()})
+        over = at + LASTING_S
+    return sorted(found, key=lambda event: float(event["at"])), over
+
+
+@settings(max_examples=20, deadline=None)
+@given(HAPPENINGS, IN_GROUPS, st.integers(0, 99))
+def test_in_the_end_every_queue_has_one_owner_and_no_commit_lies_beyond_what_was_consumed(
+    happenings: list[tuple[str, int, int]], strategy: str, seed: int
+) -> None:
+    events, over = events_of(happenings)
+    topics = {"T": {"broker-a": 4, "broker-b": 4}}
+    members = {name: {"subscribe": ("T",)} for name in ("c1", "c2")}
+    lived = Lived(topics, members, *events, seconds=over + 240, strategy=strategy, seed=seed, produce=0.5)
+    assert lived.settled(), lived.owners()
+    consumed: dict[Queue, int] = {}
+    for _, _, fact in lived.told(Delivered):
+        consumed[fact.queue] = max(consumed.get(fact.queue, 0), fact.end)
+    for queue in lived.queues():
+        committed = lived.broker(queue.broker).offsets.query("g", queue.topic, queue.number)
+        assert committed <= consumed.get(queue, 0)
