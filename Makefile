@@ -23,7 +23,7 @@ demo: $(VENV)/.runtime ## set up and audit real clusters of both systems, on Spa
 	@$(VENV)/bin/equipoise audit --engine spark --report equipoise-demo.html examples/captures
 
 test: $(VENV)/.dev ## set up and run the tests
-	$(PY) -m pytest -m "not slow"
+	$(PY) -m pytest -m "not slow" -n auto --maxprocesses 4
 
 test-slow: $(VENV)/.dev ## the slow suites as well (long properties, real clusters)
 	$(PY) -m pytest -m slow
