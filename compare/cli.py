@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from compare.output import HELP_OPTIONS
 from protocols import UserError
 
 VERBS: Mapping[str, tuple[str, str]] = {
@@ -34,7 +35,7 @@ class _LazyVerbs(click.Group):
             formatter.write_dl([(verb, VERBS[verb][1]) for verb in self.list_commands(ctx)])
 
 
-@click.group(cls=_LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyVerbs, context_settings=HELP_OPTIONS)
 @click.version_option(package_name="equipoise", prog_name="equipoise")
 def cli() -> None:
     """How Kafka and RocketMQ share the queues of a consumer group: read, judged, compared.

@@ -9,6 +9,9 @@ from typing import Any
 
 FORMATS = ("table", "markdown", "json")
 
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+"""Context settings of every verb: click remembers them from a command's first use, wherever that was."""
+
 _HIDDEN_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 # Directional marks: invisible, and able to reorder what stands beside them.
 _DIRECTIONAL = set(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))

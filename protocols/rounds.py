@@ -33,6 +33,9 @@ timer fires; else an answer has come and the next call goes out."""
 RARE = 4
 """A line whose period is so many times that of the most frequent one is computed round by round."""
 
+SOON = 8
+"""So many entries of the heap are looked at first, before all of them are."""
+
 
 class Came(NamedTuple):
     """A message: when it came and was sent; ``order`` is the number of the timer that began it all."""
@@ -68,6 +71,7 @@ class Rounds:
 
     __slots__ = (
         "_alone",
+        "_any",
         "_choices",
         "_dues",
         "_even",
@@ -85,6 +89,7 @@ class Rounds:
         "_settle",
         "_spans",
         "_threads",
+        "_unknown",
         "_widest",
     )
 
@@ -96,6 +101,10 @@ class Rounds:
         heapify(self._dues)
         self._rounds = [0] * len(lines)
         self._spans: list[tuple[Time, Time] | None] = [None] * len(lines)
+        self._unknown: set[int] = set()
+        """Lines whose last round was not computed by itself, or is not over."""
+        self._any = False
+        """Whether there was a round at all."""
         self._lanes: dict[Link, Lane] = {}
         self._last: Last = {}
         self._choices: dict[str, int] = {}
@@ -137,15 +146,20 @@ class Rounds:
                     if self._even_until is None:
                         self._multiply()
                         time = dues[0][0]
-                if (time >= self._late or self._threads) and self._is_known():
+                if self._any and not self._unknown and (time >= self._late or self._threads):
                     found = self._state()
             if time >= horizon or not self._step(heappop(dues)):
                 return found
 
     def _multiply(self) -> None:
         """Nothing is under way: pass over the even rounds up to a while before what is not even."""
+        first, reach = self._dues[0][0], self._widest + self._settle
+        for due in self._dues[:SOON]:
+            if due[0] <= first + reach and not self._even[due[3]]:
+                self._even_until = due[0] - reach
+                return
         until = min((due[0] for due in self._dues if not self._even[due[3]]), default=self._horizon)
-        until = self._even_until = min(until, self._horizon) - self._widest - self._settle
+        until = self._even_until = min(until, self._horizon) - reach
         if self._dues[0][0] >= until:
             return
         for at, due in enumerate(self._dues):
@@ -157,6 +171,8 @@ class Rounds:
                 self._dues[at] = time, time - exchange.period, due[2], line, 0, 0.0
                 self._rounds[line] += rounds
                 self._spans[line] = None
+                self._unknown.add(line)
+                self._any = True
                 for call, (link,) in zip(exchange.calls, each_links, strict=True):
                     self._lane(link).skip(rounds)
                     if call.answer is not None:
@@ -173,6 +189,9 @@ class Rounds:
         if next_call == 0:
             begun = now
             self._rounds[at] += 1
+            self._any = True
+            if self._spans[at] is None:
+                self._unknown.add(at)
             if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
                 return False
             if not exchange.after_end:
@@ -194,6 +213,7 @@ class Rounds:
                 ended = max(ended, self._call(line, number, now, root))
         self._busy(exchange, ended)
         self._spans[at] = begun, ended
+        self._unknown.discard(at)
         if exchange.after_end:
             self._push(ended + exchange.period, ended, at)
         if not self._even[at]:
@@ -237,6 +257,7 @@ class Rounds:
             return False
         heappop(dues)
         self._rounds[at] += 1
+        self._any = True
         if not exchange.after_end:
             self._push(now + exchange.period, now, at)
         root = line.timer[3] if exchange.after_end or self._rounds[at] == 1 else CLOCK
@@ -244,6 +265,7 @@ class Rounds:
         self._free = max(self._free, ended) if alone.turns else self._free
         self._busy(exchange, ended)
         self._spans[at] = now, ended
+        self._unknown.discard(at)
         if exchange.after_end:
             self._push(ended + exchange.period, ended, at)
         if not self._even[at]:
@@ -320,11 +342,6 @@ class Rounds:
         """Choices made so far."""
         made = self._choices.get(label)
         return self._process.simulation.counts.get(("choose", self._process.name, label), 0) if made is None else made
-
-    def _is_known(self) -> bool:
-        """Whether there are rounds, and the last one of each line was computed by itself."""
-        known = all(span is not None or not rounds for span, rounds in zip(self._spans, self._rounds, strict=True))
-        return known and any(self._rounds)
 
     def _state(self) -> Passed:
         return Passed(

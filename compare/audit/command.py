@@ -14,7 +14,7 @@ from compare.audit.explain import explain
 from compare.audit.gather import gather
 from compare.audit.judge import engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
-from compare.output import FORMATS, visible
+from compare.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading.kafka_live import TIMEOUT_S
 from protocols import UserError
 
@@ -22,7 +22,7 @@ MOST_LINES = 40
 """Lines about skipped text shown on standard error; JSON lists all of them."""
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--weight", type=click.Choice(["lag", "rate"]), help="Weigh queues by lag or rate instead of 1 each.")

@@ -13,7 +13,7 @@ import click
 
 from compare.conformance.cases import Difference, FileResult, play_file
 from compare.conformance.players import PLAYERS
-from compare.output import FORMATS, print_json, print_line, print_table, visible
+from compare.output import FORMATS, HELP_OPTIONS, print_json, print_line, print_table, visible
 from protocols.errors import UserError
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json")
@@ -29,7 +29,7 @@ MOST_IN_TABLE = 48
 """Length of a value in a table of what was measured; JSON has all of it."""
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--verbose", is_flag=True, help="Show every difference and everything measured, and values in full.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from compare.output import FORMATS, print_json, visible
+from compare.output import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.scenarios.baseline import changes, read_baseline
 from compare.scenarios.document import document
 from compare.scenarios.figures import result
@@ -29,7 +29,7 @@ MANY = 20
 """Runs from which on their number is told where standard error is no terminal."""
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO.yaml...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(

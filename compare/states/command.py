@@ -2,7 +2,7 @@
 
 import click
 
-from compare.output import print_json, print_table
+from compare.output import HELP_OPTIONS, print_json, print_table
 from compare.states.drawing import svg
 from compare.states.machines import MACHINES, Machine, machine
 from compare.states.mermaid import mermaid
@@ -10,7 +10,7 @@ from compare.states.mermaid import mermaid
 FORMATS = ("text", "table", "markdown", "json", "mermaid", "svg")
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("system", type=click.Choice(tuple(MACHINES)))
 @click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--machine", "name", metavar="NAME", help="Which of the system's machines; its main one by default.")
