@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from compare.conformance.cases import Difference, FileResult, play_file
-from compare.conformance.players import PLAYERS
+from compare.conformance.cases import Difference, FileResult
+from compare.conformance.files import play_files
 from compare.output import FORMATS, HELP_OPTIONS, print_json, print_line, print_table, visible
 from protocols.errors import UserError
 
@@ -44,11 +44,11 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
     results: list[FileResult] = []
     unreadable: list[str] = []
     with _progress(files) as consumed:
-        for path in files:
-            try:
-                results.append(play_file(path, PLAYERS, str(path), consumed(path)))
-            except UserError as error:
-                unreadable.append(str(error))
+        for played in play_files(files, consumed):
+            if isinstance(played, UserError):
+                unreadable.append(str(played))
+            else:
+                results.append(played)
     if format == "json":
         print_json(_document(results, unreadable))
     elif format == "markdown":

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from compare.cli import main
-from compare.conformance.cases import play_file
+from compare.conformance.cases import FileResult, play_file
+from compare.conformance.files import play_files
 from compare.conformance.players import PLAYERS
 from protocols.errors import UserError
 
@@ -143,3 +145,17 @@ def test_a_missing_or_unreadable_path_exits_with_2_and_one_line(
     assert "good.jsonl: 2 passed" in captured.out
     assert len(captured.err.splitlines()) == 1
     assert "not gzip" in captured.err
+
+
+def test_recordings_played_side_by_side_give_the_same_in_the_same_order() -> None:
+    folder = Path(__file__).parents[1] / "captures" / "kafka" / "traces"
+    files = [folder / "join-java-range.json", VECTORS, folder / "leave-java-range.json", folder / "join-java-848.json"]
+    told: list[tuple[str, int]] = []
+
+    def consumed(path: Path) -> Callable[[int], None]:
+        return lambda position: told.append((path.name, position))
+
+    one, several = (list(play_files(files, consumed, processes)) for processes in (1, 2))
+    assert one == several
+    assert [each.name for each in several if isinstance(each, FileResult)] == list(map(str, files))
+    assert told[-1] == ("join-java-848.json", files[-1].stat().st_size)

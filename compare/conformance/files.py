@@ -1,0 +1,45 @@
+"""Play many files: recordings of clusters, which take seconds each, side by side on the processors there are."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from compare.conformance.cases import FileResult, play_file
+from compare.conformance.players import PLAYERS
+from protocols.errors import UserError
+
+
+def play_files(
+    files: Sequence[Path], consumed: Callable[[Path], Callable[[int], None]], processes: int | None = None
+) -> Iterator[FileResult | UserError]:
+    """What came of each file, in their order; the error where a file cannot be read.
+
+    ``consumed(path)`` is told how many bytes of the file have been played. ``processes``: at most so many for
+    recordings, else as many as there are processors; one plays them here.
+    """
+    recordings = [path for path in files if path.suffix == ".json"]
+    workers = min(processes or os.cpu_count() or 1, len(recordings))
+    if workers <= 1:
+        for path in files:
+            yield _play(path, consumed(path))
+        return
+    executor = ProcessPoolExecutor(workers)
+    try:
+        under_way = {path: executor.submit(_play, path) for path in recordings}
+        for path in files:
+            tell = consumed(path)
+            if path in under_way:
+                yield under_way[path].result()
+                tell(path.stat().st_size)
+            else:
+                yield _play(path, tell)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _play(path: Path, consumed: Callable[[int], None] = lambda position: None) -> FileResult | UserError:
+    try:
+        return play_file(path, PLAYERS, str(path), consumed)
+    except UserError as error:
+        return error
