@@ -118,7 +118,7 @@ _messages = _telling(
     "messages",
     1,
     lambda few, low, much, high: (
-        f"{much} {'need' if ' and ' in much else 'needs'} {many(high, 'message')},"
+        f"{much} {'need' if ' and ' in much else 'needs'} {many(high, 'message')} besides fetching records,"
         f" {few} {many(low, 'message')}"
         + (f": {_times(high / low)} times as many." if low and high / low >= 2 else ".")
     ),

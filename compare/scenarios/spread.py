@@ -26,16 +26,21 @@ FIGURES = (
     "lag.peak",
     "lag.drain_s",
 )
-"""What is told of many seeds, as paths into a variant's record; of ``messages`` all types together."""
+"""What is told of many seeds, as paths into a variant's record; of ``messages`` all types but `FETCHING` together."""
+
+FETCHING = frozenset({"PullMessage", "PullAnswer", "WatchedPullAnswer"})
+"""Types that fetch records. Kafka's model computes what its fetches bring and sends none: totals leave them out."""
 
 
 def figure(record: Mapping[str, Any], path: str) -> Any:
     """The value at a path such as ``lag.peak`` or ``after.2.fairness.jain``; None where there is none. ``messages``:
-    all types together."""
+    all types but `FETCHING` together."""
     value: Any = record
     for name in path.split("."):
         value = value[int(name)] if isinstance(value, Sequence) else None if value is None else value.get(name)
-    return sum(value.values()) if path == "messages" else value
+    if path == "messages":
+        return sum(sent for name, sent in value.items() if name not in FETCHING)
+    return value
 
 
 def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ def test_every_figure_is_found_in_a_record() -> None:
     for path in FIGURES:
         assert figure(record, path) is not None, path
     assert figure(record, "messages") == sum(record["messages"].values())
+    pulling = {**record, "messages": {**record["messages"], "PullMessage": 5, "PullAnswer": 5}}
+    assert figure(pulling, "messages") == figure(record, "messages")
 
 
 def test_json_has_every_run_and_the_spread_of_each_variant(path: str) -> None:

@@ -43,7 +43,7 @@ COLUMNS = (
     Column("lag.peak", "lag peak", -1, "the most records that waited at once, from the first event on"),
     Column("lag.drain_s", "drained, s", -1, "from the peak until all that waited then was handled"),
     Column("settle_s", "settled, s", -1, "from the last event to the last change of any belief"),
-    Column("messages", "messages", -1, "how many were sent, of all types"),
+    Column("messages", "messages", -1, "how many were sent, besides those that fetch records"),
 )
 
 _RATIOS = frozenset({"fairness.jain", "optimum.jain"})
