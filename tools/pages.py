@@ -100,7 +100,7 @@ def commands() -> str:
         "This page is made from the commands' own help by `python -m tools.pages`.\n",
         _help("equipoise", cli),
     ]
-    context = click.Context(cli, info_name="equipoise")
+    context = click.Context(cli, info_name="equipoise", **cli.context_settings)
     for verb in VERBS:
         command = cli.get_command(context, verb)
         assert command is not None
@@ -111,7 +111,8 @@ def commands() -> str:
 
 
 def _help(name: str, command: click.Command, parent: click.Context | None = None) -> str:
-    context = click.Context(command, info_name=name, parent=parent, terminal_width=HELP_WIDTH)
+    settings = {**command.context_settings, "terminal_width": HELP_WIDTH}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     return f"```text\n{command.get_help(context)}\n```\n"
 
 
