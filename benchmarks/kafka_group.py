@@ -7,19 +7,15 @@ python -m benchmarks.kafka_group [--members N]    with N: only this group, as JS
 """
 
 import json
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import click
 from tabulate import tabulate
 
-from benchmarks.large_uniform import peak_megabytes
+from benchmarks.large_groups import COLUMNS, Last, each_alone, spent
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Close, Consumer
 from kafka_coordinator.consumer.states import STABLE
-from protocols.facts import Owns
 from protocols.links import Latency
 from protocols.scenario.model import Crash, GroupPart, MemberPart, Scenario, SystemPart, TopicPart
 from protocols.scenario.running import Variant
@@ -82,22 +78,7 @@ def rebalances_per_second(assignor: str, tracing: bool) -> float:
     return best
 
 
-class Last:
-    """Keeps what every member believed last."""
-
-    def __init__(self) -> None:
-        self.owned: dict[str, int] = {}
-
-    def fact(self, now: float, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        if type(fact) is Owns:
-            self.owned[fact.member] = len(fact.queues)
-
-    def created(self, *what: object) -> None: ...
-
-    def sent(self, *what: object) -> None: ...
-
-
-def large_group(members: int) -> dict[str, object]:
+def large_group(members: int) -> dict[str, float]:
     """Forms from nothing, loses every hundredth member after a minute, and is settled after two."""
     start = time.process_time()
     crashed = [number * 97 % members for number in range(max(members // 100, 1))]
@@ -110,17 +91,11 @@ def large_group(members: int) -> dict[str, object]:
     )
     observer = Last()
     variant = Variant.of(scenario, SystemPart(system="kafka:cooperative-sticky"), KafkaCluster, observer=observer).run()
-    spent = time.process_time() - start
+    cost = spent(start, variant)
     owned = sorted(observer.owned.values())
     assert sum(owned) == members, "every partition has its owner again"
     assert owned[-1] <= 2
-    return {
-        "members": members,
-        "cpu_s": spent,
-        "peak_mb": peak_megabytes(),
-        "messages": sum(variant.simulation.messages.values()),
-        "handled": variant.simulation.number,
-    }
+    return cost
 
 
 @click.command()
@@ -137,15 +112,10 @@ def main(members: int | None) -> None:
     print("A third member joins a stable two until all have fetched their offsets, rebalances per CPU second:")
     headers = ["assignor", "tracing off (must reach 2,000)", "tracing on (must reach 500)"]
     print(tabulate(rows, headers, floatfmt=",.0f"))
-    found = []
-    for size in SIZES:
-        command = [sys.executable, "-m", "benchmarks.kafka_group", "--members", str(size)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
-        found.append(list(json.loads(done.stdout).values()))
+    found = each_alone("benchmarks.kafka_group", "--members", SIZES)
     print("\nA group forms from nothing, loses 1 % of its members, cooperative-sticky, two minutes")
     print("(10,000 members: must be below 10 CPU seconds and 2,000 MB):")
-    headers = ["members", "CPU s", "peak MB of the process", "messages", "of these and of timers handled"]
-    print(tabulate(found, headers, floatfmt=("", ".2f", ",.0f", "", ""), intfmt=","))
+    print(tabulate(found, ["members", *COLUMNS], floatfmt=("", ".2f", ",.0f", "", ""), intfmt=","))
 
 
 if __name__ == "__main__":

@@ -8,23 +8,20 @@ python -m benchmarks.rocketmq_group [--clients N]    with N: only this group, as
 """
 
 import json
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import click
 from tabulate import tabulate
 
-from benchmarks.large_uniform import peak_megabytes
-from protocols.facts import Owns
+from benchmarks.large_groups import COLUMNS, Last, each_alone, spent
 from protocols.links import Latency
 from protocols.scenario.model import Event, GroupPart, Join, Leave, MemberPart, RunPart, Scenario, SystemPart, TopicPart
 from protocols.scenario.running import Variant
 from protocols.simulation import Simulation
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.cluster import NAME_SERVER, RocketMQCluster
+from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.servers import NAME_SERVER
 
 SIZES = (10, 100, 1_000)
 ROUNDS = 3
@@ -84,22 +81,7 @@ def joins_per_second() -> float:
     return best
 
 
-class Last:
-    """Keeps what every client believed last."""
-
-    def __init__(self) -> None:
-        self.owned: dict[str, int] = {}
-
-    def fact(self, now: float, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        if type(fact) is Owns:
-            self.owned[fact.member] = len(fact.queues)
-
-    def created(self, *what: object) -> None: ...
-
-    def sent(self, *what: object) -> None: ...
-
-
-def large_group(clients: int) -> dict[str, object]:
+def large_group(clients: int) -> dict[str, float]:
     """Starts from nothing; every five and a half minutes somebody joins or leaves, turn by turn."""
     start = time.process_time()
     brokers = tuple(f"broker-{letter}" for letter in "abcdefgh"[:BROKERS])
@@ -122,15 +104,9 @@ def large_group(clients: int) -> dict[str, object]:
     )
     observer = Last()
     variant = Variant.of(scenario, SystemPart(system="rocketmq:AVG"), RocketMQCluster, observer=observer).run()
-    spent = time.process_time() - start
+    cost = spent(start, variant)
     assert sum(observer.owned.values()) == (TOPICS * QUEUES + 1) * BROKERS, "every queue has one owner again"
-    return {
-        "clients": clients,
-        "cpu_s": spent,
-        "peak_mb": peak_megabytes(),
-        "messages": sum(variant.simulation.messages.values()),
-        "handled": variant.simulation.number,
-    }
+    return cost
 
 
 @click.command()
@@ -142,15 +118,10 @@ def main(clients: int | None) -> None:
         return
     print("A third member joins a stable two on two brokers, every request and timer, tracing off:")
     print(f"{joins_per_second():,.0f} joins per CPU second (must reach 500)")
-    found = []
-    for size in SIZES:
-        command = [sys.executable, "-m", "benchmarks.rocketmq_group", "--clients", str(size)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
-        found.append(list(json.loads(done.stdout).values()))
+    found = each_alone("benchmarks.rocketmq_group", "--clients", SIZES)
     print(f"\nA group on {TOPICS} topics of {QUEUES} queues at each of {BROKERS} brokers, an hour, {CHANGES} changes")
     print("(1,000 clients: at most 60 CPU seconds):")
-    headers = ["clients", "CPU s", "peak MB of the process", "messages", "of these and of timers handled"]
-    print(tabulate(found, headers, floatfmt=("", ".2f", ",.0f", "", ""), intfmt=","))
+    print(tabulate(found, ["clients", *COLUMNS], floatfmt=("", ".2f", ",.0f", "", ""), intfmt=","))
 
 
 if __name__ == "__main__":

@@ -201,8 +201,15 @@ class KafkaCluster:
         self.topics.delete(event)
         self._topics_changed()
 
+    def _produce(self, event: model.Produce) -> None:
+        self.topics.write(event, self.simulation.now)
+        self._load_changed()
+
     def _topics_changed(self) -> None:
         self._tell_brokers()
+        self._load_changed()
+
+    def _load_changed(self) -> None:
         for node in self.places.members:
             self.tell(node, NewLoad(self.topics.load))
 
@@ -263,6 +270,7 @@ _OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
     model.StopPolling: KafkaCluster._stop_polling,
     model.Subscribe: KafkaCluster._subscribe,
     model.Commit: KafkaCluster._commit,
+    model.Produce: KafkaCluster._produce,
     model.Queues: KafkaCluster._queues,
     model.AddTopic: KafkaCluster._add_topic,
     model.DeleteTopic: KafkaCluster._delete_topic,

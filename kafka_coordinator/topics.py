@@ -1,6 +1,5 @@
 """The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away."""
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -8,8 +7,9 @@ from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.controller import Controller
 from protocols.errors import UserError
 from protocols.nodes import Time
-from protocols.scenario.commits import NamedOffset
-from protocols.scenario.model import AddTopic, DeleteTopic, Event, Queues, Reset, Scenario
+from protocols.scenario.commits import NamedCount, NamedOffset, records_of
+from protocols.scenario.dealt import grown, listed, place
+from protocols.scenario.model import AddTopic, DeleteTopic, Event, Produce, Queues, Reset, Scenario
 
 
 class TopicTable:
@@ -18,21 +18,22 @@ class TopicTable:
     Raises `UserError` when it is made, if an event will take partitions away.
     """
 
-    __slots__ = ("_brokers_of", "_controller", "_per_second", "_since")
+    __slots__ = ("_brokers_of", "_bursts", "_controller", "_per_second", "_since")
 
     def __init__(self, scenario: Scenario, controller: Controller, where: str) -> None:
         self._controller = controller
         self._brokers_of: dict[str, tuple[str, ...]] = {}
         self._per_second = scenario.load.produce
         self._since: dict[Partition, Time] = {}
+        self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
         _check(scenario, where)
         for topic, part in scenario.topics.items():
-            self._put(topic, _listed(part.queues), 0.0, part.replica_racks)
+            self._put(topic, listed(part.queues), 0.0, part.replica_racks)
 
     @property
     def load(self) -> Load:
         """What producers write from now on."""
-        return Load(self._per_second, MappingProxyType(dict(self._since)))
+        return Load(self._per_second, MappingProxyType(dict(self._since)), MappingProxyType(dict(self._bursts)))
 
     @property
     def per_broker(self) -> dict[str, dict[str, int]]:
@@ -42,12 +43,15 @@ class TopicTable:
             for topic, brokers in self._brokers_of.items()
         }
 
-    def partition(self, named: NamedOffset) -> Partition:
-        """The partition that a commit names by topic and number, or as the n-th of a broker."""
-        if not named.broker:
-            return named.topic, named.number
-        places = [at for at, broker in enumerate(self._brokers_of[named.topic]) if broker == named.broker]
-        return named.topic, places[named.number]
+    def partition(self, named: NamedOffset | NamedCount) -> Partition:
+        """The partition that an event names by topic and number, or as the n-th of a broker."""
+        return named.topic, place(self._brokers_of[named.topic], named.broker, named.number)
+
+    def write(self, event: Produce, now: Time) -> None:
+        """Records come at once."""
+        for each in records_of(event, self.per_broker):
+            partition = self.partition(each)
+            self._bursts[partition] = (*self._bursts.get(partition, ()), (now, each.records))
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
         """Of each partition the offset of the first record written at this time or later."""
@@ -59,17 +63,18 @@ class TopicTable:
         """Topics have more partitions; those that they had keep their numbers and brokers."""
         for topic, per_broker in event.queues.items():
             if topic in self._brokers_of:
-                self._put(topic, _grown(self._brokers_of[topic], per_broker), now)
+                self._put(topic, grown(self._brokers_of[topic], per_broker), now)
 
     def add(self, event: AddTopic, now: Time) -> None:
         """Topics come into being."""
         for topic, part in event.add_topic.items():
-            self._put(topic, _listed(part.queues), now, part.replica_racks)
+            self._put(topic, listed(part.queues), now, part.replica_racks)
 
     def delete(self, event: DeleteTopic) -> None:
         """A topic and its records are gone."""
         self._brokers_of.pop(event.delete_topic, None)
         self._since = {each: since for each, since in self._since.items() if each[0] != event.delete_topic}
+        self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
 
     def _put(
@@ -80,18 +85,6 @@ class TopicTable:
                 self._since[topic, number] = now
         self._brokers_of[topic] = brokers
         self._controller.put_topic(topic, brokers, racks)
-
-
-def _listed(per_broker: Mapping[str, int]) -> tuple[str, ...]:
-    """The broker of every partition, in the order written."""
-    return tuple([broker for broker, count in per_broker.items() for _ in range(count)])
-
-
-def _grown(before: tuple[str, ...], per_broker: Mapping[str, int]) -> tuple[str, ...]:
-    """More partitions: new ones go to the brokers that are to have more, in the order written."""
-    extra = sum(per_broker.values()) - len(before)
-    wanted = [broker for broker, count in per_broker.items() for _ in range(count - before.count(broker))]
-    return (*before, *wanted[:extra])
 
 
 def _check(scenario: Scenario, where: str) -> None:

@@ -62,12 +62,12 @@ def _move(process: Process, name: TimerName, due: Time) -> None:
 
 
 class Aside:
-    """The outbox of a node that is told of what was passed over."""
+    """The outbox of a node that is told of what was passed over. ``tells``: it may tell facts of it."""
 
-    __slots__ = ("_process",)
+    __slots__ = ("_process", "_tells")
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    def __init__(self, process: Process, *, tells: bool = False) -> None:
+        self._process, self._tells = process, tells
 
     def set_timer(self, name: TimerName, at: Time) -> None:
         self._process.set_timer(name, at)
@@ -82,7 +82,9 @@ class Aside:
         raise self._refusal("closes a connection")
 
     def observe(self, fact: tuple[Any, ...]) -> None:
-        raise self._refusal(f"tells {type(fact).__name__}")
+        if not self._tells:
+            raise self._refusal(f"tells {type(fact).__name__}")
+        self._process.observe(fact)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
         raise self._refusal(f"chooses {label}")

@@ -63,11 +63,6 @@ def size_for_set_of(count: int) -> int:
     return _power_of_two(max(int(count / 0.75) + 1, 16))
 
 
-def size_for_copy_of(count: int) -> int:
-    """Start size of a HashMap copied from a map of ``count`` entries."""
-    return _power_of_two(int(count / 0.75 + 1))
-
-
 def _power_of_two(least: int) -> int:
     return 1 << max(least - 1, 0).bit_length()
 

@@ -1,6 +1,4 @@
-"""How rounds that are computed ahead use links (`protocols.rounds`), and those that can be computed as a whole."""
-
-from typing import NamedTuple
+"""How rounds that are computed ahead use links (`protocols.rounds`)."""
 
 from protocols.links import Link
 from protocols.nodes import Time
@@ -50,23 +48,12 @@ class Lane:
             self.arrival = arrival
         return self.arrival
 
-
-class Turn(NamedTuple):
-    """A call of a round whose calls are made one after the other."""
-
-    label: str
-    stream: bytes
-    """Of the choices; see `protocols.randomness.choice`."""
-    lanes: tuple[tuple[Lane, Lane], ...]
-    """There and back, of each peer."""
-
-
-class Alone(NamedTuple):
-    """A line whose rounds can be computed as a whole, where nothing else happens meanwhile: each call has an answer
-    and is made when the one before is answered, all are of one kind; or there are no calls."""
-
-    turns: tuple[Turn, ...]
-    at_most: Time
-    """How long a round lasts."""
-    pair: tuple[Lane, Lane] | None
-    """The lanes of all calls, where they are the same and nothing is chosen."""
+    def send_at_once(self, now: Time, messages: int) -> Time:
+        """So many more messages, all sent now: when the last one arrives."""
+        while messages:
+            drawn = self.drawn or self.draw()
+            taken = drawn[-messages:]
+            del drawn[-messages:]
+            self.arrival = max(self.arrival, now + max(taken))
+            messages -= len(taken)
+        return self.arrival

@@ -1,14 +1,18 @@
 """Links between two processes: first in, first out, with a latency for every message and with faults."""
 
+from collections import deque
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from protocols.nodes import TICK, Message, Time
 from protocols.randomness import STEPS, WORDS, number_below, words
 
 if TYPE_CHECKING:
-    from protocols.process import Process
+    from protocols.process import Entry, Process
+
+DeafUntil: TypeAlias = Callable[[str, type[Message]], Time]
 
 
 class Latency(NamedTuple):
@@ -47,11 +51,15 @@ class Link:
         "_simulation",
         "_spread",
         "_stream",
+        "_vain",
+        "_vain_until",
         "back",
+        "deaf",
         "deliver",
         "drawn",
         "fault",
         "last_arrival",
+        "left_out",
         "open",
         "receiver",
         "sender",
@@ -78,6 +86,13 @@ class Link:
         self._from = sender.name
         self.deliver = self._deliver
         """Bound once: every message puts it into the heap."""
+        quiet = self._simulation.lookout is not None
+        self.deaf: DeafUntil | None = getattr(receiver.node, "deaf_until", None) if quiet else None
+        """What the receiver tells of messages in vain, if it can (`protocols.quiet.DeafNode`)."""
+        self.left_out: deque[Entry] = deque()
+        """What was not put into the heap, as it would have arrived in vain, and may be under way."""
+        self._vain: type[Message] | None = None
+        self._vain_until: Time = 0.0
 
     @property
     def sent(self) -> int:
@@ -106,6 +121,19 @@ class Link:
         if lost:
             self.sent += 1
         return lost
+
+    def is_in_vain(self, due: Time, kind: type[Message]) -> bool:
+        """Whether a message that arrives then is known to change nothing."""
+        if (kind is not self._vain or due >= self._vain_until) and self.deaf is not None:
+            self._vain, self._vain_until = kind, self.deaf(self._from, kind)
+        return due < self._vain_until
+
+    def leave_out(self, entry: "Entry") -> None:
+        """It is not put into the heap, as it is in vain unless the receiver hangs."""
+        left_out = self.left_out
+        while left_out and left_out[0][0] < entry[1]:
+            left_out.popleft()
+        left_out.append(entry)
 
     def draw(self) -> list[float]:
         """Draw more latencies; the new ``drawn``."""

@@ -1,9 +1,9 @@
 """Records as functions of time: how many a queue holds, how far a reader has come. No record is ever an object."""
 
-from math import floor
+from math import ceil, floor
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.nodes import TICK, Time
 
 
 class Production(NamedTuple):
@@ -12,10 +12,24 @@ class Production(NamedTuple):
     per_second: float
     since: Time = 0.0
     before: int = 0
+    bursts: tuple[tuple[Time, int], ...] = ()
+    """When so many records come at once beside those, in the order of time."""
 
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
-        return self.before + floor(max(now - self.since, 0.0) * self.per_second / 1000)
+        end = self.before + floor(max(now - self.since, 0.0) * self.per_second / 1000)
+        for at, count in self.bursts:
+            if at > now:
+                break
+            end += count
+        return end
+
+    def arrival(self, offset: int) -> Time:
+        """When the record with this offset, one of those that come evenly, is there: a whole multiple of `TICK`."""
+        arrival = ceil((self.since + (offset + 1 - self.before) * 1000 / self.per_second) / TICK) * TICK
+        while self.end_offset(arrival) <= offset:
+            arrival += TICK
+        return arrival
 
 
 class Reading(NamedTuple):

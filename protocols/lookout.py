@@ -11,11 +11,12 @@ from heapq import heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocols.catching_up import catch_up, count
+from protocols.flows import Currents
 from protocols.links import Link
 from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Entry, Process
 from protocols.quiet import Call, Exchange, Rest
-from protocols.rounds import Line, Passed, Rounds
+from protocols.rounds import Line, Passed, passed_over
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -30,7 +31,10 @@ ASKING = 16
 """To ask a process costs what so many events do."""
 
 LIVELY = 4
-"""Where there is a message under way for so many processes, a look is not worth the while."""
+"""Where there is a message under way for so many processes, a look is not worth the while,"""
+
+UNLIKELY = 8
+"""before so many times the heap's entries were handled: what is under way may be reading without an end."""
 
 
 class Lookout:
@@ -63,7 +67,8 @@ class Lookout:
         self._scheduled = False
         following = simulation.now + PAUSE_MS
         size = len(simulation.heap) + len(simulation.processes)
-        if simulation.number - self._last_number >= self._price and not self._is_lively():
+        handled = simulation.number - self._last_number
+        if handled >= self._price and (handled >= UNLIKELY * size or not self._is_lively()):
             # All that is made here lives on, or goes at once: there is nothing for the collector to find.
             collecting = gc.isenabled()
             gc.disable()
@@ -95,18 +100,20 @@ class Lookout:
             self._restless, self._asked = world
             return False, simulation.now
         self._restless = ""
-        alive, busy = world.alive()
-        horizon = world.disturbance(alive, self._until)
+        currents = Currents(simulation, world.rests)
+        alive, busy = world.alive(currents)
+        horizon = world.disturbance(alive, currents, self._until)
         found: list[tuple[Process, list[Line], Passed]] = []
         missed = 0
         for name, lines in alive.items():
             if lines and min(map(_fourth_round, lines)) < horizon:
                 process = simulation.processes[name]
-                passed = None if name in busy else Rounds(process, lines, horizon).passed()
+                passed = None if name in busy else passed_over(process, lines, horizon)
                 if passed is not None:
                     found.append((process, lines, passed))
                 else:
                     missed += 1
+        followed = currents.pass_over(horizon)
         if found:
             now = simulation.now
             for process, lines, passed in found:
@@ -114,6 +121,9 @@ class Lookout:
             catch_up(simulation, found)
             simulation.now = now
             world.check_guards(found)
+        if followed:
+            currents.draw()
+            return True, horizon
         return bool(found), simulation.now if missed > len(found) / MANY else horizon
 
 
@@ -145,9 +155,9 @@ class World(NamedTuple):
                 rests[process.name] = rest
         return cls(simulation, {name: rests[name] for name in processes if name in rests})
 
-    def alive(self) -> tuple[dict[str, list[Line]], set[str]]:
+    def alive(self, currents: Currents) -> tuple[dict[str, list[Line]], set[str]]:
         """Process to its exchanges that are alive; those processes of which messages are under way."""
-        now = self.simulation.now
+        now, carrying = self.simulation.now, self._carrying(currents)
         alive: dict[str, list[Line]] = {}
         busy: set[str] = set()
         for name, rest in self.rests.items():
@@ -159,9 +169,14 @@ class World(NamedTuple):
                 links = self._links(process, exchange)
                 if links is None:
                     continue
-                under_way = under_way or any(
-                    link.last_arrival >= now or link.back.last_arrival >= now for each in links for link in each
-                )
+                if carrying is None:
+                    under_way = under_way or any(
+                        link.last_arrival >= now or link.back.last_arrival >= now for each in links for link in each
+                    )
+                elif carrying:
+                    under_way = under_way or any(
+                        link in carrying or link.back in carrying for each in links for link in each
+                    )
                 timer = process.timers.get(exchange.timer, _NEVER)
                 (waiting if exchange.awaiting else lines).append(Line(exchange, timer, links))
             if under_way:
@@ -171,37 +186,52 @@ class World(NamedTuple):
             alive[name] = [line for line in lines if line.timer is not _NEVER or under_way]
         return alive, busy
 
-    def disturbance(self, alive: dict[str, list[Line]], until: Time) -> Time:
+    def _carrying(self, currents: Currents) -> set[Link] | None:
+        """The links with messages under way that do not belong to flows; None where there are no flows, so that the
+        links' last arrivals tell it."""
+        if not currents.alive:
+            return None
+        return {
+            owner
+            for _, _, _, _, handler, what in self.simulation.heap
+            if type(owner := getattr(handler, "__self__", None)) is Link and not currents.has_message(owner, what)
+        }
+
+    def disturbance(self, alive: dict[str, list[Line]], currents: Currents, until: Time) -> Time:
         """When something happens that is not quiet; ``until`` at the latest."""
-        flows: set[tuple[str, str, type[Message]]] = set()
+        streams: set[tuple[str, str, type[Message]]] = set()
         for name, lines in alive.items():
             for line in lines:
                 for call in line.exchange.calls:
                     for peer in call.peers:
-                        flows.add((name, peer, call.request))
+                        streams.add((name, peer, call.request))
                         if call.answer is not None:
-                            flows.add((peer, name, call.answer))
-        return min(until, min(self._loud_timers(alive, flows), default=until), min(self._loud(flows), default=until))
+                            streams.add((peer, name, call.answer))
+        timers, others = self._loud_timers(alive, streams, currents), self._loud(streams, currents)
+        return min(until, min(timers, default=until), min(others, default=until))
 
-    def _loud_timers(self, alive: dict[str, list[Line]], flows: set[tuple[str, str, type[Message]]]) -> Iterator[Time]:
+    def _loud_timers(
+        self, alive: dict[str, list[Line]], streams: set[tuple[str, str, type[Message]]], currents: Currents
+    ) -> Iterator[Time]:
         for name, rest in self.rests.items():
             exchanges = {line.exchange.timer for line in alive[name]}
             for timer, entry in self.simulation.processes[name].timers.items():
-                if timer not in exchanges and timer not in rest.idle:
+                if timer not in exchanges and timer not in rest.idle and not currents.has_timer(name, timer):
                     guard = rest.guarded.get(timer)
-                    if guard is None or (guard[0], name, guard[1]) not in flows:
+                    if guard is None or (guard[0], name, guard[1]) not in streams:
                         yield entry[0]
             for (sender, kind), at in rest.missed.items():
-                if (sender, name, kind) not in flows:
+                if (sender, name, kind) not in streams:
                     yield at
 
-    def _loud(self, flows: set[tuple[str, str, type[Message]]]) -> Iterator[Time]:
+    def _loud(self, streams: set[tuple[str, str, type[Message]]], currents: Currents) -> Iterator[Time]:
         """Entries of the heap that are no timers."""
         for due, _, _, _, handler, what in self.simulation.heap:
             owner = getattr(handler, "__self__", None)
             if type(owner) is Link:
                 heard = not owner.receiver.hung and not owner.shut
-                if heard and (owner.sender.name, owner.receiver.name, type(what)) not in flows:
+                known = (owner.sender.name, owner.receiver.name, type(what)) in streams
+                if heard and not known and not currents.has_message(owner, what):
                     yield due
             elif type(owner) is Process:
                 if handler.__name__ != "fire":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from protocols.links import Link
 from protocols.nodes import OPERATOR, Message, Node, Time, TimerName
-from protocols.randomness import number_below, uuid_like
+from protocols.randomness import Stream, uuid_like
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -44,6 +44,7 @@ class Process:
         "_heap",
         "backlog",
         "carriers",
+        "choices",
         "hung",
         "links",
         "name",
@@ -69,6 +70,7 @@ class Process:
         self.backlog: list[tuple[int, int, Handler, Any]] = []
         """Number, root, handler and what of all that came while the process hung."""
         self._heap = simulation.heap
+        self.choices = Stream(simulation.seed, "choose", name)
         self._fire = self.fire
         self._firing: TimerName = _NONE
 
@@ -92,6 +94,9 @@ class Process:
         due = now + (link.drawn or link.draw()).pop()
         if due < link.last_arrival:
             due = link.last_arrival
+            if link.deaf is not None and link.is_in_vain(due, kind):
+                link.leave_out((due, now, number, simulation.root, link.deliver, message))
+                return
         else:
             link.last_arrival = due
         heappush(self._heap, (due, now, number, simulation.root, link.deliver, message))
@@ -128,7 +133,9 @@ class Process:
         simulation.observer.fact(simulation.now, self.name, fact, simulation.root, simulation.handling)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
-        return options[number_below(len(options), *self.simulation.counted("choose", self.name, label))]
+        counts, stream = self.simulation.counts, ("choose", self.name, label)
+        number = counts[stream] = counts.get(stream, 0) + 1
+        return options[self.choices.below(len(options), label, number)]
 
     def new_id(self, prefix: str) -> str:
         recorded = self.simulation.ids.get(prefix)

@@ -45,17 +45,29 @@ A clean-up that scans "last heard of" fields is an exchange without calls: while
 rounds find nothing. The node names for each entry when a scan could first find it too old (``missed``): if nobody
 renews it any more, this is a disturbance.
 
+- *Flows*: nothing else comes of them but what `Flow` says, as long as their peer would answer (`FlowNode.leads`).
+
 For each exchange passed over the node is told of the last round (`round_passed`), for each kind of message and each
 sender of the last one (`passed`): it does what handling it would have done to its fields and guarded timers, and no
 more; the outbox lets it set and cancel timers, anything else raises. The exchange's own timer is moved by the kernel.
 Times lie ahead of the simulation's time then, but never beyond the disturbance.
 
-An example with leases is in ``tests/protocols/leases.py``.
+Reading that follows what comes in
+----------------------------------
+Where records come in evenly and a reader keeps up, one request follows the other (RocketMQ's pulls). That is no round:
+it has no period, and its number of messages grows with the load. Such a `Flow` is not repeated message by message but
+computed as a function of time (`protocols.load`), here alone not to the tick: how far the reader has come follows from
+when records are written, how long he takes for one, and the mean latency. What is under way is taken back, the reader
+and its peer are told how far it went, and a little before the disturbance the reader asks anew, so that all is under
+way again as it would be. The same records are read by the same members as in a full run, and told in fewer facts.
+
+An example with leases is in ``tests/protocols/leases.py``, one with a reader in ``tests/protocols/readers.py``.
 """
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from protocols.load import Production
 from protocols.nodes import Message, Outbox, Time, TimerName
 
 
@@ -91,6 +103,57 @@ class Exchange(NamedTuple):
     """A round is under way: not all answers have come."""
 
 
+class Flow(NamedTuple):
+    """Request after request for the records of a queue of the peer, each sent when the one before is answered."""
+
+    peer: str
+    request: Message
+    """The one that is under way or held by the peer; its first field is its number, which its answer has as well."""
+    answer: type[Message]
+    production: Production
+    """What the queue takes in, as the node believes."""
+    done: int
+    """The first record that the node has not handled."""
+    delay: Time
+    """How long a record is handled that has come, in milliseconds."""
+    most: int
+    """Records that an answer brings at most."""
+    timers: Collection[TimerName]
+    """Of the node: what this flow has set and will set again, once it goes on."""
+    told: tuple[Time, Time]
+    """When the node tells the peer next how far it is, beside its requests, and how often, in milliseconds."""
+
+
+class Stretch(NamedTuple):
+    """How far a flow went that was passed over."""
+
+    flow: Flow
+    since: Time
+    until: Time
+    travel: Time
+    """How long a message is under way."""
+    position: int
+    """The first record that the reader has not handled in the end."""
+    held: bool
+    """All that came in was handled, and the request for the next record is held by the peer; else there is none."""
+
+    def handled_at(self, now: Time) -> int:
+        """The first record that the reader had not handled at some time of the stretch."""
+        flow = self.flow
+        return min(self.position, max(flow.done, flow.production.end_offset(now - self.travel - flow.delay)))
+
+    def told_at(self, now: Time) -> int:
+        """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is
+        when the answer to the one before comes; and the reader tells it now and then (`Flow.told`)."""
+        flow, production = self.flow, self.flow.production
+        asked = production.end_offset(now - self.travel) - 1
+        told = production.end_offset(production.arrival(asked) - flow.delay) if asked >= production.before else 0
+        following, period = flow.told
+        if following <= now:
+            told = max(told, self.handled_at(now - (now - following) % period))
+        return min(self.position, told)
+
+
 class Rest(NamedTuple):
     """How a node is at rest."""
 
@@ -102,6 +165,9 @@ class Rest(NamedTuple):
     missed: Mapping[tuple[str, type[Message]], Time] = {}
     """Sender and type to the time from when on an exchange of this node might notice that no more of them come."""
     idle: Collection[TimerName] = ()
+    flows: Collection[Flow] = ()
+    held: Mapping[TimerName, Collection[tuple[str, int]]] = {}
+    """Timer to the requests, sender and number, for which alone it is set."""
 
 
 class QuietNode(Protocol):
@@ -115,3 +181,17 @@ class QuietNode(Protocol):
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         """Rounds of an exchange were passed over; the last one began at ``begun`` and ended now."""
+
+
+class FlowNode(Protocol):
+    """What a node has besides if it is a side of flows."""
+
+    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
+        """What the queue takes in for which this is asked; None where anything else would happen than the answer."""
+
+    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
+        """So far the sender has come until now."""
+
+    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
+        """So far the node has come until now; it asks anew, unless its request is held. Flows of few records are told
+        in several stretches, one after the other."""

@@ -3,8 +3,10 @@
 No number depends on how many others were drawn elsewhere, so leaving something out shifts nothing.
 """
 
+from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
-from struct import Struct
+from struct import Struct, unpack
 
 WORDS = 32
 """Numbers that `words` gives at once."""
@@ -13,6 +15,9 @@ STEPS = 4096
 """How many different ones there are: few enough for a table that stays in the processor's cache."""
 
 _WORDS = Struct(f">{WORDS}H")
+_FIRST = 256
+"""How many first bytes there are."""
+
 _MASK = int.from_bytes((STEPS - 1).to_bytes(2, "big") * WORDS, "big")
 
 
@@ -27,14 +32,75 @@ def number_below(limit: int, *parts: object) -> int:
     return int.from_bytes(digest(*parts, size=8), "big") * limit >> 64
 
 
-def stream_of(*parts: object) -> bytes:
-    """The beginning of the numbers of a stream of choices; see `choice`."""
-    return "".join(f"{part}\x1f" for part in parts).encode("utf-8", "surrogatepass")
+class Stream:
+    """`number_below` for those who need many numbers whose first parts are the same."""
+
+    __slots__ = ("_begun",)
+
+    def __init__(self, *parts: object) -> None:
+        """``parts``: the first ones."""
+        self._begun = blake2b(
+            "".join([f"{part}\x1f" for part in parts]).encode("utf-8", "surrogatepass"), digest_size=8
+        )
+
+    def below(self, limit: int, label: str, number: int) -> int:
+        """The number of the first parts, a label and a number."""
+        drawn = self._begun.copy()
+        drawn.update(f"{label}\x1f{number}".encode("utf-8", "surrogatepass"))
+        return int.from_bytes(drawn.digest(), "big") * limit >> 64
+
+    def choices(self, label: str, made: int) -> "Choices":
+        """Those of a label; so many were made before."""
+        begun = self._begun.copy()
+        begun.update(f"{label}\x1f".encode("utf-8", "surrogatepass"))
+        return Choices(begun, made)
 
 
-def choice(limit: int, stream: bytes, number: int) -> int:
-    """`number_below` of the stream's parts and ``number``, for those who need many of one stream."""
-    return int.from_bytes(blake2b(b"%s%d" % (stream, number), digest_size=8).digest(), "big") * limit >> 64
+class Choices:
+    """Choices of one stream, counted from 1: each is what `number_below` gives for the stream's parts and number."""
+
+    __slots__ = ("copy", "made")
+
+    def __init__(self, begun: blake2b, made: int) -> None:
+        """``begun``: the hash of the stream's parts (see `Stream`)."""
+        self.copy, self.made = begun.copy, made
+        """How many choices were made so far."""
+
+    def next(self, limit: int) -> int:
+        """The next choice, from 0 to ``limit - 1``."""
+        self.made += 1
+        if limit == 1:
+            return 0
+        drawn = self.copy()
+        drawn.update(b"%d" % self.made)
+        return int.from_bytes(drawn.digest(), "big") * limit >> 64
+
+
+def tally(streams: Sequence[Choices], limit: int) -> list[int]:
+    """The next choice of each stream: how many chose 0, 1, ... ``limit - 1``."""
+    digests = bytearray()
+    before, text = -1, b""
+    for stream in streams:
+        if stream.made != before:
+            before = stream.made
+            text = b"%d" % (before + 1)
+        stream.made = before + 1
+        drawn = stream.copy()
+        drawn.update(text)
+        digests += drawn.digest()
+    if limit & (limit - 1) or limit > _FIRST:
+        found = [0] * limit
+        for number in unpack(f">{len(streams)}Q", digests):
+            found[number * limit >> 64] += 1
+        return found
+    # The first bits of each number say it.
+    firsts = digests[::8].translate(_chosen_by_first(limit))
+    return [firsts.count(each) for each in range(limit)]
+
+
+@cache
+def _chosen_by_first(limit: int) -> bytes:
+    return bytes([first * limit // _FIRST for first in range(_FIRST)])
 
 
 def uuid_like(*parts: object) -> str:

@@ -5,16 +5,18 @@ of time. Rounds of a fixed rate whose peers do not change are multiplied; only t
 happens are computed one by one.
 """
 
+from collections import Counter
 from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from protocols.lanes import Alone, Lane, Turn
+from protocols.alone import Alone, Turn
+from protocols.lanes import Lane
 from protocols.links import Link
 from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Entry, Process
 from protocols.quiet import Exchange
-from protocols.randomness import choice, number_below, stream_of
+from protocols.randomness import Choices
 
 
 class Line(NamedTuple):
@@ -46,8 +48,14 @@ class Came(NamedTuple):
     root: int
 
 
-Last: TypeAlias = dict[tuple[Process, str, type[Message]], Came]
-"""Receiver, sender and type to the last message of them."""
+Flow: TypeAlias = tuple[Process, str, type[Message]]
+"""Receiver, sender and type of messages."""
+
+Last: TypeAlias = dict[Flow, Came]
+"""The last message of each."""
+
+Volley: TypeAlias = tuple[Link, type[Message], int]
+"""So many messages of one type that are sent at once, and not answered."""
 
 
 class Passed(NamedTuple):
@@ -66,8 +74,22 @@ class Passed(NamedTuple):
     """Label to how many choices were made so far."""
 
 
+def passed_over(process: Process, lines: list[Line], horizon: Time) -> Passed | None:
+    """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
+    rounds = Rounds(process, lines, horizon)
+    passed = rounds.passed()
+    if passed is None and rounds.has_counted:
+        # Of some messages it was not known when the last one came.
+        passed = Rounds(process, lines, horizon, may_count=False).passed()
+    return passed
+
+
 class Rounds:
-    """The exchanges of one process, from now on until just before ``horizon``."""
+    """The exchanges of one process, from now on until just before ``horizon``.
+
+    Rounds that are alone, and of which another one follows, are counted (`Alone.count`) where this saves anything,
+    unless ``may_count`` is False.
+    """
 
     __slots__ = (
         "_alone",
@@ -82,6 +104,7 @@ class Rounds:
         "_last",
         "_late",
         "_lines",
+        "_may_count",
         "_open",
         "_orders",
         "_process",
@@ -89,12 +112,15 @@ class Rounds:
         "_settle",
         "_spans",
         "_threads",
+        "_unclear",
         "_unknown",
+        "_volleys",
         "_widest",
+        "has_counted",
     )
 
-    def __init__(self, process: Process, lines: list[Line], horizon: Time) -> None:
-        self._process, self._lines, self._horizon = process, lines, horizon
+    def __init__(self, process: Process, lines: list[Line], horizon: Time, *, may_count: bool = True) -> None:
+        self._process, self._lines, self._horizon, self._may_count = process, lines, horizon, may_count
         self._dues: list[Due] = [
             (line.timer[0], line.timer[1], line.timer[2], at, 0, 0.0) for at, line in enumerate(lines)
         ]
@@ -103,11 +129,15 @@ class Rounds:
         self._spans: list[tuple[Time, Time] | None] = [None] * len(lines)
         self._unknown: set[int] = set()
         """Lines whose last round was not computed by itself, or is not over."""
+        self._unclear: set[Flow] = set()
+        """Of these it is not known when the last one was sent."""
+        self.has_counted = False
+        """Whether rounds were counted instead of computed."""
         self._any = False
         """Whether there was a round at all."""
         self._lanes: dict[Link, Lane] = {}
         self._last: Last = {}
-        self._choices: dict[str, int] = {}
+        self._choices: dict[str, Choices] = {}
         self._orders = process.simulation.number
         self._free: Time = -1.0
         """When the last answer under way comes."""
@@ -129,9 +159,10 @@ class Rounds:
         self._late = horizon - max(least, self._settle)
         self._even_until: Time | None = None
         self._alone: list[Alone | None] = [self._as_alone(line) for line in lines]
+        self._volleys: list[tuple[Volley, ...] | None] = [_volleys(line) for line in lines]
 
     def passed(self) -> Passed | None:
-        """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
+        """See `passed_over`."""
         dues, horizon = self._dues, self._horizon
         found: Passed | None = None
         while True:
@@ -146,7 +177,8 @@ class Rounds:
                     if self._even_until is None:
                         self._multiply()
                         time = dues[0][0]
-                if self._any and not self._unknown and (time >= self._late or self._threads):
+                known = self._any and not self._unknown and not self._unclear
+                if known and (time >= self._late or self._threads):
                     found = self._state()
             if time >= horizon or not self._step(heappop(dues)):
                 return found
@@ -178,7 +210,7 @@ class Rounds:
                     if call.answer is not None:
                         self._lane(link.back).skip(rounds)
                     if call.label:
-                        self._choices[call.label] = self._made(call.label) + rounds
+                        self._choices_of(call.label).made += rounds
         heapify(self._dues)
 
     def _step(self, due: Due) -> bool:
@@ -198,19 +230,36 @@ class Rounds:
                 self._push(now + exchange.period, now, at)
         else:
             self._open -= 1
-        # What a timer does that has set itself again is the clock's doing.
-        root = line.timer[3] if exchange.after_end or self._rounds[at] == 1 else CLOCK
+        root = self._root(line, at)
         ended = now
-        if exchange.in_turn and exchange.calls:
-            ended = self._call(line, next_call, now, root)
-            if next_call + 1 < len(exchange.calls):
-                self._open += 1
-                self._push(ended, now, at, next_call + 1, begun)
-                self._busy(exchange, ended)
-                return self._free < self._horizon
+        volleys = self._volleys[at]
+        if volleys is not None:
+            for link, kind, messages in volleys:
+                self._came(line, link, kind, self._lane(link).send_at_once(now, messages), now, root)
+        elif exchange.in_turn:
+            dues, calls = self._dues, len(exchange.calls)
+            while next_call < calls:
+                sent, ended = ended, self._call(line, next_call, ended, root)
+                next_call += 1
+                if next_call < calls and (not dues or dues[0][0] <= ended or self._free >= self._horizon):
+                    # Something else comes first.
+                    self._open += 1
+                    self._push(ended, sent, at, next_call, begun)
+                    self._busy(exchange, ended)
+                    return self._free < self._horizon
         else:
             for number in range(len(exchange.calls)):
                 ended = max(ended, self._call(line, number, now, root))
+        self._over(line, at, begun, ended)
+        return self._free < self._horizon
+
+    def _root(self, line: Line, at: int) -> int:
+        """What a timer does that has set itself again is the clock's doing."""
+        return line.timer[3] if line.exchange.after_end or self._rounds[at] == 1 else CLOCK
+
+    def _over(self, line: Line, at: int, begun: Time, ended: Time) -> None:
+        """A round is over."""
+        exchange = line.exchange
         self._busy(exchange, ended)
         self._spans[at] = begun, ended
         self._unknown.discard(at)
@@ -218,41 +267,36 @@ class Rounds:
             self._push(ended + exchange.period, ended, at)
         if not self._even[at]:
             self._even_until = None
-        return self._free < self._horizon
 
     def _as_alone(self, line: Line) -> Alone | None:
         exchange = line.exchange
         kinds = {(call.request, call.answer) for call in exchange.calls}
-        if len(kinds) > 1 or any(answer is None for _, answer in kinds):
+        if len(kinds) != 1 or (not exchange.in_turn and len(exchange.calls) > 1):
             return None
-        if not exchange.in_turn and len(exchange.calls) > 1:
+        ((request, answer),) = kinds
+        if answer is None:
             return None
-        simulation, name = self._process.simulation, self._process.name
         pairs: dict[tuple[Link, ...], tuple[tuple[Lane, Lane], ...]] = {}
         turns = []
         for call, links in zip(exchange.calls, line.links, strict=True):
             lanes = pairs.get(links)
             if lanes is None:
                 lanes = pairs[links] = tuple((self._lane(link), self._lane(link.back)) for link in links)
-            stream = stream_of(simulation.seed, "choose", name, call.label) if call.label else b""
-            turns.append(Turn(call.label, stream, lanes))
-        same = len(pairs) == 1 and len(turns[0].lanes) == 1 and not any(turn.label for turn in turns)
-        at_most = 2 * simulation.latency.most * len(turns)
-        return Alone(tuple(turns), at_most, turns[0].lanes[0] if same else None)
+            turns.append(Turn(self._choices_of(call.label) if call.label else None, lanes))
+        return Alone(request, answer, turns, self._process.simulation.latency.most)
 
     def _round_alone(self) -> bool:
         """Nothing is under way: compute the next round as a whole, if nothing else is due until it is over at the
         latest. It is over before the horizon."""
         dues = self._dues
         now, _, _, at, _, _ = dues[0]
-        alone = self._alone[at]
-        if alone is None:
+        alone, line = self._alone[at], self._lines[at]
+        exchange = line.exchange
+        if alone is None and exchange.calls:
             return False
-        over = now + alone.at_most
+        over = now if alone is None else now + alone.at_most
         if len(dues) > 1 and min(dues[1:3])[0] <= over:
             return False  # the second entry of a heap is one of these
-        line = self._lines[at]
-        exchange = line.exchange
         if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
             return False
         heappop(dues)
@@ -260,68 +304,44 @@ class Rounds:
         self._any = True
         if not exchange.after_end:
             self._push(now + exchange.period, now, at)
-        root = line.timer[3] if exchange.after_end or self._rounds[at] == 1 else CLOCK
-        ended = self._turns(line, alone, now, root)
-        self._free = max(self._free, ended) if alone.turns else self._free
-        self._busy(exchange, ended)
-        self._spans[at] = now, ended
-        self._unknown.discard(at)
-        if exchange.after_end:
-            self._push(ended + exchange.period, ended, at)
-        if not self._even[at]:
-            self._even_until = None
-        return True
-
-    def _turns(self, line: Line, alone: Alone, now: Time, root: int) -> Time:
-        """One call after the other: when the last answer comes."""
-        last: dict[Lane, tuple[Lane, Time, Time, Time]] = {}
-        if alone.pair is not None:
-            there, back = alone.pair
-            before = len(alone.turns) - 1
-            sent = now + there.travel(before) + back.travel(before)
-            arrived = sent + there.travel(1)
-            now = arrived + back.travel(1)
-            last[there] = back, sent, arrived, now
+        if alone is None:
+            self._over(line, at, now, now)
+        elif self._may_count and alone.may_count and over + exchange.period + alone.at_most < self._late:
+            ended, used = alone.count(now)
+            self._free = max(self._free, ended)
+            self._over(line, at, now, ended)
+            self._unclear.update((lane.link.receiver, lane.link.sender.name, alone.request) for lane in used)
+            self.has_counted = True
         else:
-            choices = self._choices
-            for label, stream, lanes in alone.turns:
-                chosen = 0
-                if label:
-                    made = choices.get(label)
-                    made = choices[label] = 1 + (self._made(label) if made is None else made)
-                    if len(lanes) > 1:
-                        chosen = choice(len(lanes), stream, made)
-                there, back = lanes[chosen]
-                arrived = now + (there.drawn or there.draw()).pop()
-                answered = arrived + (back.drawn or back.draw()).pop()
-                last[there] = back, now, arrived, answered
-                now = answered
-        order = line.timer[2]
-        for there, (back, sent, arrived, answered) in last.items():
-            call, link = line.exchange.calls[0], there.link
-            assert call.answer is not None
-            there.arrival, back.arrival = arrived, answered
-            self._last[link.receiver, link.sender.name, call.request] = Came(arrived, sent, order, root)
-            self._last[link.sender, link.receiver.name, call.answer] = Came(answered, arrived, order, root)
-        return now
+            ended, last = alone.compute(now)
+            self._free = max(self._free, ended)
+            root = self._root(line, at)
+            for there, back, sent, arrived, answered in last:
+                self._came(line, there.link, alone.request, arrived, sent, root)
+                self._came(line, back.link, alone.answer, answered, arrived, root)
+            self._over(line, at, now, ended)
+        return True
 
     def _call(self, line: Line, at: int, now: Time, root: int) -> Time:
         """A request and its answer: when the answer (without one, the request) arrives."""
         call, links = line.exchange.calls[at], line.links[at]
-        link = links[0]
-        if call.label:
-            made = self._choices[call.label] = self._made(call.label) + 1
-            if len(links) > 1:
-                name = self._process.name
-                link = links[number_below(len(links), self._process.simulation.seed, "choose", name, call.label, made)]
+        link = links[self._choices_of(call.label).next(len(links))] if call.label else links[0]
         arrives = self._lane(link).send(now)
-        order = line.timer[2]
-        self._last[link.receiver, link.sender.name, call.request] = Came(arrives, now, order, root)
-        if call.answer is not None:
-            sent, arrives = arrives, self._lane(link.back).send(arrives)
-            self._last[link.sender, link.receiver.name, call.answer] = Came(arrives, sent, order, root)
-        self._free = max(self._free, arrives)
-        return now if call.answer is None else arrives
+        self._came(line, link, call.request, arrives, now, root)
+        if call.answer is None:
+            return now
+        sent, arrives = arrives, self._lane(link.back).send(arrives)
+        self._came(line, link.back, call.answer, arrives, sent, root)
+        return arrives
+
+    def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:
+        """A message came on this link."""
+        flow = link.receiver, link.sender.name, kind
+        self._last[flow] = Came(time, sent, line.timer[2], root)
+        if self._unclear:
+            self._unclear.discard(flow)
+        if time > self._free:
+            self._free = time
 
     def _busy(self, exchange: Exchange, until: Time) -> None:
         if exchange.thread:
@@ -338,10 +358,12 @@ class Rounds:
             lane = self._lanes[link] = Lane(link)
         return lane
 
-    def _made(self, label: str) -> int:
-        """Choices made so far."""
-        made = self._choices.get(label)
-        return self._process.simulation.counts.get(("choose", self._process.name, label), 0) if made is None else made
+    def _choices_of(self, label: str) -> Choices:
+        choices = self._choices.get(label)
+        if choices is None:
+            made = self._process.simulation.counts.get(("choose", self._process.name, label), 0)
+            choices = self._choices[label] = self._process.choices.choices(label, made)
+        return choices
 
     def _state(self) -> Passed:
         return Passed(
@@ -350,5 +372,17 @@ class Rounds:
             tuple(self._spans),
             tuple((lane.link, lane.number, lane.arrival) for lane in self._lanes.values()),
             self._last.copy(),
-            self._choices.copy(),
+            {label: choices.made for label, choices in self._choices.items()},
         )
+
+
+def _volleys(line: Line) -> tuple[Volley, ...] | None:
+    """All calls of a round, where they are sent at once to one peer each, and none is answered."""
+    exchange, found = line.exchange, Counter[tuple[Link, type[Message]]]()
+    if exchange.in_turn:
+        return None
+    for call, links in zip(exchange.calls, line.links, strict=True):
+        if call.label or call.answer is not None:
+            return None
+        found[links[0], call.request] += 1
+    return tuple((link, kind, messages) for (link, kind), messages in found.items())

@@ -171,7 +171,15 @@ class Simulation:
 
     def hang(self, name: str) -> None:
         """Stop the process; its connections stay open, what comes for it waits."""
-        self.processes[name].hung = True
+        process = self.processes[name]
+        process.hung = True
+        for link in process.links.values():
+            # It may find what was sent in vain when it wakes, and then it is not in vain.
+            left_out = link.back.left_out
+            for entry in left_out:
+                if entry[0] > self.now or (entry[0] == self.now and 0 < self.handling < entry[2]):
+                    heappush(self.heap, entry)
+            left_out.clear()
 
     def wake(self, name: str) -> None:
         """The process goes on where it stopped: first with what has come in the meantime, in the order it came."""

@@ -34,9 +34,7 @@ class Configuration:
 
 def configuration(given: Mapping[str, Any], where: str) -> Configuration:
     """Sort and check the settings of a variant. Raises `UserError`, naming ``where``, for what nobody knows."""
-    version = str(given.get(VERSION, "5.3"))
-    if version not in of_client.VERSIONS:
-        raise UserError(f"{where}: version is {given[VERSION]!r}, expected one of {', '.join(of_client.VERSIONS)}")
+    version = of_client.version_of(given, where)
     strategy_settings = {setting: None for name in STRATEGIES for setting in STRATEGIES[name].settings}
     known = (of_client.REAL_NAMES, of_broker.REAL_NAMES, of_name_server.REAL_NAMES, strategy_settings, (VERSION,))
     for name in given:

@@ -2,8 +2,8 @@
 
 Every record has the ``correlation`` number that its sender made up; an answer repeats it. One-way requests have one,
 too, but nobody answers them. `REQUEST_CODES` gives each request's number in the real protocol (spec 10.3), an
-answer's ``code`` is one of the response codes below. A broker's address is the name of its node; in a cluster without
-replicas it equals the broker's name.
+answer's ``code`` is one of `rocketmq_selfbalance.codes`. A broker's address is the name of its node; in a cluster
+without replicas it equals the broker's name.
 
 ``member`` is no part of the real protocol: it is the consumer's name in the scenario, which brokers repeat in the
 facts they tell and never look at.
@@ -14,39 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from protocols.load import Production
 from protocols.nodes import Time
 from protocols.queues import Queue
-
-# Response codes.
-SUCCESS = 0
-SYSTEM_ERROR = 1
-NO_PERMISSION = 16
-TOPIC_NOT_EXIST = 17
-PULL_NOT_FOUND = 19
-PULL_RETRY_IMMEDIATELY = 20
-PULL_OFFSET_MOVED = 21
-QUERY_NOT_FOUND = 22
-SUBSCRIPTION_NOT_EXIST = 24
-SUBSCRIPTION_NOT_LATEST = 25
-SUBSCRIPTION_GROUP_NOT_EXIST = 26
-INVALID_PARAMETER = 29
-CONSUMER_NOT_ONLINE = 206
-
-# Permissions of a topic at a broker: a set of bits.
-PERM_WRITE = 2
-PERM_READ = 4
-
-MASTER_ID = 0
-"""Broker id of a master; replicas have higher ones."""
-
-RETRY_PREFIX = "%RETRY%"
-DLQ_PREFIX = "%DLQ%"
-
-CLUSTERING = "CLUSTERING"
-BROADCASTING = "BROADCASTING"
-CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
-CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
-CONSUME_FROM_LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
-CONSUME_FROM_FIRST_OFFSET = "CONSUME_FROM_FIRST_OFFSET"
-CONSUME_FROM_TIMESTAMP = "CONSUME_FROM_TIMESTAMP"
+from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE
 
 
 class Answer(NamedTuple):
@@ -437,6 +405,15 @@ class Produce(NamedTuple):
     correlation: int
     topic: str
     per_second: float
+
+
+class Write(NamedTuple):
+    """Producers write so many records at once to one queue. (No request of RocketMQ either.)"""
+
+    correlation: int
+    topic: str
+    number: int
+    records: int
 
 
 class StopBroker(NamedTuple):

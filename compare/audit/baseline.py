@@ -1,11 +1,9 @@
 """`--baseline old.json`: what changed since an earlier audit that was written with `--format json`."""
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from protocols import UserError
+from compare.moved import moved
 
 _WORSE_IF_MORE = ("idle_members", "unowned_queues", "double_owned_queues", "max_over_mean")
 _WORDS = {
@@ -18,17 +16,13 @@ _WORDS = {
 Change = dict[str, Any]
 
 
-def read_baseline(path: Path) -> list[dict[str, Any]]:
-    """The groups of an earlier audit; `UserError` if the file is none."""
-    try:
-        groups = json.loads(path.read_bytes())["groups"]
-        for group in groups:
-            group["system"], group["group"], dict(group["owners"] or {})
-    except OSError as error:
-        raise UserError(f"--baseline {path}: {error.strerror}, expected a file of `audit --format json`") from None
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"--baseline {path}: expected a file that `equipoise audit --format json` wrote") from None
-    assert isinstance(groups, list)
+def groups_of(document: Any) -> list[dict[str, Any]]:
+    """The groups of an earlier audit; KeyError, TypeError or ValueError if it is none."""
+    groups = document["groups"]
+    if not isinstance(groups, list):
+        raise TypeError("groups are a list")
+    for group in groups:
+        group["system"], group["group"], dict(group["owners"] or {})
     return groups
 
 
@@ -78,21 +72,9 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change | No
     change["joined"] = sorted(new.keys() - old.keys())
     change["left"] = sorted(old.keys() - new.keys())
     change["newly_idle"] = sorted(member for member, queues in new.items() if queues == [] and old.get(member) != [])
-    was, now = _owner(old), _owner(new)
-    change["moved"] = [
-        [*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]
-    ]
+    change["moved"] = moved(old, new)
     for name in _WORSE_IF_MORE:
         was_figure, is_figure = before.get(name), after.get(name)
         if was_figure is not None and is_figure is not None and was_figure != is_figure:
             change["worse" if is_figure > was_figure else "better"][name] = [was_figure, is_figure]
     return change if any(change[key] for key in ("newly_idle", "joined", "left", "moved", "worse", "better")) else None
-
-
-def _owner(owners: Mapping[str, Any]) -> dict[tuple[Any, ...], str]:
-    """Queue to its owner, for queues with just one."""
-    found: dict[tuple[Any, ...], str | None] = {}
-    for member, queues in owners.items():
-        for queue in queues or ():
-            found[tuple(queue)] = None if tuple(queue) in found else member
-    return {queue: owner for queue, owner in found.items() if owner is not None}

@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 
 from compare.audit.asking import Question, answers, print_answers
-from compare.audit.baseline import read_baseline
+from compare.audit.baseline import groups_of
 from compare.audit.conditions import Condition
 from compare.audit.explain import explain
 from compare.audit.gather import gather
 from compare.audit.judge import engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
+from compare.option_files import read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading.kafka_live import TIMEOUT_S
-from protocols import UserError
 
 MOST_LINES = 40
 """Lines about skipped text shown on standard error; JSON lists all of them."""
@@ -95,7 +95,7 @@ def audit(
     """
     conditions = [Condition.parse(text) for text in fail_if]
     question = Question.parse(members, without, queues)
-    before = None if baseline is None else read_baseline(baseline)
+    before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
     if engine == "spark":
         from compare import spark
 
@@ -124,7 +124,7 @@ def audit(
     if report is not None:
         from compare.report import write_report
 
-        _write(report, write_report({**document(explained, gathered.skipped, pictures=True), "weight": weight}))
+        save_report(report, write_report({**document(explained, gathered.skipped, pictures=True), "weight": weight}))
     met = [line for condition in conditions for line in condition.met_by(groups)]
     for line in met:
         click.echo(f"failed: {visible(line)}", err=True)
@@ -137,14 +137,6 @@ def spark_version() -> str:
 
     session = spark.session()
     return f"Spark {session.version} ({session.sparkContext.master})"
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
-    click.echo(f"The report is {path}: open it in a browser.", err=True)
 
 
 @contextmanager

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures, figures_of
-from compare.figures.definitions import RETRY
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 ROWS_FOR_SPARK = 2_000_000
 """From this many owned queues on, ``auto`` chooses Spark: starting it costs more than numpy needs for fewer."""
@@ -91,7 +91,7 @@ def _loads(group: ObservedGroup, weight: str | None, with_retry: bool) -> GroupL
         rows=[
             (queue.topic, (queue.broker, queue.number), tuple(at), weights[queue])
             for queue, at in owners.items()
-            if with_retry or not queue.topic.startswith(RETRY)
+            if with_retry or not queue.topic.startswith(RETRY_PREFIX)
         ],
     )
 
@@ -159,7 +159,7 @@ def _total(lags: Iterable[int | None]) -> int | None:
 
 
 def _counted(queues: Iterable[Queue], with_retry: bool) -> list[Queue]:
-    return [queue for queue in queues if with_retry or not queue.topic.startswith(RETRY)]
+    return [queue for queue in queues if with_retry or not queue.topic.startswith(RETRY_PREFIX)]
 
 
 def _owners(group: ObservedGroup) -> dict[str, tuple[Queue, ...] | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from compare.audit.model import Modelled
 from compare.audit.what_if import best_loads, changed, loads_of, under
+from protocols import Group
 
 PER_TOPIC = ("range", "server-range", "AVG", "AVG_BY_CIRCLE")
 """Strategies that deal every topic from the first member on: the first ones get every topic's remainder."""
@@ -17,7 +18,8 @@ ACROSS_TOPICS = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "optim
 class MemberCount:
     """What a number of members gives, in queues per member.
 
-    ``useful``: the heaviest load is lower than with any smaller number. ``even``: all carry the same.
+    ``useful``: every topic is read, and the heaviest load is lower than with any smaller number that reads them all.
+    ``even``: all carry the same.
     """
 
     members: int
@@ -40,15 +42,19 @@ def next_useful_members(modelled: Modelled, strategy: str, limit: int | None = N
         limit = max(len(group.queues), len(group.members), 1)
         if not modelled.alike or strategy not in (*PER_TOPIC, *ACROSS_TOPICS):
             limit = min(limit, 2 * len(group.members))
+    read = _read(group)
     table = []
     lowest: int | None = None
     for members in range(1, limit + 1):
-        loads = _extremes(modelled, strategy, members)
+        loads, whole = _counted(modelled, strategy, members), True
+        if loads is None:
+            after = changed(modelled, members=members)
+            loads, whole = _tried_out(after, strategy), _read(after.group) == read
         if loads is None:
             continue
         high, low, idle = loads
-        useful = lowest is None or high < lowest
-        lowest = high if lowest is None else min(lowest, high)
+        useful = whole and (lowest is None or high < lowest)
+        lowest = high if useful else lowest
         table.append(MemberCount(members, high, low, idle, useful, high == low))
     return tuple(table)
 
@@ -58,18 +64,24 @@ def next_useful(table: Sequence[MemberCount], members: int) -> MemberCount | Non
     return next((row for row in table if row.members > members and row.useful), None)
 
 
-def _extremes(modelled: Modelled, strategy: str, members: int) -> tuple[int, int, int] | None:
-    if modelled.alike and modelled.group.members:
-        read = set(modelled.group.members[0].subscription)
-        counts = [len(queues) for topic, queues in modelled.group.topics.items() if topic in read]
-        if strategy in PER_TOPIC:
-            high = sum(-(-count // members) for count in counts)
-            idle = members - min(members, max(counts, default=0))
-            return high, sum(count // members for count in counts), idle
-        if strategy in ACROSS_TOPICS:
-            total = sum(counts)
-            return -(-total // members), total // members, max(0, members - total)
-    after = changed(modelled, members=members)
+def _counted(modelled: Modelled, strategy: str, members: int) -> tuple[int, int, int] | None:
+    """Largest, smallest load and idle members where counting tells; None where it does not."""
+    if not (modelled.alike and modelled.group.members):
+        return None
+    read = _read(modelled.group)
+    counts = [len(queues) for topic, queues in modelled.group.topics.items() if topic in read]
+    if strategy in PER_TOPIC:
+        high = sum(-(-count // members) for count in counts)
+        idle = members - min(members, max(counts, default=0))
+        return high, sum(count // members for count in counts), idle
+    if strategy in ACROSS_TOPICS:
+        total = sum(counts)
+        return -(-total // members), total // members, max(0, members - total)
+    return None
+
+
+def _tried_out(after: Modelled, strategy: str) -> tuple[int, int, int] | None:
+    """The same of a group under the strategy; None where the real one fails."""
     if strategy == "optimum":
         loads = list(best_loads(after.group))
     else:
@@ -78,3 +90,8 @@ def _extremes(modelled: Modelled, strategy: str, members: int) -> tuple[int, int
             return None
         loads = loads_of(allocation)
     return max(loads), min(loads), loads.count(0)
+
+
+def _read(group: Group) -> frozenset[str]:
+    """The topics that anybody reads."""
+    return frozenset(topic for member in group.members for topic in member.subscription)

@@ -25,9 +25,6 @@ Integers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-RETRY = "%RETRY%"
-"""RocketMQ's retry topics begin with it; figures leave them out unless asked for."""
-
 MILLIONTHS = 1_000_000
 """Loads per unit where weights are decimals."""
 

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compare.figures.counting import count
-from compare.figures.definitions import COUNTS, MILLIONTHS, NAMES, RETRY, Flags, Floats, Integers, Sums, last_step
+from compare.figures.definitions import COUNTS, MILLIONTHS, NAMES, Flags, Floats, Integers, Sums, last_step
 from compare.figures.queues import QueueBits, count_queues
 from compare.figures.rows import NumberedRows, Numbers
 from protocols.errors import UserError
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 QUEUE_COLUMNS = ("queue", "number", "partition")
 """Names under which the queue's number is looked for, in this order."""
@@ -80,7 +81,7 @@ def _ownership_shares(table: pa.Table, keys: list[str], weight: str | None, with
         number = np.zeros(size, dtype=np.int64)
     topic = table["topic"]
     if not with_retry:
-        topic = pc.if_else(pc.starts_with(topic, RETRY), pa.scalar(None, topic.type), topic)
+        topic = pc.if_else(pc.starts_with(topic, RETRY_PREFIX), pa.scalar(None, topic.type), topic)
     load, unknown = _loads(table, weight)
     return pa.table(
         {

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compare.figures.definitions import RETRY
 from compare.figures.groups import Figure, GroupLoads, counted_figures
 from protocols import Allocation, GroupError, Queue
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def fairness(
     read = {topic for member in allocation.group.members for topic in member.subscription}
     rows = []
     for queue, owners in allocation.owners.items():
-        if (owners or queue.topic in read) and (with_retry or not queue.topic.startswith(RETRY)):
+        if (owners or queue.topic in read) and (with_retry or not queue.topic.startswith(RETRY_PREFIX)):
             if weights is not None and queue not in weights:
                 raise GroupError(f"no weight for {queue}: every queue of the group needs one")
             weight = 1 if weights is None else weights[queue]

@@ -19,10 +19,11 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 from compare.figures.counting import count
-from compare.figures.definitions import MILLIONTHS, RETRY, Flags
+from compare.figures.definitions import MILLIONTHS, Flags
 from compare.figures.local import figure_table, integer_loads, queue_column, require, weight_column
 from compare.figures.rows import NumberedRows, Numbers
 from protocols.errors import UserError
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 _MARK = b"equipoise.snapshot"
 
@@ -128,7 +129,7 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     table = _read(part.ownership, wanted, ["topic", "broker"])
     topics = table["topic"].unify_dictionaries().combine_chunks()
     if not with_retry:
-        retry = pc.starts_with(topics.dictionary, RETRY)
+        retry = pc.starts_with(topics.dictionary, RETRY_PREFIX)
         if pc.any(retry, min_count=0).as_py():
             keep = pc.invert(pc.fill_null(retry.take(topics.indices), False))
             table, topics = table.filter(keep), topics.filter(keep)

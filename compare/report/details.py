@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compare.figures.definitions import RETRY
 from compare.output import visible
 from compare.report.drawing import Drawing, draw
 from compare.report.wording import FIGURES
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")
 WHAT_IF = ("max", "min", "idle_members", "jain", "moves")
@@ -57,7 +57,7 @@ def best_label(
     """
     if not owners:
         return None
-    loads = [sum(not queue[0].startswith(RETRY) for queue in owned or ()) for owned in owners.values()]
+    loads = [sum(not queue[0].startswith(RETRY_PREFIX) for queue in owned or ()) for owned in owners.values()]
     found = [
         row
         for row in what_if

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compare.figures.definitions import RETRY
 from compare.output import visible
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 HEAVIEST = 24
 LIGHTEST = 16
@@ -44,7 +44,7 @@ class Drawing:
 
 def draw(owners: View, others: Sequence[View | None], topics: Mapping[str, Mapping[str, Any]]) -> Drawing:
     """The drawing of today's ``owners`` beside ``others``; ``topics`` are the figures per topic."""
-    hidden = {each for each in _topics_of(owners) if each.startswith(RETRY) and each not in topics}
+    hidden = {each for each in _topics_of(owners) if each.startswith(RETRY_PREFIX) and each not in topics}
     today = _without(owners, hidden)
     views: list[View] = [today, *(_without(view or {}, hidden) for view in others)]
     loads = {member: len(owned or ()) for member, owned in today.items()}

@@ -1,12 +1,10 @@
 """`--baseline old.json`: what changed since an earlier comparison that was written with `--format json`."""
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from compare.moved import moved
 from compare.scenarios.spread import FIGURES, figure
-from protocols import UserError
 
 Document = Mapping[str, Any]
 Change = dict[str, Any]
@@ -16,22 +14,18 @@ NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves"})
 """Figures that say what could be; a change of them is neither better nor worse."""
 
 
-def read_baseline(path: Path) -> list[Document]:
-    """The scenarios' documents of an earlier comparison; `UserError` if the file is none."""
-    try:
-        read = json.loads(path.read_bytes())
-        documents = read.get("scenarios", [read])
-        for document in documents:
-            str(document["scenario"])
-            for variant in document["variants"]:
-                variant["label"], variant["seed"], dict(variant["owners"])
-                for name in FIGURES:
-                    figure(variant, name)
-    except OSError as error:
-        raise UserError(f"--baseline {path}: {error.strerror}, expected a file of `compare --format json`") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UserError(f"--baseline {path}: expected a file that `equipoise compare --format json` wrote") from None
-    assert isinstance(documents, list)
+def documents_of(read: Any) -> list[Document]:
+    """The scenarios' documents of an earlier comparison; KeyError, TypeError, ValueError or AttributeError if it is
+    none."""
+    documents = read.get("scenarios", [read])
+    if not isinstance(documents, list):
+        raise TypeError("scenarios are a list")
+    for document in documents:
+        str(document["scenario"])
+        for variant in document["variants"]:
+            variant["label"], variant["seed"], dict(variant["owners"])
+            for name in FIGURES:
+                figure(variant, name)
     return documents
 
 
@@ -90,10 +84,7 @@ def _changed(before: Document, after: Document) -> Change | None:
         # An earlier version did not have every figure yet.
         if old != new and not (old is None and name.split(".")[0] not in before):
             change[_kind(name, old, new)][name] = [old, new]
-    was, now = _owner(before["owners"]), _owner(after["owners"])
-    change["moved"] = [
-        [*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]
-    ]
+    change["moved"] = moved(before["owners"], after["owners"])
     change["joined"] = sorted(after["owners"].keys() - before["owners"].keys())
     change["left"] = sorted(before["owners"].keys() - after["owners"].keys())
     sent = {
@@ -112,12 +103,3 @@ def _kind(name: str, old: float | None, new: float | None) -> str:
         # Where it takes for ever, there is no number.
         return "other" if name != "lag.drain_s" else "worse" if new is None else "better"
     return "better" if (new > old) == (name in MORE_IS_BETTER) else "worse"
-
-
-def _owner(owners: Mapping[str, Any]) -> dict[tuple[Any, ...], str]:
-    """Queue to its owner, for queues with just one."""
-    found: dict[tuple[Any, ...], str | None] = {}
-    for member, queues in owners.items():
-        for queue in queues:
-            found[tuple(queue)] = None if tuple(queue) in found else member
-    return {queue: owner for queue, owner in found.items() if owner is not None}

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from compare.option_files import check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.scenarios.baseline import changes, read_baseline
+from compare.scenarios.baseline import changes, documents_of
 from compare.scenarios.document import document
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
@@ -96,7 +97,7 @@ def compare(
     With --story or --sequence the text of these variants is printed instead of the comparison. Exit code 1 if
     something that a scenario expects does not hold.
     """
-    before = None if baseline is None else read_baseline(baseline)
+    before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
     if many is not None and len(seeds) > 1:
         raise UserError("--seeds counts seeds from one on: give --seed once to say which, or not at all")
     known = known_strategies()
@@ -118,7 +119,7 @@ def compare(
         for _, variants in planned
     ]
     if report is not None:
-        _check_writable(report, "--report")
+        check_report(report)
     found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
     with _progress(sum(map(len, orders))) as tell:
         runs = run_all([order for each in orders for order in each], tell)
@@ -133,7 +134,7 @@ def compare(
     if report is not None:
         from compare.scenarios.report.page import write_comparison
 
-        _write_report(report, write_comparison(found))
+        save_report(report, write_comparison(found))
     _print(found, changed, format)
     failed = [
         line for scenario, done, _ in found for run in done for line in _failures(scenario, run.chosen, run.failed)
@@ -219,20 +220,6 @@ def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], folder:
     except OSError as error:
         raise UserError(f"--parquet {folder}: {error.strerror}, expected a folder that can be written") from None
     click.echo(f"{len(paths)} tables are in {folder}.", err=True)
-
-
-def _check_writable(path: Path, option: str) -> None:
-    """Before minutes of work and not after them."""
-    if not path.parent.is_dir():
-        raise UserError(f"{option} {path}: there is no folder {path.parent}, expected a file that can be written")
-
-
-def _write_report(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
-    click.echo(f"The report is {path}: open it in a browser.", err=True)
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from typing import Any
 
 from compare.best import Optimum, optimum
 from compare.figures import GroupLoads, counted_figures
-from compare.figures.definitions import RETRY
 from protocols import Allocation
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 
 def together(allocations: Sequence[Allocation]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
         position = {member: members + at for at, member in enumerate(allocation)}
         read = {topic for member in allocation.group.members for topic in member.subscription}
         for queue, owners in allocation.owners.items():
-            if (owners or queue.topic in read) and not queue.topic.startswith(RETRY):
+            if (owners or queue.topic in read) and not queue.topic.startswith(RETRY_PREFIX):
                 rows.append((queue.topic, (number, queue), tuple(position[owner] for owner in owners), 1))
         members += len(allocation)
     return GroupLoads(members, rows)

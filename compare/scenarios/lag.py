@@ -1,5 +1,6 @@
 """How far behind the groups of a run fell, and how long it took them to catch up."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,9 +9,12 @@ from compare.scenarios.systems import system_of
 from protocols import Queue
 from protocols.load import Production
 from protocols.nodes import Time
+from protocols.scenario.commits import records_of
+from protocols.scenario.dealt import listed, place
+from protocols.scenario.model import AddTopic, Produce, Queues, Scenario
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.lag import Lag, lag_over_time
-from protocols.timeline.lifetimes import first_topics, lifetimes
+from protocols.timeline.lifetimes import Numbering, first_topics, lifetimes, topics_after
 
 SAMPLES = 120
 """How often the lag is taken, evenly over the run, for the figures; beside that when a queue got an owner again."""
@@ -29,11 +33,31 @@ class Behind:
 def productions(lived: Lived) -> dict[Queue, Production]:
     """What is written to every queue of the run; nothing where the scenario has no load."""
     scenario, numbering = lived.chosen.scenario, system_of(lived.chosen.part.system).numbering
-    if not scenario.load.produce:
+    bursts = _bursts(scenario, numbering)
+    if not scenario.load.produce and not bursts:
         return {}
     since = {queue: 0.0 for queues in first_topics(scenario, numbering).values() for queue in queues}
     since.update((queue, lives[-1][0]) for queue, lives in lifetimes(scenario, numbering).items())
-    return {queue: Production(scenario.load.produce, at) for queue, at in since.items()}
+    return {queue: Production(scenario.load.produce, at, 0, bursts.get(queue, ())) for queue, at in since.items()}
+
+
+def _bursts(scenario: Scenario, numbering: Numbering) -> dict[Queue, tuple[tuple[Time, int], ...]]:
+    """Queue to when so many records come at once."""
+    found: dict[Queue, tuple[tuple[Time, int], ...]] = {}
+    topics = first_topics(scenario, numbering)
+    brokers = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
+    for event in scenario.events:
+        topics = topics_after(topics, event, numbering)
+        if isinstance(event, Queues):
+            brokers.update({topic: numbering.placed(brokers[topic], each) for topic, each in event.queues.items()})
+        elif isinstance(event, AddTopic):
+            brokers.update({topic: listed(part.queues) for topic, part in event.add_topic.items()})
+        elif isinstance(event, Produce):
+            per_broker = {topic: Counter(each) for topic, each in brokers.items()}
+            for topic, broker, number, count in records_of(event, per_broker):
+                queue = topics[topic][place(brokers[topic], broker, number)]
+                found[queue] = (*found.get(queue, ()), (event.at, count))
+    return found
 
 
 def lag_of(lived: Lived, production: Mapping[Queue, Production], times: Sequence[Time]) -> list[Lag]:

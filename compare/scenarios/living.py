@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from compare.figures.definitions import RETRY
 from compare.scenarios.ending import Ending, ending
 from compare.scenarios.systems import cluster_of, system_of
 from compare.scenarios.variants import Chosen
 from protocols.scenario.running import Variant
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
-UNCOUNTED = (RETRY,)
+UNCOUNTED = (RETRY_PREFIX,)
 """Topics whose names begin so are in no figure."""
 
 

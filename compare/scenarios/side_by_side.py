@@ -5,7 +5,7 @@ from typing import Any
 
 from compare.scenarios.called import called, duration, many
 from compare.scenarios.spread import figure
-from compare.scenarios.verdict import NOTICED_S, Record, Sentence
+from compare.scenarios.verdict import NOTICED_S, SAME_JAIN, Record, Sentence
 from protocols.scenario.telling import listed
 
 Told = tuple[Sentence, dict[str, dict[str, Any]]]
@@ -45,22 +45,30 @@ def _fairness(records: Sequence[Record]) -> Iterator[Told]:
     if len(values) < 2:
         return
     unowned = _values(records, "fairness.unowned_queues")
-    fair = [label for label, value in values.items() if value >= best[label] - 1e-9 and not unowned[label]]
+    fair = [label for label, value in values.items() if value >= best[label] - SAME_JAIN and not unowned[label]]
     worst = min(values.values())
     if len(fair) == len(records):
-        text = f"All {len(records)} variants end as fair as the subscriptions allow."
+        all_of = "Both" if len(records) == 2 else f"All {len(records)}"
+        text = f"{all_of} variants end as fair as the subscriptions allow."
     elif not fair:
         text = f"No variant ends as fair as the subscriptions allow; the least even is {_worst(records, values)}."
     else:
-        others = len(values) - len(fair)
+        others = [label for label in values if label not in fair]
         text = f"{len(fair)} of {len(values)} variants end as fair as can be ({_names(records, fair)}); "
-        text += (
-            f"the other {'one does' if others == 1 else f'{others} do'} not, least even of all"
-            f" {_worst(records, values)} with a Jain index of {worst:.2f}."
-        )
+        if len(others) == 1:
+            (other,) = others
+            text += f"{_names(records, others)} does not: "
+            if unowned[other]:
+                text += f"{many(unowned[other], 'queue')} of it {'has' if unowned[other] == 1 else 'have'} no owner."
+            else:
+                text += f"its Jain index is {values[other]:.2f} where {best[other]:.2f} would be possible."
+        else:
+            text += f"the other {len(others)} do not, least even of all {_worst(records, values)} with a Jain index of"
+            text += f" {worst:.2f}."
     told = _resting(text, records, "fairness.jain")
-    for label, value in best.items():
-        told[1].setdefault(label, {})["optimum.jain"] = value
+    for path, known in (("optimum.jain", best), ("fairness.unowned_queues", unowned)):
+        for label, value in known.items():
+            told[1].setdefault(label, {})[path] = value
     yield told
 
 
@@ -98,15 +106,15 @@ _stops = _telling(
     NOTICED_S,
     lambda few, low, much, high: (
         f"The longest time a queue waits for an owner is {duration(high)} with {much}"
-        f" and {duration(low) if low >= NOTICED_S else 'next to nothing'} with {few}."
+        f", and {duration(low) if low >= NOTICED_S else 'next to nothing'} with {few}."
     ),
 )
 _doubles = _telling(
     "double_owned_queue_s",
     NOTICED_S,
     lambda few, low, much, high: (
-        f"Queues with two owners are there for {high:.3g} queue-seconds with {much}"
-        f" and {f'{low:.3g}' if low >= NOTICED_S else 'none'} with {few}."
+        f"Queues have two owners for {high:.3g} queue-seconds in all with {much}"
+        f", and {f'for {low:.3g}' if low >= NOTICED_S else 'never'} with {few}."
     ),
 )
 _moves = _telling(

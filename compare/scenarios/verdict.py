@@ -13,6 +13,9 @@ from protocols.timeline.properties import SETTLES
 NOTICED_S = 0.001
 """Shorter stops are none that anybody would notice."""
 
+SAME_JAIN = 1e-9
+"""Jain indices that differ by less are the same."""
+
 LONG_S = 5.0
 """A group that takes longer to settle, or to catch up, is told of."""
 
@@ -98,11 +101,13 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
             *paths,
             "fairness.queues",
         )
-    elif fairness["max"] > best["max"]:
+    elif fairness["jain"] < best["jain"] - SAME_JAIN:
+        here, possible = f"{low} to {high} queues per member", f"{best['min']:g} to {best['max']:g}"
+        if (fairness["min"], fairness["max"]) == (best["min"], best["max"]):
+            here, possible = f"a Jain index of {fairness['jain']:.3f}", f"{best['jain']:.3f}"
         yield told.resting(
-            f"ends uneven: {low} to {high} queues per member where {best['min']:g} to {best['max']:g} would be possible"
-            f"{because_of(told.record)}",
-            *("fairness.max", "fairness.min", "optimum.max", "optimum.min"),
+            f"ends uneven: {here} where {possible} would be possible{because_of(told.record)}",
+            *("fairness.max", "fairness.min", "optimum.max", "optimum.min", "fairness.jain", "optimum.jain"),
         )
     else:
         each = f"{high} each" if low == high else f"{low} to {high} each"

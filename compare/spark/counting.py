@@ -13,12 +13,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import FractionalType, IntegralType, StringType
 
-from compare.figures.definitions import MILLIONTHS, RETRY
+from compare.figures.definitions import MILLIONTHS
 from compare.figures.local import fairness_of_shares, queue_column, require, weight_column
 from compare.spark import snapshots
 from compare.spark.schemas import figures_schema
 from compare.spark.sessions import session
 from protocols.errors import UserError
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 Source: TypeAlias = DataFrame | str | PathLike[str]
 """A DataFrame, or the path of a Parquet file or folder."""
@@ -81,7 +82,7 @@ def shares_of(
     key_columns = [F.col(key) for key in keys]
     owned = ownership.select(
         *key_columns,
-        (topic if with_retry else F.when(~F.startswith(topic, F.lit(RETRY)), topic)).alias("topic"),
+        (topic if with_retry else F.when(~F.startswith(topic, F.lit(RETRY_PREFIX)), topic)).alias("topic"),
         broker.alias("broker"),
         F.shiftright(number, 6).alias("word"),
         F.col("owner").alias("owner"),

@@ -6,7 +6,6 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from compare.figures.definitions import RETRY
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
 from protocols.facts import Owns
@@ -14,6 +13,7 @@ from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.words import queue_name, queue_names
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from compare.testing.group import Group
@@ -208,7 +208,7 @@ def moves_of(group: "Group", since: Time) -> list[tuple[Time, Queue, str, str]]:
             if queue in before:
                 continue
             owner = latest.get(queue, fact.member)
-            if owner != fact.member and told.now >= since and not queue.topic.startswith(RETRY):
+            if owner != fact.member and told.now >= since and not queue.topic.startswith(RETRY_PREFIX):
                 found.append((told.now, queue, owner, fact.member))
             latest[queue] = fact.member
             owners.setdefault(queue, {})[fact.member] = None

@@ -83,6 +83,11 @@ class Events(ABC):
         given = {"offsets": None if offsets is None else dict(offsets), "generation": generation}
         return self.happen(commit=member, **{name: each for name, each in given.items() if each is not None})
 
+    def produce(self, to: str, records: int) -> Self:
+        """So many records are written now, beside those that come evenly: to a topic, dealt over its queues in turn, or
+        to a queue (``"orders-3"``, ``"orders-broker-a-1"``)."""
+        return self.happen(produce={to: records})
+
     def add_queues(self, topic: str, count: int) -> Self:
         """A topic gets so many queues more, dealt over the brokers."""
         now = self.topics.get(topic)

@@ -12,7 +12,7 @@ from compare.testing.clock import Clock, in_ticks
 from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.handling import Handling
-from compare.testing.kafka_messages import MakeValue, key_of, value_of
+from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts
 from compare.testing.world import World
 from protocols import Allocation, Queue
@@ -59,14 +59,15 @@ class Group(Events, Demands):
         name: str = DEFAULT.name,
         value: MakeValue = value_of,
         key: MakeValue = key_of,
+        headers: MakeHeaders = headers_of,
     ) -> "Group":
         """Another group: ``kafka_group(topics={"orders": 6}, members=["c1", "c2"], assignor="sticky")``.
 
         ``topics``: name to its number of queues, or to a number per broker. ``members``: who is there from the
         beginning: names, or name to topics or to a scenario's fields of a member. ``assignor`` and ``strategy`` are two
         words for the same. ``settings``: the system's own, of clients and brokers. ``produce``: records per second and
-        queue. ``latency``: how long messages travel. ``seed``: of all that is left to chance. ``value``, ``key``: what
-        stands in a record that the user's code is given, from topic, queue number and offset.
+        queue. ``latency``: how long messages travel. ``seed``: of all that is left to chance. ``value``, ``key``,
+        ``headers``: what stands in a record that the user's code is given, from topic, queue number and offset.
         """
         if assignor and strategy:
             raise UserError(f"assignor {assignor} and strategy {strategy}: two words for the same, expected one")
@@ -82,6 +83,7 @@ class Group(Events, Demands):
             name,
             value,
             key,
+            headers,
         )
         group = Group(self.system, self.clock, plan)
         self.made.append(group)
@@ -235,13 +237,14 @@ class Group(Events, Demands):
             raise UserError(f"{self.label} has no confluent-kafka consumer, expected push_consumer({member!r})")
         return KafkaConsumer(self, member, config or {})
 
-    def push_consumer(self, member: str) -> "PushConsumer":
-        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started."""
+    def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
+        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
+        the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
         from compare.testing.rocketmq_consumer import PushConsumer
 
         if self.system != "rocketmq":
             raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        return PushConsumer(self, member)
+        return PushConsumer(self, member, orderly=orderly)
 
     def interrupt(self, with_: Any, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """See `compare.testing.handling.Handling.interrupt`."""

@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from compare.testing import kafka_assignment, kafka_offsets
 from compare.testing import kafka_errors as errors
 from compare.testing.clock import in_ticks
+from compare.testing.kafka_assignment import partitions_of
 from compare.testing.kafka_member import KafkaMember, Partition
-from compare.testing.kafka_messages import Message
+from compare.testing.kafka_messages import Message, error_message
+from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
 from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
 from kafka_coordinator.consumer.state import Called
 from protocols.nodes import Time
@@ -29,8 +32,7 @@ class KafkaConsumer:
     """One member whose loop is the user's. Made by `Group.consumer`; not to be used from several threads.
 
     ``config`` may be the one of the real consumer: what the model knows of it is taken, anything else (addresses,
-    security) left aside. What the group's settings say holds where it says nothing. Partitions are read as members of
-    the group only: ``assign`` is for ``on_assign``.
+    security) left aside. What the group's settings say holds where it says nothing.
     """
 
     def __init__(self, group: "Group", member: str, config: Mapping[str, Any]) -> None:
@@ -38,7 +40,7 @@ class KafkaConsumer:
         self._group, self._clock, self._handling = group, group.clock, group.handling
         self._config = dict(config)
         self._inner = KafkaMember(group, member)
-        self._closed = False
+        self._closed = self._subscribed = False
         self._listeners: dict[str, Listener | None] = {}
         self._polled_at: Time | None = None
         self._fatal_told = False
@@ -61,6 +63,9 @@ class KafkaConsumer:
             if isinstance(topics, str):
                 raise TypeError("expected list of topic unicode strings")
             self._listeners = {ASSIGNED: on_assign, REVOKED: on_revoke, LOST: on_lost or on_revoke}
+            if not self._subscribed and self._inner.node is not None:
+                self._inner.assign(())
+            self._subscribed = True
             patterns = [topic for topic in topics if topic.startswith("^")]
             if self._inner.node is None:
                 how = {"pattern": "|".join(patterns)} if patterns else {"subscribe": list(topics)}
@@ -74,9 +79,10 @@ class KafkaConsumer:
     def unsubscribe(self) -> None:
         """Leave the group; the callbacks run here."""
         with self._call():
-            if self._inner.node is not None:
+            if self._subscribed:
                 self._group.happen(subscribe={self.member: []})
                 self._inner.serve(self._run_listener)
+                self._subscribed = False
 
     def _run_listener(self, called: Called) -> None:
         listener = self._listeners.get(called.kind)
@@ -97,13 +103,16 @@ class KafkaConsumer:
 
     def _take(self, most: int, timeout: float | None) -> list[Message]:
         with self._call():
-            inner, clock = self._member(), self._clock
-            late = self._exceeded(inner)
+            inner, clock = self._inner, self._clock
+            late = self._exceeded(inner) if self._subscribed else None
             if late is not None:
                 return [late]
             endless = timeout is None or timeout < 0
             until = clock.time + (ENDLESS_MS if timeout is None or endless else in_ticks(timeout))
             until = min(until, max(clock.limit, clock.time))
+            if inner.node is None:
+                self._group.clock.run(until, self._group.world)
+                return []
             try:
                 found = inner.poll(most, until, self._run_listener, fatal_told=self._fatal_told)
             finally:
@@ -111,7 +120,7 @@ class KafkaConsumer:
             if inner.is_alive and inner.state.fatal and not self._fatal_told:
                 name = inner.state.fatal
                 self._fatal_told = True
-                return [*found, self._error_message(name, f"Fatal error: {name}", fatal=True)]
+                return [*found, error_message(name, f"Fatal error: {name}", fatal=True)]
             if endless and not found and inner.is_alive and clock.time < clock.limit:
                 raise RuntimeError(f"{self.member}: poll() without a timeout, and no record came for an hour")
             return found
@@ -122,10 +131,7 @@ class KafkaConsumer:
         if self._polled_at is None or self._clock.time - self._polled_at <= limit:
             return None
         self._polled_at = self._clock.time
-        return self._error_message("_MAX_POLL_EXCEEDED", f"Application maximum poll interval ({limit}ms) exceeded")
-
-    def _error_message(self, name: str, reason: str, fatal: bool = False) -> Message:
-        return Message(None, None, None, reason.encode(), error=errors.error(name, reason, fatal=fatal))
+        return error_message("_MAX_POLL_EXCEEDED", f"Application maximum poll interval ({limit}ms) exceeded")
 
     # Commits.
 
@@ -139,7 +145,9 @@ class KafkaConsumer:
         """
         with self._call():
             inner = self._member()
-            wanted = self._to_commit(inner, message, offsets)
+            wanted = kafka_offsets.named(message, offsets)
+            if wanted is None:
+                wanted = kafka_offsets.to_commit(inner)
             if not wanted:
                 raise errors.exception("_NO_OFFSET", "Commit failed: Local: No offset stored")
             inner.commit(wanted)
@@ -150,30 +158,28 @@ class KafkaConsumer:
                 raise errors.of_commit(outcome)
             return [errors.TopicPartition(topic, number, offset) for (topic, number), offset in wanted.items()]
 
-    def _to_commit(
-        self, inner: KafkaMember, message: Message | None, offsets: Sequence[Any] | None
-    ) -> dict[Partition, int]:
-        if message is not None and offsets is not None:
-            raise ValueError("message and offsets are mutually exclusive")
-        if message is not None:
-            topic, number, offset = message.topic(), message.partition(), message.offset()
-            if topic is None or number is None or offset is None:
-                raise errors.exception("_NO_OFFSET", "Commit failed: an error has no offset")
-            return {(topic, number): offset + 1}
-        if offsets is not None:
-            return {(each.topic, each.partition): each.offset for each in offsets}
-        committed, owned = inner.committed(), inner.state.owned
-        return {each: at for each, at in inner.stored.items() if each in owned and committed.get(each) != at}
-
     def committed(self, partitions: Sequence[Any], timeout: float | None = None) -> list[Any]:
         """The group's committed offsets of these partitions."""
         with self._call():
-            return _with_offsets(partitions, self._member().committed())
+            return kafka_offsets.with_offsets(partitions, self._inner.committed())
 
     def position(self, partitions: Sequence[Any]) -> list[Any]:
         """Where the user's code stands in these partitions: after the last record that it was given."""
         with self._call():
-            return _with_offsets(partitions, self._inner.stored)
+            return kafka_offsets.with_offsets(partitions, self._inner.position)
+
+    def store_offsets(self, message: Message | None = None, offsets: Sequence[Any] | None = None) -> None:
+        """What commits that name no offsets are of, where ``enable.auto.offset.store`` is off: the offset after a
+        message, or these."""
+        with self._call():
+            wanted = kafka_offsets.named(message, offsets)
+            if not wanted:
+                raise ValueError("expected either message or offsets")
+            inner = self._member()
+            if not inner.stores_itself:
+                raise errors.exception("_INVALID_ARG", "store_offsets() needs enable.auto.offset.store=false")
+            kafka_assignment.check_held(inner, [errors.TopicPartition(*each) for each in wanted])
+            inner.store(wanted)
 
     # Assignment.
 
@@ -183,65 +189,60 @@ class KafkaConsumer:
             return [errors.TopicPartition(topic, number) for topic, number in self._inner.read]
 
     def assign(self, partitions: Sequence[Any]) -> None:
-        """Read exactly these partitions of those that the group has given; offsets in them are sought."""
+        """Read exactly these partitions: of those that the group has given; or, without a subscription, any, as
+        nobody's member, from the offsets that they name or the committed ones."""
         with self._call():
-            self._check_owned(partitions)
-            self._inner.read.clear()
-            self._begin(partitions)
+            if self._subscribed:
+                kafka_assignment.check_held(self._inner, partitions)
+                self._inner.read.clear()
+                kafka_assignment.begin(self._inner, partitions)
+            else:
+                self._assign_alone(partitions, partitions_of(partitions))
 
     def unassign(self) -> None:
         """Read nothing any more, until partitions are assigned again."""
         with self._call():
-            self._inner.read.clear()
+            if self._subscribed:
+                self._inner.read.clear()
+            elif self._inner.node is not None:
+                self._inner.assign(())
 
     def incremental_assign(self, partitions: Sequence[Any]) -> None:
         """Read these partitions, too."""
         with self._call():
-            self._check_owned(partitions)
-            self._begin(partitions)
+            if self._subscribed:
+                kafka_assignment.begin(self._inner, partitions)
+            else:
+                self._assign_alone(partitions, [*self._inner.read, *partitions_of(partitions)])
 
     def incremental_unassign(self, partitions: Sequence[Any]) -> None:
         """Read these partitions no more."""
         with self._call():
-            for each in partitions:
-                self._inner.read.pop((each.topic, each.partition), None)
+            gone = partitions_of(partitions)
+            if self._subscribed:
+                for each in gone:
+                    self._inner.read.pop(each, None)
+            else:
+                self._assign_alone((), [each for each in self._inner.read if each not in gone])
 
     def seek(self, partition: Any) -> None:
         """Read on in a partition from its ``offset``."""
         with self._call():
-            self._check_owned([partition])
-            self._begin([partition])
+            kafka_assignment.begin(self._member(), [partition])
 
     def pause(self, partitions: Sequence[Any]) -> None:
         """Hand out no records of these partitions; everything else goes on."""
         with self._call():
-            self._inner.paused.update((each.topic, each.partition) for each in partitions)
+            self._inner.paused.update(partitions_of(partitions))
 
     def resume(self, partitions: Sequence[Any]) -> None:
         """Hand them out again."""
         with self._call():
-            self._inner.paused.difference_update((each.topic, each.partition) for each in partitions)
+            self._inner.paused.difference_update(partitions_of(partitions))
 
-    def _check_owned(self, partitions: Sequence[Any]) -> None:
-        owned = self._member().state.owned
-        for each in partitions:
-            if (each.topic, each.partition) not in owned:
-                raise errors.exception("_STATE", f"{each.topic} [{each.partition}] is not assigned to {self.member}")
-
-    def _begin(self, partitions: Sequence[Any]) -> None:
-        inner = self._member()
-        inner.read.update(dict.fromkeys((each.topic, each.partition) for each in partitions))
-        sought = []
-        for each in partitions:
-            partition = each.topic, each.partition
-            if each.offset in (errors.OFFSET_BEGINNING, errors.OFFSET_END):
-                sought.append((partition, 0 if each.offset == errors.OFFSET_BEGINNING else inner.end_offset(partition)))
-            elif each.offset >= 0:
-                sought.append((partition, each.offset))
-        if sought:
-            inner.seek(sought)
-
-    # The rest.
+    def _assign_alone(self, named: Sequence[Any], listed: Sequence[Partition]) -> None:
+        queues = {topic: len(each) for topic, each in self._group.topics.items()}
+        kafka_assignment.assign_alone(self._inner, named, listed, queues, self._config)
 
     def memberid(self) -> str:
         """The id that the coordinator gave; empty without a membership."""
@@ -253,7 +254,18 @@ class KafkaConsumer:
     ) -> tuple[int, int]:
         """The first offset of a partition, and the one of the next record that will be written."""
         with self._call():
-            return 0, self._member().end_offset((partition.topic, partition.partition))
+            return 0, self._inner.end_offset((partition.topic, partition.partition))
+
+    def offsets_for_times(self, partitions: Sequence[Any], timeout: float | None = None) -> list[Any]:
+        """Of each partition the first record written at the time (milliseconds) that stands for its offset, or later;
+        `OFFSET_END` where there is none."""
+        with self._call():
+            return kafka_offsets.at_times(self._inner, partitions)
+
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+        """Brokers and topics, or one topic alone."""
+        with self._call():
+            return metadata_of(self._inner.cluster, topic)
 
     def close(self) -> None:
         """Commit, run the callbacks, leave the group."""
@@ -279,19 +291,10 @@ class KafkaConsumer:
 
     def _member(self) -> KafkaMember:
         if self._inner.node is None:
-            raise errors.exception("_STATE", "no subscription yet")
+            raise errors.exception("_STATE", "nothing was subscribed to or assigned yet")
         return self._inner
 
     def _call(self) -> AbstractContextManager[None]:
         if self._closed:
             raise RuntimeError("Consumer closed")
         return self._handling.call(self)
-
-
-def _with_offsets(partitions: Sequence[Any], offsets: Mapping[Partition, int]) -> list[Any]:
-    return [
-        errors.TopicPartition(
-            each.topic, each.partition, offsets.get((each.topic, each.partition), errors.OFFSET_INVALID)
-        )
-        for each in partitions
-    ]

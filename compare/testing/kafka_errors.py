@@ -19,10 +19,18 @@ CODES: Final[Mapping[str, int]] = {
     "GROUP_MAX_SIZE_REACHED": 81,
     "FENCED_INSTANCE_ID": 82,
     "_MAX_POLL_EXCEEDED": -147,
+    "_ASSIGNMENT_LOST": -142,
     "_NO_OFFSET": -168,
     "_STATE": -172,
+    "_REVOKE_PARTITIONS": -174,
+    "_ASSIGN_PARTITIONS": -175,
     "_TIMED_OUT": -185,
+    "_ALL_BROKERS_DOWN": -187,
+    "_UNKNOWN_TOPIC": -188,
+    "_INVALID_ARG": -186,
     "_UNKNOWN_PARTITION": -190,
+    "_PARTITION_EOF": -191,
+    "_TRANSPORT": -195,
 }
 """Name of an error to librdkafka's number of it."""
 

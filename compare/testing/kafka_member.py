@@ -5,11 +5,20 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from compare.testing.kafka_messages import Message, written_at
+from compare.testing.kafka_messages import Message, error_message, written_at
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.callbacks import ASSIGNED
-from kafka_coordinator.consumer.commands import BeginPoll, CommitNow, EndPoll, Handle, ListenerReturned, Seek
+from kafka_coordinator.consumer.commands import (
+    Assign,
+    BeginPoll,
+    CommitNow,
+    EndPoll,
+    Handle,
+    ListenerReturned,
+    Seek,
+    Store,
+)
 from kafka_coordinator.consumer.commits import DONE
 from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import Called, ConsumerState
@@ -38,8 +47,13 @@ class KafkaMember:
         self.read: dict[Partition, None] = {}
         """The partitions that records are taken from: those assigned and not unassigned by the user."""
         self.paused: set[Partition] = set()
-        self.stored: dict[Partition, int] = {}
+        self.position: dict[Partition, int] = {}
         """Where the user's code stands: the offset after the last record that it was given."""
+        self._stored: dict[Partition, int] | None = None
+        """What the user's code has stored itself; None: where it stands counts as stored."""
+        self._tells_ends = False
+        self._ends: dict[Partition, int] = {}
+        """The ends of partitions that were told."""
         self._calling = False
 
     @property
@@ -58,7 +72,7 @@ class KafkaMember:
 
     def start(self, subscription: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         """Join with this subscription. Of ``config``, as confluent-kafka has it, what the model knows is taken."""
-        self._cluster.members.by_hand.add(MemberKey(self._group.name, self.name))
+        self.cluster.members.by_hand.add(MemberKey(self._group.name, self.name))
         settings = {name: value for name, value in config.items() if name in NAMES}
         reset = settings.get("auto.offset.reset")
         if reset is not None:
@@ -66,7 +80,33 @@ class KafkaMember:
         fields = {field: config[name] for name, field in _OF_MEMBERS.items() if config.get(name)}
         more = {"settings": settings} if settings else {}
         self._group.happen(join=self.name, **subscription, **fields, **more)
-        self.node = self._cluster.consumer(self._place)
+        self.node = self.cluster.consumer(self._place)
+        self._tells_ends = _is_on(config.get("enable.partition.eof", False))
+        if not _is_on(config.get("enable.auto.offset.store", True)):
+            self.store({})
+
+    @property
+    def stored(self) -> Mapping[Partition, int]:
+        """What a commit is of that names no offsets."""
+        return self.position if self._stored is None else self._stored
+
+    @property
+    def stores_itself(self) -> bool:
+        """Whether the user's code says what is stored."""
+        return self._stored is not None
+
+    def store(self, offsets: Mapping[Partition, int]) -> None:
+        """These offsets are stored, beside those that are."""
+        self._stored = {**(self._stored or {}), **offsets}
+        self.tell(Store(tuple(self._stored.items())))
+
+    def assign(self, partitions: Iterable[Partition]) -> None:
+        """Read these as nobody's member."""
+        self.read = dict.fromkeys(partitions)
+        self.paused &= self.read.keys()
+        self._ends = {}
+        self.position = {each: at for each, at in self.position.items() if each in self.read}
+        self.tell(Assign(tuple(self.read)))
 
     def tell(self, command: Command) -> None:
         """A command to its client."""
@@ -105,28 +145,44 @@ class KafkaMember:
                     self.live(until, lambda: False)
                     return found
                 found += self._due(most - len(found))
+                found += self._reached_ends(most - len(found))
                 if len(found) >= most or self._group.clock.time >= until:
                     return found
                 due = min((at for at, _ in self._nexts()), default=inf)
-                self.live(min(until, due), partial(self._wants_user, self.state.positions))
+                self.live(min(until, due), partial(self._wants_user, self.state.positions, self.state.unpositioned))
         finally:
             if self.is_alive:
                 self.tell(EndPoll())
 
-    def _wants_user(self, positions: object) -> bool:
-        """Whether the client has something for the user's thread, or reads elsewhere than at ``positions``."""
+    def _wants_user(self, positions: object, unpositioned: object) -> bool:
+        """Whether the client has something for the user's thread, or reads elsewhere than before."""
         state = self.state
-        return state.called is not None or bool(state.fatal) or state.positions is not positions or self._is_hung
+        moved = state.positions is not positions or state.unpositioned is not unpositioned
+        return state.called is not None or bool(state.fatal) or moved or self._is_hung
 
     def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
         """Read on from these offsets."""
         listed = tuple(offsets)
-        self.stored.update(listed)
+        self.position.update(listed)
+        for partition, _ in listed:
+            self._ends.pop(partition, None)
         self.tell(Seek(listed))
 
-    def end_offset(self, partition: Partition) -> int:
-        """The offset of the next record that will be written."""
-        return self.state.load.production(partition).end_offset(self._group.clock.time)
+    def end_offset(self, partition: Partition, at: Time | None = None) -> int:
+        """The offset of the next record that will be written; or that would have been at an earlier time."""
+        return self.cluster.topics.load.production(partition).end_offset(self._group.clock.time if at is None else at)
+
+    def _reached_ends(self, most: int) -> list[Message]:
+        """That partitions were read to their ends, once for each end, where the user wants to be told."""
+        if not self._tells_ends:
+            return []
+        found: list[Message] = []
+        for partition, each in self.state.positions.items():
+            reads = partition in self.read and partition not in self.paused
+            if len(found) < most and reads and self._ends.get(partition) != each.start == self.end_offset(partition):
+                self._ends[partition] = each.start
+                found.append(error_message("_PARTITION_EOF", "Broker: No more messages", (*partition, each.start)))
+        return found
 
     def _due(self, most: int) -> list[Message]:
         """Records that are there, the oldest first."""
@@ -139,9 +195,10 @@ class KafkaMember:
             at, partition = min(ready)
             offset = self.state.positions[partition].start
             self.tell(Handle(partition, offset, offset + 1))
-            self.stored[partition] = offset + 1
-            value, key = plan.value(*partition, offset), plan.key(*partition, offset)
-            found.append(Message(*partition, offset, value, key, at, None, self.name))
+            self.position[partition] = offset + 1
+            record = *partition, offset
+            value, key, headers = plan.value(*record), plan.key(*record), plan.headers(*record)
+            found.append(Message(*record, value, key, at, None, self.name, headers))
         return found
 
     def _nexts(self) -> Iterable[tuple[Time, Partition]]:
@@ -194,7 +251,12 @@ class KafkaMember:
         if called.kind != ASSIGNED:
             for each in called.partitions:
                 self.read.pop(each, None)
-                self.stored.pop(each, None)
+                self.position.pop(each, None)
+                self._ends.pop(each, None)
+                if self._stored is not None:
+                    self._stored.pop(each, None)
+            if self._stored is not None:
+                self.store({})
         self.tell(ListenerReturned())
 
     def close(self, run_listener: Callable[[Called], None]) -> None:
@@ -209,11 +271,17 @@ class KafkaMember:
             self.live(until, lambda: node.is_over or node.state.called is not None)
 
     @property
-    def _cluster(self) -> KafkaCluster:
+    def cluster(self) -> KafkaCluster:
+        """Where it lives."""
         cluster = self._group.world.cluster
         assert isinstance(cluster, KafkaCluster)
         return cluster
 
     @property
     def _place(self) -> str:
-        return self._cluster.places.node[MemberKey(self._group.name, self.name)]
+        return self.cluster.places.node[MemberKey(self._group.name, self.name)]
+
+
+def _is_on(given: Any) -> bool:
+    """A switch of the configuration: a truth value, or librdkafka's words for one."""
+    return str(given).strip().lower() in ("true", "t", "1")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from compare.testing.kafka_messages import MakeValue, key_of, value_of
+from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from protocols.errors import UserError
 
 QueueCounts: TypeAlias = int | Mapping[str, int]
@@ -36,6 +36,7 @@ class Plan:
     value: MakeValue = value_of
     """What stands in a record, for consumers that run the user's code."""
     key: MakeValue = key_of
+    headers: MakeHeaders = headers_of
 
     def fields(self) -> dict[str, Any]:
         """The beginning of a scenario, as `compare.testing.world.World` wants it."""

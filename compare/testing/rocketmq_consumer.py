@@ -27,14 +27,24 @@ ALL = ("*", "")
 
 
 class ConsumeConcurrentlyStatus(IntEnum):
-    """What a listener returns."""
+    """What a concurrent listener returns."""
 
     CONSUME_SUCCESS = 0
     RECONSUME_LATER = 1
 
 
+class ConsumeOrderlyStatus(IntEnum):
+    """What an orderly listener returns."""
+
+    SUCCESS = 0
+    SUSPEND_CURRENT_QUEUE_A_MOMENT = 1
+
+
 CONSUME_SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 RECONSUME_LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
+SUCCESS = ConsumeOrderlyStatus.SUCCESS
+SUSPEND_CURRENT_QUEUE_A_MOMENT = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+_GOOD = (None, CONSUME_SUCCESS, SUCCESS, CONSUME_SUCCESS.name, SUCCESS.name)
 
 
 class MessageExt(NamedTuple):
@@ -58,15 +68,18 @@ Listener = Callable[[list[MessageExt]], Any]
 class PushConsumer:
     """One member whose listener is the user's. Made by `Group.push_consumer`.
 
-    A listener that raises, or returns anything but `CONSUME_SUCCESS` (or None), will get the records again later.
+    A listener that raises, or returns anything but `CONSUME_SUCCESS` (or None), will get the records again later. An
+    orderly one (`SUCCESS`) gets them again after a moment, and nothing else of their queue before.
     """
 
-    def __init__(self, group: "Group", member: str) -> None:
+    def __init__(self, group: "Group", member: str, *, orderly: bool = False) -> None:
         self.member = member
         self.group, self._handling = group, group.handling
         self._topics: list[str] = []
         self._listener: Listener | None = None
-        self._settings: dict[str, Any] = {}
+        self._settings: dict[str, Any] = {"orderly": True} if orderly else {}
+        self._tries: dict[tuple[Queue, int], int] = {}
+        """How often records that an orderly listener gets now were given to it before."""
         self._node: Client | None = None
         self._serving = False
 
@@ -98,6 +111,10 @@ class PushConsumer:
     def set_max_reconsume_times(self, times: int) -> None:
         """How often a record comes again before it is given up."""
         self._settings["maxReconsumeTimes"] = times
+
+    def set_suspend_current_queue_time_millis(self, milliseconds: float) -> None:
+        """How long a queue waits whose records an orderly listener could not handle: 1000 if nobody says otherwise."""
+        self._settings["suspendCurrentQueueTimeMillis"] = milliseconds
 
     def start(self) -> None:
         """Become a member."""
@@ -156,10 +173,11 @@ class PushConsumer:
         with self._handling.served(self):
             try:
                 result = self._listener(messages)
-                success = result is None or result in (CONSUME_SUCCESS, "CONSUME_SUCCESS")
+                success = result in _GOOD
             except Exception:
                 success = False
         for origin, offset, _ in records:
+            self._tried(origin, offset, success)
             if success:
                 self._handling.handled(self.member, origin, offset)
                 self._handling.pending.discard((origin, offset))
@@ -168,6 +186,12 @@ class PushConsumer:
         if self.is_alive:
             self.group.world.tell(self._place, ListenerReturned(self.group.name, serial, success))
 
+    def _tried(self, queue: Queue, offset: int, success: bool) -> None:
+        if success:
+            self._tries.pop((queue, offset), None)
+        elif "orderly" in self._settings:
+            self._tries[queue, offset] = self._tries.get((queue, offset), 0) + 1
+
     def _record(self, queue: Queue, offset: int) -> tuple[Queue, int, int]:
         """Where a record was first, its offset there, and how often it was sent back."""
         broker = self._cluster.broker(queue.broker)
@@ -175,7 +199,7 @@ class PushConsumer:
         if stored is not None and offset < len(stored.records):
             back: Retried = stored.records[offset]
             return back.origin, back.origin_offset, back.times
-        return queue, offset, 0
+        return queue, offset, self._tries.get((queue, offset), 0)
 
     def _message(self, queue: Queue, offset: int, times: int, now: Time) -> MessageExt:
         plan = self.group.plan
@@ -206,7 +230,10 @@ class PushConsumer:
 __all__ = [
     "CONSUME_SUCCESS",
     "RECONSUME_LATER",
+    "SUCCESS",
+    "SUSPEND_CURRENT_QUEUE_A_MOMENT",
     "ConsumeConcurrentlyStatus",
+    "ConsumeOrderlyStatus",
     "MessageExt",
     "PushConsumer",
 ]

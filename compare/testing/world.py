@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol
 
-from compare.figures.definitions import RETRY
 from compare.scenarios.ending import Ending, ending
 from compare.scenarios.systems import cluster_of, known_strategies, system_of
 from protocols.errors import UserError
@@ -27,6 +26,7 @@ from protocols.scenario.telling import in_words
 from protocols.scenario.units import LONGEST
 from protocols.simulation import Simulation
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 _OF_SYSTEM = {"strategy", "settings"}
 """Fields of an event that a system may refuse."""
@@ -76,7 +76,7 @@ class World:
         self._numbering = system_of(system).numbering
         self._lives = dict(lifetimes(self.scenario, self._numbering))
         self._may_own = may_own_in(self.scenario)
-        self._recorder = Recorder(lives=self._lives, may_own=self._asked, uncounted=(RETRY,))
+        self._recorder = Recorder(lives=self._lives, may_own=self._asked, uncounted=(RETRY_PREFIX,))
         self.owned: dict[str, tuple[Queue, ...]] = {}
         """Member to what it believes to own now; whoever never owned anything is left out."""
         self.rebalancing: dict[str | None, Time] = {}

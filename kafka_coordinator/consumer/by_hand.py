@@ -9,8 +9,8 @@ poll() throw the consumer is not closed: that is the user's.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import callbacks, joining, leaving, timers
-from kafka_coordinator.consumer.commands import BeginPoll, EndPoll, Handle, ListenerReturned, Seek
+from kafka_coordinator.consumer import arriving, callbacks, joining, leaving, lookup, timers
+from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Handle, ListenerReturned, Seek, Store
 from kafka_coordinator.consumer.state import Called, ConsumerState
 from protocols.facts import Delivered, Position
 from protocols.load import Reading
@@ -41,13 +41,33 @@ def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
 
 
 def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
-    """Owned partitions are read on from somewhere else."""
-    wanted = {partition: offset for partition, offset in command.offsets if partition in c.owned}
+    """Partitions are read on from somewhere else."""
+    known = {*c.owned, *c.assigned_by_user}
+    wanted = {partition: offset for partition, offset in command.offsets if partition in known}
     for partition, offset in wanted.items():
         topic, number = partition
         c.positions[partition] = Reading(offset, now, 0.0)
         out.observe(Position(c.config.group, c.config.name, Queue(topic, "", number), offset, "seek"))
     c.unpositioned = tuple([each for each in c.unpositioned if each not in wanted])
+
+
+def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
+    """The user reads partitions without a membership. The coordinator is needed for their committed offsets only."""
+    c.assigned_by_user = c.unpositioned = tuple(sorted(command.partitions))
+    c.positions = {}
+    if not command.partitions:
+        out.cancel_timer(timers.AUTO_COMMIT)
+        return
+    if c.coordinator is None:
+        lookup.look_up(c, now, out)
+    settings = c.config.settings
+    if settings.enable_auto_commit:
+        out.set_timer(timers.AUTO_COMMIT, now + settings.auto_commit_interval_ms)
+
+
+def store(c: ConsumerState, now: Time, command: Store, out: Outbox) -> None:
+    """The user says himself what is to be committed."""
+    c.stored = command.offsets
 
 
 def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox) -> None:
@@ -78,7 +98,7 @@ def _unsubscribe(c: ConsumerState, now: Time, called: Called, out: Outbox) -> No
 
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, Called, Outbox], None]]] = {
     joining.PREPARED: joining.given_up,
-    joining.ARRIVED: joining.revoked_some,
+    arriving.ARRIVED: arriving.revoked_some,
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

@@ -70,6 +70,19 @@ class Seek(NamedTuple):
     offsets: tuple[tuple[Partition, int], ...]
 
 
+class Assign(NamedTuple):
+    """assign(): the user reads these partitions as nobody's member, from their committed offsets; none: he stops. For a
+    consumer without a subscription (`ConsumerConfig.by_hand`)."""
+
+    partitions: tuple[Partition, ...]
+
+
+class Store(NamedTuple):
+    """Commits that name no offsets are of these from now on, not of the positions (`ConsumerConfig.by_hand`)."""
+
+    offsets: tuple[tuple[Partition, int], ...]
+
+
 class ListenerReturned(NamedTuple):
     """The user's listener has returned (`ConsumerConfig.by_hand`)."""
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import lookup, membership, reading, requests, timers
-from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.facts import Noted
@@ -58,6 +58,8 @@ class UserCommit(NamedTuple):
 def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
     """What would be committed now."""
     reading.tell(c, now, out)
+    if c.stored is not None:
+        return tuple([(partition, offset, "") for partition, offset in c.stored if partition in c.positions])
     return tuple([(partition, each.start, "") for partition, each in c.positions.items()])
 
 
@@ -70,6 +72,8 @@ def send(
     generation: int | None = None,
 ) -> str:
     """Send a commit. Empty where it is on its way, else why not: refused here already, or no coordinator."""
+    if generation is None and c.assigned_by_user:
+        generation = NO_GENERATION
     if generation is None:
         if c.state != STABLE:
             return REBALANCING if c.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE) else FAILED
@@ -140,7 +144,7 @@ def judge(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About,
         if reaction == "fatal":
             if unchanged:
                 c.fatal = error
-        elif unchanged:
+        elif unchanged and not c.assigned_by_user:
             membership.reset(c, now, out, error, keep_id=reaction == "reset generation")
         return f"{FAILED}: {error}"
     return reaction

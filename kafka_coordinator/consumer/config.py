@@ -13,14 +13,20 @@ from protocols.nodes import Time
 
 class Load(NamedTuple):
     """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
-    (milliseconds) on to a partition that came into being later."""
+    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
+    bursts: Mapping[Partition, tuple[tuple[Time, int], ...]] = MappingProxyType({})
+
+    @property
+    def writes(self) -> bool:
+        """Whether anything is written at all."""
+        return self.per_second > 0 or bool(self.bursts)
 
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
-        return Production(self.per_second, self.since.get(partition, 0.0))
+        return Production(self.per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
 
 
 NO_LOAD = Load()

@@ -1,5 +1,5 @@
-"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's share, SyncGroup, and what it means to have
-arrived. All of it happens in the user's thread, in poll()."""
+"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's share, SyncGroup. All of it happens in the
+user's thread, in poll()."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import (
+    arriving,
     assigning,
     callbacks,
     commits,
@@ -55,8 +56,8 @@ SYNC_REACTIONS: Final[Mapping[str, str]] = {
 }
 """Error of a SyncGroup to how the client rejoins; others make poll() throw."""
 
-PREPARED, ARRIVED = "prepared", "arrived"
-"""What follows when the listener has returned."""
+PREPARED = "prepared"
+"""What follows when the listener has returned: the join."""
 
 _NO_ASSIGNMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -135,22 +136,17 @@ def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
 def given_up(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
     """The user has been told what is over."""
     if c.needs_prepare:
-        callbacks.believe(c, now, _without(c.owned, called.partitions), out)
+        callbacks.believe(c, now, arriving.without(c.owned, called.partitions), out)
     else:
         _go_on(c, now, called.partitions, out)
 
 
 def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
     if over:
-        callbacks.believe(c, now, _without(c.owned, over), out)
+        callbacks.believe(c, now, arriving.without(c.owned, over), out)
     c.is_leader = False
     c.assigned_topics = ()
     _send_join(c, now, out)
-
-
-def _without(partitions: tuple[Partition, ...], over: tuple[Partition, ...]) -> tuple[Partition, ...]:
-    gone = set(over)
-    return tuple([each for each in partitions if each not in gone])
 
 
 # JoinGroup.
@@ -287,56 +283,10 @@ def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: t
         c.rejoin = False
         c.needs_prepare = True
         c.move("synced", out)
-        _arrived(c, now, tuple(answer.assignment), out)
+        arriving.arrived(c, now, tuple(answer.assignment), out)
     else:
         again(c, now, out, AT_ONCE)
 
 
 def _is_current(c: ConsumerState, state: str, generation: int, member_id: str) -> bool:
     return c.state == state and c.generation == generation and c.member_id == member_id
-
-
-def _arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
-    """onJoinComplete."""
-    if not c.is_leader:
-        c.snapshot = None
-    if not _subscribed(c, assigned):
-        c.request_rejoin("received assignment for topics that were not subscribed")
-        return
-    if c.cooperative and c.owned:
-        revoked = _without(c.owned, assigned)
-        if revoked:
-            reading.tell(c, now, out)
-            waits = callbacks.call(c, now, callbacks.REVOKED, revoked, out, ARRIVED, assigned)
-            c.request_rejoin("need to revoke partitions and re-join")
-            if waits:
-                return
-    _take_over(c, now, assigned, out)
-
-
-def revoked_some(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
-    """The user has been told what goes to others; if the membership is lost since, he will hear that of all."""
-    if c.generation != NO_GENERATION:
-        _take_over(c, now, called.assigned, out)
-
-
-def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
-    owned = callbacks.in_order(assigned)
-    before = set(c.owned)
-    added = tuple([each for each in owned if each not in before]) if before else owned
-    assigning.remember(c, c.protocol or "", assigned)
-    c.commit_due = False
-    if c.config.settings.enable_auto_commit and owned:
-        out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
-    else:
-        out.cancel_timer(timers.AUTO_COMMIT)
-    callbacks.believe(c, now, owned, out)
-    callbacks.call(c, now, callbacks.ASSIGNED, added, out)
-
-
-def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:
-    topics = {topic for topic, _ in assigned}
-    if c.config.pattern is not None:
-        matches = metadata.compiled(c.config.pattern).fullmatch
-        return all(map(matches, topics))
-    return topics.issubset(c.subscription)

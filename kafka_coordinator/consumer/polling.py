@@ -50,7 +50,7 @@ def poll(c: ConsumerState, now: Time, out: Outbox) -> None:
         else:
             c.joined_subscription = c.subscription
     if c.coordinator is None:
-        if c.rejoin or c.state != UNJOINED:
+        if c.rejoin or c.state != UNJOINED or c.assigned_by_user:
             lookup.look_up(c, now, out)
         return
     if c.rejoin:

@@ -20,7 +20,7 @@ from protocols.queues import Queue
 
 def is_still(c: ConsumerState) -> bool:
     """Whether no record is being handled, whatever there is."""
-    return c.paused or c.frozen or c.away or c.config.by_hand or not c.load.per_second
+    return c.paused or c.frozen or c.away or c.config.by_hand or not c.load.writes
 
 
 def tell(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -43,7 +43,7 @@ def tell(c: ConsumerState, now: Time, out: Outbox) -> None:
 def share(c: ConsumerState, now: Time, out: Outbox) -> None:
     """From now on the partitions that are read share the member's time anew, or none is read. Call `tell` before."""
     c.reading = not is_still(c)
-    if c.positions and c.load.per_second:
+    if c.positions and c.load.writes:
         per_record = round(c.config.handle * len(c.positions) / TICK) * TICK
         c.positions = {partition: Reading(each.start, now, per_record) for partition, each in c.positions.items()}
     if c.config.handle and not c.away:

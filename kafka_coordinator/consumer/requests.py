@@ -56,11 +56,6 @@ def send(
     out.send(to, message)
 
 
-def is_waiting(c: ConsumerState, kind: type[Message]) -> bool:
-    """Whether a request of this kind is on its way."""
-    return any(each.kind is kind for each in c.waiting.values())
-
-
 def overdue(c: ConsumerState, now: Time, out: Outbox) -> list[str]:
     """The timer is due: the brokers, in order, that did not answer in time. Sets the timer anew."""
     late = dict.fromkeys(each.to for each in c.waiting.values() if each.deadline <= now)

@@ -31,6 +31,8 @@ def rest(c: ConsumerState) -> Rest | None:
         or c.fatal
         or c.commit_due
         or c.unpositioned
+        or c.assigned_by_user
+        or c.stored is not None
         or c.metadata_news
         or c.refreshing
         or c.looking

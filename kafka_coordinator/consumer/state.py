@@ -60,6 +60,7 @@ class ConsumerState:
     """A consumer's state; times are milliseconds of virtual time."""
 
     __slots__ = (
+        "assigned_by_user",
         "assigned_topics",
         "awaiting",
         "away",
@@ -116,6 +117,7 @@ class ConsumerState:
         "resume_at",
         "snapshot",
         "state",
+        "stored",
         "subscription",
         "unpositioned",
         "user_commit",
@@ -196,16 +198,20 @@ class ConsumerState:
         # Partitions.
         self.owned: tuple[Partition, ...] = ()
         """What it believes it owns, sorted."""
+        self.assigned_by_user: tuple[Partition, ...] = ()
+        """What it reads as nobody's member, sorted."""
         self.positions: dict[Partition, Reading] = {}
-        """Owned partitions that it reads, in the order in which it began."""
+        """Partitions that it reads, in the order in which it began."""
         self.unpositioned: tuple[Partition, ...] = ()
-        """Owned partitions whose committed offsets it has to ask for, sorted."""
+        """Partitions whose committed offsets it has to ask for, sorted."""
         self.fetching = False
         self.paused = False
         """Reading stands still while the commit before an eager rebalance is on its way."""
         self.reading = False
         """Whether the positions advance with time; else they are exactly their ``start``."""
         self.commit_due = False
+        self.stored: tuple[tuple[Partition, int], ...] | None = None
+        """What is committed where nobody says otherwise; None: the positions."""
         self.user_commit: Any = None
         """A commit of the user's that is tried again, and until when."""
         self.commit_outcome = ""
@@ -270,7 +276,11 @@ class ConsumerState:
             memories,
             tuple(self.metadata.items()),
             tuple(self.racks.items()),
-            (self.load.per_second, tuple([(each, since - now) for each, since in self.load.since.items()])),
+            (
+                self.load.per_second,
+                tuple([(each, since - now) for each, since in self.load.since.items()]),
+                tuple([(each, at - now, n) for each, bursts in self.load.bursts.items() for at, n in bursts]),
+            ),
             times,
             plain,
         )

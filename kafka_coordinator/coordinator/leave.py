@@ -28,7 +28,12 @@ def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) 
         [(each.member_id, each.instance_id, error) for each, error in zip(request.members, errors, strict=True)]
     )
     out.send(sender, LeaveGroupAnswer(request.correlation, NONE, answered))
-    if group is not None and gone:
+    if group is None or not gone:
+        return
+    if group.state == states.EMPTY:
+        # Only ids that were handed out could leave: nobody is there to join anew.
+        group.take(states.MEMBER_LEFT, states.ALWAYS, now, out)
+    else:
         names = [name for name in gone if name is not None]
         words = f"{', '.join(names)} left" if names else "somebody left who had an id and never joined"
         by = names[0] if names else None

@@ -4,7 +4,6 @@ An append-only log per partition; a record's type is its key's class. Compaction
 The topic is replicated: it lives outside of the brokers, and whoever leads a partition reads and writes its log.
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.messages import Opaque
@@ -55,9 +54,6 @@ class GroupValue(NamedTuple):
 
 Key: TypeAlias = OffsetKey | GroupKey
 Value: TypeAlias = OffsetValue | GroupValue
-
-RECORD_TYPES: Mapping[type[Key], int] = {OffsetKey: 1, GroupKey: 2}
-"""Key to the number that Kafka gives records of this type."""
 
 
 class Record(NamedTuple):

@@ -75,9 +75,6 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
 }
 """Requests and commands that every broker handles."""
 
-HANDLED: frozenset[type[Message]] = frozenset([*_OF_A_GROUP, *_OF_ANY_BROKER])
-"""Types of all requests and commands that a coordinator takes; a broker passes them on to it."""
-
 
 def _session(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
     session_timed_out(core, core.groups[timer[1]], timer[2], now, out)

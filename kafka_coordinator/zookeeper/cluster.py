@@ -4,6 +4,7 @@ Every member is a node of its own, also where members share a process: then they
 every partition as long as one of them runs; a partition's leader plays no role.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -30,6 +31,8 @@ from protocols.errors import StrategyError, UserError
 from protocols.load import Production
 from protocols.nodes import Message
 from protocols.queues import Queue
+from protocols.scenario.commits import records_of
+from protocols.scenario.dealt import grown, listed, place
 from protocols.scenario.model import (
     AddTopic,
     BrokerEvent,
@@ -41,6 +44,7 @@ from protocols.scenario.model import (
     Join,
     Leave,
     MemberPart,
+    Produce,
     Queues,
     Reset,
     Restart,
@@ -73,6 +77,8 @@ class ZooKeeperCluster:
         """Brokers that were killed to the end of their sessions."""
         self._rate = scenario.load.produce
         self._counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+        self._brokers_of = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
+        """Topic to the broker of each partition."""
         self._production: dict[Queue, Production] = {}
         self._add_production()
         self._parts: dict[MemberKey, MemberPart] = {
@@ -202,22 +208,37 @@ class ZooKeeperCluster:
     # Topics, brokers, offsets.
 
     def _queues(self, event: Queues) -> None:
+        for topic, per_broker in event.queues.items():
+            self._brokers_of[topic] = grown(self._brokers_of[topic], per_broker)
         self._change_topics({topic: sum(counts.values()) for topic, counts in event.queues.items()})
 
     def _add_topic(self, event: AddTopic) -> None:
+        self._brokers_of.update({topic: listed(part.queues) for topic, part in event.add_topic.items()})
         self._change_topics({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
 
     def _change_topics(self, counts: Mapping[str, int]) -> None:
         self._counts.update(counts)
         self._add_production()
-        for node in self._places.members:
-            self._tell(node, NewLoad(dict(self._production)))
+        self._tell_load()
         for topic, count in counts.items():
             self._administer(SetPersistent(paths.topic(topic), count))
 
     def _delete_topic(self, event: DeleteTopic) -> None:
         self._counts.pop(event.delete_topic, None)
+        self._brokers_of.pop(event.delete_topic, None)
         self._administer(RemoveNode(paths.topic(event.delete_topic)))
+
+    def _produce(self, event: Produce) -> None:
+        per_broker = {topic: Counter(brokers) for topic, brokers in self._brokers_of.items()}
+        for topic, broker, number, count in records_of(event, per_broker):
+            queue = Queue(topic, "", place(self._brokers_of[topic], broker, number))
+            written = self._production[queue]
+            self._production[queue] = written._replace(bursts=(*written.bursts, (self._simulation.now, count)))
+        self._tell_load()
+
+    def _tell_load(self) -> None:
+        for node in self._places.members:
+            self._tell(node, NewLoad(dict(self._production)))
 
     def _add_production(self) -> None:
         """What is written to queues that are new now."""
@@ -270,6 +291,7 @@ _OWN: Final[Mapping[type[Event], Callable[[ZooKeeperCluster, Any], None]]] = {
     Restart: ZooKeeperCluster._restart,
     Subscribe: ZooKeeperCluster._subscribe,
     Commit: ZooKeeperCluster._commit,
+    Produce: ZooKeeperCluster._produce,
     Queues: ZooKeeperCluster._queues,
     AddTopic: ZooKeeperCluster._add_topic,
     DeleteTopic: ZooKeeperCluster._delete_topic,

@@ -75,6 +75,13 @@ class Consumption:
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {})
 
+    def load(self, now: Time, production: Mapping[Queue, Production]) -> None:
+        """This is written from now on. Call `tell` before."""
+        reached = self.positions(now)
+        self.production = production
+        if self._frozen is None:
+            self._read(now, reached)
+
     def positions(self, now: Time) -> dict[Queue, int]:
         """Next offset to handle of each queue."""
         if self._frozen is not None:

@@ -1,8 +1,9 @@
 """ZooKeeper, as far as 0.8 consumers need it: a tree of nodes, ephemeral nodes, one-shot watches, sessions.
 
 Requests are handled one after another, each atomic. A node belongs to the session that created it, or to nobody.
-A session lives as long as it is heard from within its timeout, over one connection after another; watches that fire
-while it has none are told with the next one. Parents come into being with their children.
+A session lives as long as it is heard from within its timeout, over one connection after another. What a watch told is
+told again with the next connection unless the client has watched again since: it may have given the old connection up
+without reading what came last over it. Parents come into being with their children.
 """
 
 from typing import Any, Self
@@ -37,19 +38,20 @@ NOBODY = 0
 
 
 class Session:
-    """``peer``: node name of the client, None while it has no connection. ``owned``: its ephemeral nodes in order."""
+    """``peer``: node name of the client, None while it has no connection. ``owned``: its ephemeral nodes in order.
+    ``fired``: watches that have fired and were not set again since, in order."""
 
-    __slots__ = ("missed", "owned", "peer", "timeout_ms")
+    __slots__ = ("fired", "owned", "peer", "timeout_ms")
 
     def __init__(self, peer: str | None, timeout_ms: int) -> None:
         self.peer, self.timeout_ms = peer, timeout_ms
-        self.missed: list[WatchEvent] = []
+        self.fired: dict[WatchEvent, None] = {}
         self.owned: dict[str, None] = {}
 
     def copy(self) -> "Session":
         """An independent copy."""
         new = Session(self.peer, self.timeout_ms)
-        new.missed, new.owned = list(self.missed), dict(self.owned)
+        new.fired, new.owned = dict(self.fired), dict(self.owned)
         return new
 
 
@@ -117,7 +119,7 @@ class ZooKeeper:
         """All of the state; it holds no times."""
         return (
             tuple(sorted(self.nodes.items())),
-            tuple((n, s.peer, s.timeout_ms, tuple(s.missed), tuple(s.owned)) for n, s in self.sessions.items()),
+            tuple((n, s.peer, s.timeout_ms, tuple(s.fired), tuple(s.owned)) for n, s in self.sessions.items()),
             tuple(sorted((watched, tuple(sessions)) for watched, sessions in self.watches.items())),
         )
 
@@ -135,9 +137,8 @@ class ZooKeeper:
         self._peers[sender] = number
         out.set_timer(("session", number), now + session.timeout_ms)
         out.send(sender, SessionOpened(message.correlation, number))
-        for event in session.missed:
+        for event in session.fired:
             out.send(sender, event)
-        session.missed.clear()
 
     def _answer(self, session: int, message: Message, out: Outbox) -> Message:
         match message:
@@ -182,6 +183,7 @@ class ZooKeeper:
 
     def _watch(self, session: int, kind: str, path: str) -> None:
         self.watches.setdefault((kind, path), {})[session] = None
+        self.sessions[session].fired.pop(WatchEvent(kind, path), None)
 
     def _put(self, path: str, data: Any, session: int, out: Outbox) -> None:
         new = path not in self.nodes
@@ -210,9 +212,8 @@ class ZooKeeper:
         for number in self.watches.pop((kind, path), ()):
             session = self.sessions[number]
             event = WatchEvent(kind, path)
-            if session.peer is None:
-                session.missed.append(event)
-            else:
+            session.fired[event] = None
+            if session.peer is not None:
                 out.send(session.peer, event)
 
     def _end(self, number: int, out: Outbox) -> None:

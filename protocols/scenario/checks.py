@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from protocols.errors import UserError
-from protocols.scenario.commits import offsets_of
+from protocols.scenario.commits import offsets_of, records_of
 from protocols.scenario.model import (
     AddTopic,
     BrokerEvent,
@@ -15,6 +15,7 @@ from protocols.scenario.model import (
     Join,
     MemberPart,
     Network,
+    Produce,
     Queues,
     Reset,
     Restart,
@@ -151,6 +152,12 @@ class Checks:
         except UserError as error:
             raise PartError((*path, "offsets"), str(error)) from None
 
+    def _produce(self, event: Produce, path: Path) -> None:
+        try:
+            records_of(event, self._topics)
+        except UserError as error:
+            raise PartError((*path, "produce"), f"{error}, or a topic") from None
+
     def _reset(self, event: Reset, path: Path) -> None:
         groups = self._scenario.groups
         if event.reset_offsets not in groups:
@@ -181,6 +188,7 @@ class Checks:
         Disconnect: _disconnect,
         Network: _network,
         Commit: _commit,
+        Produce: _produce,
         Reset: _reset,
         Join: _starts,
         Restart: _starts,

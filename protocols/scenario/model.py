@@ -202,6 +202,14 @@ class Commit(_Event):
     """The generation that the commit claims, instead of the member's (Kafka)."""
 
 
+class Produce(_Event):
+    """So many records are written at once, beside those of the load: to a topic, whose queues they are dealt over in
+    turn, or to one queue (``topic-number`` or ``topic-broker-number``)."""
+
+    produce: dict[str, Count]
+    """Topic or queue to its number of records."""
+
+
 class Queues(_Event):
     """Topics have more or fewer queues from now on: a number (dealt over the brokers in turn), or per broker."""
 
@@ -272,6 +280,7 @@ Event: TypeAlias = (
     | Disconnect
     | Subscribe
     | Commit
+    | Produce
     | Queues
     | AddTopic
     | DeleteTopic

@@ -35,6 +35,7 @@ EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Disconnect: "{at: 105s, disconnect: c1, broker: broker-a}",
     model.Subscribe: "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}",
     model.Commit: "{at: 20s, commit: c1, offsets: {orders-0: 10, payments-broker-a-1: 8}, generation: 1}",
+    model.Produce: "{at: 30s, produce: {orders: 1000, payments-broker-a-1: 50}}",
     model.Queues: "{at: 120s, queues: {orders: 8, payments: {broker-a: 2, broker-b: 2}}}",
     model.AddTopic: "{at: 130s, add_topic: {refunds: {queues: 4}}}",
     model.DeleteTopic: "{at: 140s, delete_topic: audit}",

@@ -15,6 +15,7 @@ from protocols.scenario.model import (
     Join,
     Leave,
     Network,
+    Produce,
     Queues,
     Reset,
     Restart,
@@ -50,6 +51,12 @@ def _commit(event: Commit) -> str:
     return f"{event.commit} commits{what}{claimed}"
 
 
+def _produce(event: Produce) -> str:
+    return listed(
+        f"{name} gets {count} record{'' if count == 1 else 's'} at once" for name, count in event.produce.items()
+    )
+
+
 def _network(event: Network) -> str:
     what = {
         "cut": "is cut",
@@ -75,6 +82,7 @@ _WORDS: Mapping[type[Event], Callable[[Any], str]] = {
         for member, topics in event.subscribe.items()
     ),
     Commit: _commit,
+    Produce: _produce,
     Queues: _queues,
     AddTopic: lambda event: f"{listed(event.add_topic)} comes into being",
     DeleteTopic: lambda event: f"{event.delete_topic} is deleted",

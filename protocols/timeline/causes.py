@@ -12,18 +12,8 @@ from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from protocols.nodes import Time
-from protocols.scenario.model import (
-    Commit,
-    Crash,
-    Disconnect,
-    Event,
-    Hang,
-    Join,
-    Leave,
-    Restart,
-    StopPolling,
-    Subscribe,
-)
+from protocols.scenario.lives import MEMBER_EVENTS
+from protocols.scenario.model import Commit, Crash, Event, Hang, Leave, Restart, StopPolling, Subscribe
 from protocols.scenario.telling import in_words
 from protocols.simulation import CLOCK
 
@@ -161,19 +151,7 @@ class Explaining:
 def _members(event: Event) -> tuple[str, ...]:
     if isinstance(event, Subscribe):
         return tuple(event.subscribe)
-    for kind, name in _ABOUT.items():
+    for kind, name in MEMBER_EVENTS.items():
         if isinstance(event, kind):
             return (getattr(event, name),)
     return ()
-
-
-_ABOUT: Mapping[type[Event], str] = {
-    Join: "join",
-    Leave: "leave",
-    Crash: "crash",
-    Hang: "hang",
-    StopPolling: "stop_polling",
-    Restart: "restart",
-    Disconnect: "disconnect",
-    Commit: "commit",
-}

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from protocols.nodes import Time
 from protocols.queues import Queue
+from protocols.scenario.dealt import Brokers, grown, listed
 from protocols.scenario.model import AddTopic, DeleteTopic, Event, Queues, Scenario
 
 Lifetimes: TypeAlias = Mapping[Queue, tuple[tuple[Time, Time], ...]]
@@ -34,6 +35,10 @@ class Numbering:
         """The topic's queues once their number was changed; partitions never become fewer."""
         changed = self.queues(topic, per_broker)
         return changed if self._per_broker or len(changed) > len(before) else before
+
+    def placed(self, before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
+        """The broker of each of the topic's queues once their number was changed."""
+        return listed(per_broker) if self._per_broker else grown(before, per_broker)
 
 
 PER_BROKER = Numbering(per_broker=True)

@@ -6,11 +6,10 @@ follow each other closely; elsewhere they are counted, and a note says how many 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from protocols.facts import Callback, Committed, Granted, Noted, Owns, RebalanceBegan, RebalanceEnded
 from protocols.nodes import Time
+from protocols.timeline.news import is_worth_telling
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.told import Told
 from protocols.timeline.trace import Sent, Trace
@@ -25,16 +24,6 @@ QUIET: Time = 200.0
 MOST_BETWEEN = 20
 """Other messages that are drawn between two pieces of news, however close these are."""
 
-_TOLD_OF: Mapping[type, Callable[[Any], bool]] = {
-    Owns: lambda fact: True,
-    Granted: lambda fact: True,
-    RebalanceBegan: lambda fact: True,
-    RebalanceEnded: lambda fact: fact.member is None or fact.changed,
-    Callback: lambda fact: True,
-    Committed: lambda fact: bool(fact.error),
-    Noted: lambda fact: True,
-}
-
 
 def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -> str:
     """The diagram from ``since`` to ``until`` (milliseconds; default: all of the run). Ends with a newline.
@@ -44,7 +33,7 @@ def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -
     if timeline.trace is None:
         raise ValueError("a sequence diagram needs a simulation that traces")
     end = timeline.end if until is None else until
-    facts = [told for told in timeline.told if since <= told.now <= end and _worth_telling(told)]
+    facts = [told for told in timeline.told if since <= told.now <= end and is_worth_telling(told.fact)]
     shown = _shown(timeline.trace, facts)
     sent = [each for each in timeline.trace.messages if since <= each.at <= end]
     nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
@@ -54,11 +43,6 @@ def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -
     lines += (f"    participant {number} as {_text(name)}" for name, number in numbers.items())
     lines += _drawn(timeline, sent, facts, shown, numbers, since, end)
     return "".join(f"{line}\n" for line in lines)
-
-
-def _worth_telling(told: Told) -> bool:
-    worth = _TOLD_OF.get(type(told.fact))
-    return worth is not None and worth(told.fact)
 
 
 def _shown(trace: Trace, facts: list[Told]) -> set[int]:

@@ -16,6 +16,7 @@ from rocketmq_selfbalance.messages import (
     StopBroker,
     UpdateSubscriptionGroup,
     UpdateTopic,
+    Write,
 )
 
 if TYPE_CHECKING:
@@ -100,6 +101,13 @@ def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Ou
         pulls.wake(broker, now, message.topic, None, out)
 
 
+def _write(broker: "Broker", now: Time, sender: str, message: Write, out: Outbox) -> None:
+    queue = broker.disk.store.queue(message.topic, message.number)
+    if queue is not None:
+        queue.add(now, message.records)
+        pulls.wake(broker, now, message.topic, message.number, out)
+
+
 def _stop(broker: "Broker", now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
     broker.stop(now, out)
 
@@ -111,6 +119,7 @@ COMMANDS: Mapping[type[Message], Callable[["Broker", Time, str, Any, Outbox], No
     DeleteSubscriptionGroup: _delete_group,
     ResetOffset: _reset,
     Produce: _produce,
+    Write: _write,
     StopBroker: _stop,
 }
 """Type of a command to what the broker does."""

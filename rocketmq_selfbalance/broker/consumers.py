@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from protocols.nodes import Time
-from rocketmq_selfbalance.messages import BROADCASTING, ConsumerData, Subscription
+from rocketmq_selfbalance.codes import BROADCASTING
+from rocketmq_selfbalance.messages import ConsumerData, Subscription
 
 # Kinds of events, in RocketMQ's words.
 CLIENT_REGISTER = "CLIENT_REGISTER"

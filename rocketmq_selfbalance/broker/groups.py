@@ -2,7 +2,8 @@
 
 from typing import Any, Self
 
-from rocketmq_selfbalance.messages import RETRY_PREFIX, SubscriptionGroup, TopicConfig
+from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.messages import SubscriptionGroup, TopicConfig
 
 
 class GroupTable:

@@ -4,10 +4,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from protocols.load import Production
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
-from protocols.quiet import Exchange, Rest
-from rocketmq_selfbalance.broker import administration, pulls, requests, resting
+from protocols.quiet import Exchange, Rest, Stretch
+from rocketmq_selfbalance.broker import administration, following, pulls, requests, resting
 from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent, ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.locks import LockManager
@@ -15,9 +16,8 @@ from rocketmq_selfbalance.broker.offsets import OffsetManager
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
 from rocketmq_selfbalance.broker.watches import Watches
+from rocketmq_selfbalance.codes import MASTER_ID, PERM_WRITE
 from rocketmq_selfbalance.messages import (
-    MASTER_ID,
-    PERM_WRITE,
     HeartBeat,
     NotifyConsumerIdsChanged,
     PullMessage,
@@ -44,6 +44,7 @@ class Broker:
         "committers",
         "consumers",
         "disk",
+        "followed",
         "heartbeats",
         "held",
         "locks",
@@ -87,6 +88,8 @@ class Broker:
         """Client to its last heartbeat."""
         self.committers: dict[tuple[str, Queue], str] = {}
         """(Group, queue) to who committed last."""
+        self.followed: list[following.Followed] = []
+        """Reading that was passed over since the offsets were written last, or that lies ahead."""
 
     def start(self, now: Time, out: Outbox) -> None:
         settings, store = self.settings, self.disk.store
@@ -103,14 +106,14 @@ class Broker:
         self.schedule_delivery(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        self.busy(now, sender, out)
+        self.busy(now, sender)
         handle = _COMMANDS[type(message)] if sender == OPERATOR else _REQUESTS[type(message)]
         handle(self, now, sender, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if isinstance(timer, tuple):
             if timer[0] == IDLE:
-                self._hang_up(now, timer[1], out)
+                self._idle(now, timer[1], out)
             elif timer[0] == pulls.HELD:
                 pulls.held_due(self, now, timer[1], out)
             else:
@@ -121,7 +124,7 @@ class Broker:
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         if peer not in self.name_servers:
             self.active[peer] = now
-            self.busy(now, peer, out)
+            out.set_timer((IDLE, peer), now + self.settings.server_channel_max_idle_ms)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.active.pop(peer, None)
@@ -132,16 +135,23 @@ class Broker:
 
     # What several requests do.
 
-    def busy(self, now: Time, peer: str, out: Outbox) -> None:
+    def busy(self, now: Time, peer: str) -> None:
         """Something was read from this client, or written to it: its connection is not idle."""
         last = self.active.get(peer)
         if last is not None and last <= now:
             self.active[peer] = now
-            out.set_timer((IDLE, peer), now + self.settings.server_channel_max_idle_ms)
+
+    def _idle(self, now: Time, peer: str, out: Outbox) -> None:
+        """A connection may have been idle for too long: it is closed, or looked at again when it would be."""
+        due = self.active[peer] + self.settings.server_channel_max_idle_ms
+        if due > now:
+            out.set_timer((IDLE, peer), due)
+        else:
+            self._hang_up(now, peer, out)
 
     def push(self, now: Time, peer: str, message: Message, out: Outbox) -> None:
         """Send what was not asked for just now."""
-        self.busy(now, peer, out)
+        self.busy(now, peer)
         out.send(peer, message)
 
     def tell(self, now: Time, events: tuple[ConsumerEvent, ...], out: Outbox) -> None:
@@ -178,7 +188,7 @@ class Broker:
 
     def stop(self, now: Time, out: Outbox) -> None:
         """The process ends properly."""
-        self._write_offsets()
+        self._write_offsets(now)
         for name_server in self.name_servers:
             out.send(name_server, UnregisterBroker(0, CLUSTER, self.name, MASTER_ID, self.name))
 
@@ -209,13 +219,14 @@ class Broker:
         self.closed(now, peer, out)
 
     def _flush(self, now: Time, out: Outbox) -> None:
-        self._write_offsets()
+        self._write_offsets(now)
         out.set_timer(FLUSH, now + self.settings.flush_consumer_offset_interval_ms)
 
-    def _write_offsets(self) -> None:
+    def _write_offsets(self, now: Time) -> None:
         if self.unflushed:
-            self.disk.offsets = self.offsets.stored()
-            self.unflushed = False
+            self.disk.offsets = self.offsets.stored(following.offsets_at(self, now))
+            self.followed = [each for each in self.followed if each.stretch.until > now]
+            self.unflushed = bool(self.followed)
 
     def _notify_collected(self, now: Time, out: Outbox) -> None:
         changed, self.changed_groups = self.changed_groups, {}
@@ -237,19 +248,27 @@ class Broker:
         exchanges = [
             Exchange(REGISTER, _register_period(settings), resting.registration(self)),
             Exchange(SCAN, settings.scan_channels_interval_ms),
+            Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
         ]
-        if not self.unflushed:
-            exchanges.append(Exchange(FLUSH, settings.flush_consumer_offset_interval_ms))
         if not settings.real_time_notify_consumer_change and not self.changed_groups:
             exchanges.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
         return resting.rest(self, tuple(exchanges), IDLE)
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
         resting.passed(self, now, sender, kind)
-        self.busy(now, sender, out)
+        self.busy(now, sender)
+        if sender in self.active:
+            out.set_timer((IDLE, sender), self.active[sender] + self.settings.server_channel_max_idle_ms)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """Scans that found nobody silent, flushes without anything to write, registrations."""
+        if timer == FLUSH:
+            self._write_offsets(begun)
+
+    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
+        return following.leads(self, now, sender, request)
+
+    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
+        following.led(self, now, sender, stretch, out)
 
     def copy(self) -> Self:
         twin = type(self)(self.name, self.disk.copy(), self.settings, self.name_servers)
@@ -257,6 +276,7 @@ class Broker:
         twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
         twin.heartbeats = dict(self.heartbeats)
+        twin.followed = list(self.followed)
         twin.unflushed, twin.watches, twin.committers = self.unflushed, self.watches.copy(), dict(self.committers)
         return twin
 

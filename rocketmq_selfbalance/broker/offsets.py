@@ -1,20 +1,15 @@
 """A broker's committed offsets: a table in memory, written to a file now and then (spec 2.7, 2.8).
 
 Whoever sends a commit wins; nobody is asked whether it owns the queue. The key of the table is ``topic@group``, as in
-the file; what RocketMQ derives by splitting it concerns only keys with exactly one ``@``.
+the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from protocols.nodes import Time
-from rocketmq_selfbalance.messages import (
-    QUERY_NOT_FOUND,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    SUCCESS,
-    TOPIC_NOT_EXIST,
-    DataVersion,
-)
+from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
+from rocketmq_selfbalance.messages import DataVersion
 
 Table: TypeAlias = dict[str, dict[int, int]]
 """``topic@group`` to queue number to offset of the next record."""
@@ -175,12 +170,11 @@ class OffsetManager:
         As in RocketMQ, the groups left out lose all their committed offsets thereby.
         """
         for group in without:
-            for key in [key for key in self.offsets if key.split("@")[1:2] == [group]]:
+            for key in [key for key in self.offsets if _split(key)[1:2] == [group]]:
                 del self.offsets[key]
         found: dict[int, int] = {}
         for key, offsets in self.offsets.items():
-            parts = _parts(key)
-            if parts is None or parts[0] != topic:
+            if _split(key)[0] != topic:
                 continue
             for number, offset in offsets.items():
                 if offset >= min_offset(topic, number):
@@ -189,9 +183,12 @@ class OffsetManager:
 
     # The file.
 
-    def stored(self) -> Stored:
-        """What a flush writes."""
-        return Stored(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
+    def stored(self, others: Mapping[tuple[str, str, int], int] | None = None) -> Stored:
+        """What a flush writes. ``others``: (group, topic, number) to the offset where it is another than now."""
+        table = {key: dict(offsets) for key, offsets in self.offsets.items()}
+        for (group, topic, number), offset in (others or {}).items():
+            table[_key(topic, group)][number] = offset
+        return Stored(self.version, table)
 
     def load(self, stored: Stored) -> None:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""
@@ -220,7 +217,7 @@ def plain(table: Table) -> tuple[Any, ...]:
 
 
 def pairs_of(table: Table) -> Iterator[tuple[str, str]]:
-    """Topic and group of each key that has exactly one ``@``."""
+    """Topic and group of each key that falls into exactly two parts."""
     for key in table:
         parts = _parts(key)
         if parts is not None:
@@ -232,8 +229,13 @@ def _key(topic: str, group: str) -> str:
 
 
 def _parts(key: str) -> tuple[str, str] | None:
-    parts = key.split("@")
+    parts = _split(key)
     return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def _split(key: str) -> list[str]:
+    """The key's parts as Java's ``split`` gives them: without empty ones at the end."""
+    return key.rstrip("@").split("@")
 
 
 def _drop(table: Table, *, group: str | None = None, topic: str | None = None) -> None:

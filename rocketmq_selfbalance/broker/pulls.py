@@ -10,7 +10,7 @@ from protocols.facts import Committed
 from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import (
     BROADCASTING,
     INVALID_PARAMETER,
     NO_PERMISSION,
@@ -22,10 +22,8 @@ from rocketmq_selfbalance.messages import (
     SUBSCRIPTION_NOT_LATEST,
     SUCCESS,
     TOPIC_NOT_EXIST,
-    PullAnswer,
-    PullMessage,
-    WatchedPullAnswer,
 )
+from rocketmq_selfbalance.messages import PullAnswer, PullMessage, WatchedPullAnswer
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker
@@ -59,10 +57,16 @@ def pull(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Ou
         broker.watches.seen(now, sender, message, answer)
         out.send(sender, answer)
         return
+    hold(broker, now, sender, message, out)
+
+
+def hold(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
+    """The pull waits for a record."""
     held = broker.held.setdefault(message.queue, [])
     until = now + message.suspend_ms
     held.append(Held(sender, message, until, _due(broker, message, until)))
-    _set_timer(broker, message.queue, out)
+    # In a stretch that is passed over others may still be held there from before.
+    out.set_timer((HELD, message.queue), max(now, min(each.due for each in held)))
 
 
 def commit(broker: "Broker", now: Time, sender: str, told: Committed, out: Outbox) -> None:
@@ -186,6 +190,17 @@ def forget(broker: "Broker", sender: str, out: Outbox) -> None:
     for queue in [queue for queue, held in broker.held.items() if any(each.sender == sender for each in held)]:
         broker.held[queue] = [each for each in broker.held[queue] if each.sender != sender]
         _set_timer(broker, queue, out)
+
+
+def let_go(broker: "Broker", sender: str, queue: Queue, group: str, out: Outbox) -> None:
+    """The sender's pulls of the queue for this group are held no more."""
+    held = broker.held.get(queue, [])
+    left = [each for each in held if (each.sender, each.message.group) != (sender, group)]
+    if left:
+        broker.held[queue] = left
+    elif held:
+        del broker.held[queue]
+        out.cancel_timer((HELD, queue))
 
 
 def key(held: dict[Queue, list[Held]], now: Time) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from protocols.facts import Committed, Noted
 from protocols.nodes import Message, Outbox, Time
 from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.broker.groups import retry_topic
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import (
     CONSUME_ACTIVELY,
     DLQ_PREFIX,
     RETRY_PREFIX,
@@ -15,6 +15,8 @@ from rocketmq_selfbalance.messages import (
     SUCCESS,
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
+)
+from rocketmq_selfbalance.messages import (
     Answer,
     ConsumerList,
     ConsumerSendMsgBack,

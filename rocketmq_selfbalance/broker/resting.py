@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from protocols.nodes import Message, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Call, Exchange, Rest
+from rocketmq_selfbalance.broker.pulls import HELD
 from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.messages import (
     GetConsumerListByGroup,
@@ -41,7 +42,7 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
             noticed = known.last_update + patience
             missed[channel, HeartBeat] = min(noticed, missed.get((channel, HeartBeat), noticed))
     for channel, heartbeat in broker.heartbeats.items():
-        if not _is_repeated(broker, channel, heartbeat):
+        if not is_repeated(broker, channel, heartbeat):
             continue
         harmless[channel, HeartBeat] = (heartbeat.client_id, heartbeat.consumers)
         harmless[channel, GetConsumerListByGroup] = member_lists(heartbeat, lists)
@@ -50,7 +51,11 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
             harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
             harmless[channel, PullMessage] = None
     guarded: dict[TimerName, tuple[str, type[Message]]] = {(idle, peer): (peer, HeartBeat) for peer in broker.active}
-    return Rest(exchanges, harmless, guarded, missed)
+    held = {
+        (HELD, queue): [(each.sender, each.message.correlation) for each in waiting]
+        for queue, waiting in broker.held.items()
+    }
+    return Rest(exchanges, harmless, guarded, missed, held=held)
 
 
 def registration(broker: "Broker") -> tuple[Call, ...]:
@@ -76,16 +81,19 @@ def locks(broker: "Broker", heartbeat: HeartBeat) -> tuple[tuple[str, Queue], ..
     )
 
 
-def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int]]]:
-    """Client to what it committed last, where nobody has committed since: its claim when it commits again, sorted."""
-    found: dict[str, list[tuple[str, Queue, int]]] = {}
+def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int | None]]]:
+    """Client to what it committed last, where nobody has committed since: its claim when it commits again, sorted.
+    None for the offset of a queue that takes in records evenly."""
+    found: dict[str, list[tuple[str, Queue, int | None]]] = {}
     for (group, queue), channel in broker.committers.items():
-        offset = broker.offsets.query(group, queue.topic, queue.number)
+        stored = broker.disk.store.queue(queue.topic, queue.number)
+        moves = stored is not None and not stored.records and stored.production.per_second > 0
+        offset = None if moves else broker.offsets.query(group, queue.topic, queue.number)
         found.setdefault(channel, []).append((group, queue, offset))
     return found
 
 
-def _is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
+def is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
     """Whether an equal one would change nothing."""
     for data in heartbeat.consumers:
         group = broker.consumers.groups.get(data.group)

@@ -57,6 +57,13 @@ class StoredQueue:
         else:
             self.segments.append(following)
 
+    def add(self, now: Time, count: int) -> None:
+        """So many records come at once, beside those that come evenly."""
+        current = self.segments[-1]
+        end = current.end_offset(now)
+        self.segments.append(Production(count * 1000 / TICK, now - TICK, end))
+        self.segments.append(Production(current.per_second, now, end + count))
+
     def max_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
         return len(self.records) or self.segments[-1].end_offset(now)
@@ -72,10 +79,7 @@ class StoredQueue:
         current = self.segments[-1]
         if current.per_second <= 0:
             return None
-        arrival = ceil(_written(current, offset) / TICK) * TICK
-        while current.end_offset(arrival) <= offset:
-            arrival += TICK
-        return arrival
+        return current.arrival(offset)
 
     def written_at(self, offset: int) -> Time | None:
         """When the record with this offset was written; None where there is none that was produced or sent back."""

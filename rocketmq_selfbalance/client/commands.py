@@ -23,8 +23,8 @@ class ConsumerSpec(NamedTuple):
     file: OffsetsFile | None = None
     """BROADCASTING: where it keeps its offsets; outlives the client. None: a new file."""
     by_hand: bool = False
-    """The listener is somebody's own: what it is given (`Pool.running`) is done when `ListenerReturned` comes. For
-    concurrent push consumers."""
+    """The listener is somebody's own: what it is given (`Pool.running`) is done when `ListenerReturned` comes. For push
+    consumers."""
 
 
 class StartConsumer(NamedTuple):
@@ -74,7 +74,7 @@ class GoOn(NamedTuple):
 
 class ListenerReturned(NamedTuple):
     """The user's listener has returned (`ConsumerSpec.by_hand`). ``serial``: of its work in `Pool.running`;
-    ``success``: CONSUME_SUCCESS, else RECONSUME_LATER."""
+    ``success``: CONSUME_SUCCESS (SUCCESS), else RECONSUME_LATER (SUSPEND_CURRENT_QUEUE_A_MOMENT)."""
 
     group: str
     serial: int

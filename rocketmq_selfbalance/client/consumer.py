@@ -9,11 +9,13 @@ from typing import Any, NamedTuple, Protocol
 
 from protocols.nodes import Time
 from protocols.queues import Queue
+from protocols.quiet import Call
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
-from rocketmq_selfbalance.messages import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY, ConsumerData
+from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY
+from rocketmq_selfbalance.messages import ConsumerData
 from rocketmq_selfbalance.states import CREATE_JUST
 from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 
@@ -26,6 +28,14 @@ class Share(NamedTuple):
     queues: tuple[Queue, ...]
     members: tuple[str, ...]
     target: tuple[Queue, ...]
+
+
+class Questions(NamedTuple):
+    """The calls of a pass that is at rest (see `resting`), at this revision, with this claim."""
+
+    revision: int
+    claim: Any
+    calls: tuple[Call, ...]
 
 
 class Consumer:
@@ -54,6 +64,7 @@ class Consumer:
         "pool",
         "pull_threshold_for_queue",
         "pull_threshold_size_for_queue",
+        "questions",
         "refused",
         "revision",
         "routes",
@@ -120,6 +131,8 @@ class Consumer:
         """The revision at which another pass would change nothing; None where that cannot be told."""
         self.claim: tuple[str, ...] | None = None
         """The members, sorted, as the last topics of this pass had them; None where they were not told."""
+        self.questions: Questions | None = None
+        """Those of a pass, while nothing has changed."""
         # Of the pass that is under way.
         self.seen: dict[str, Any] = {}
         """Topic to the answer about its members."""

@@ -3,6 +3,8 @@
 Records of a range that begin together and take equally long are one piece of work.
 """
 
+from collections.abc import Callable
+
 from protocols.facts import Delivered
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
@@ -10,7 +12,8 @@ from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import SentBack
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
-from rocketmq_selfbalance.messages import CLUSTERING, SUCCESS, ConsumerSendMsgBack
+from rocketmq_selfbalance.codes import CLUSTERING, SUCCESS
+from rocketmq_selfbalance.messages import ConsumerSendMsgBack
 
 _MOST_EXPIRED = 16
 """Records of a queue that one round of the clean-up sends back."""
@@ -89,8 +92,15 @@ def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
     go_on(client, consumer)
 
 
-def returned(client: Instance, consumer: Consumer, serial: int, *, success: bool) -> None:
-    """The user's own listener has returned."""
+def returned(
+    client: Instance,
+    consumer: Consumer,
+    serial: int,
+    end: Callable[[Instance, Consumer, int], None],
+    *,
+    success: bool,
+) -> None:
+    """The user's own listener has returned; ``end``: what follows the end of a piece of work."""
     pool = consumer.pool
     work = pool.running.get(serial)
     if work is None:
@@ -98,7 +108,7 @@ def returned(client: Instance, consumer: Consumer, serial: int, *, success: bool
     failed = work.batch.queue, work.batch.first
     if not success:
         pool.fails.add(failed)
-    consumed(client, consumer, serial)
+    end(client, consumer, serial)
     pool.fails.discard(failed)
 
 
@@ -177,11 +187,6 @@ def clean_expired(client: Instance, consumer: Consumer) -> None:
             process_queue.remove([(first, first + 1)])
             send_back(client, consumer, single, consumer.settings.expired_delay_level)
             first += 1
-
-
-def stand_still(client: Instance, consumer: Consumer) -> None:
-    """The user's code makes no progress from now on."""
-    consumer.pool.standing_still = True
 
 
 def move_again(client: Instance, consumer: Consumer) -> None:

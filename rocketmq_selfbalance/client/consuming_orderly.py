@@ -72,7 +72,7 @@ def _next(client: Instance, consumer: Consumer, queue: Queue, process_queue: Pro
         taken = _take(consumer, queue, process_queue)
         if taken is None:
             break
-        if consumer.pool.takes.get((queue, taken.first), consumer.handle):
+        if consumer.by_hand or consumer.pool.takes.get((queue, taken.first), consumer.handle):
             _begin(client, consumer, process_queue, taken)
             return
         if not _finish(client, consumer, Work(taken, client.now, 0)):
@@ -89,7 +89,7 @@ def _take(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Batc
     """The next records for one call of the listener; all there are where nothing tells the calls apart."""
     pool = consumer.pool
     size = consumer.settings.consume_message_batch_max_size
-    if not consumer.handle and not pool.takes and not pool.fails:
+    if not (consumer.by_hand or consumer.handle or pool.takes or pool.fails):
         size = max(process_queue.count, size)
     taken = process_queue.take(size)
     if not taken:
@@ -105,6 +105,8 @@ def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, ba
     pool.serial += 1
     pool.running[pool.serial] = Work(batch, client.now, 1)
     process_queue.listeners += 1
+    if consumer.by_hand:
+        return
     each = pool.takes.get((batch.queue, batch.first), consumer.handle)
     client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + each * (batch.end - batch.first))
 

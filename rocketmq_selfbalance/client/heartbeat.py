@@ -7,7 +7,8 @@ from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.rebalance_service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.messages import SUCCESS, Answer, ConsumerData, HeartBeat, Subscription
+from rocketmq_selfbalance.codes import SUCCESS
+from rocketmq_selfbalance.messages import Answer, ConsumerData, HeartBeat, Subscription
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.client.instance import Instance

@@ -1,6 +1,6 @@
 """The client id, under which brokers and members know a client (spec 3.1)."""
 
-from rocketmq_selfbalance.messages import BROADCASTING, CLUSTERING
+from rocketmq_selfbalance.codes import BROADCASTING, CLUSTERING
 
 DEFAULT_INSTANCE = "DEFAULT"
 

@@ -16,7 +16,8 @@ from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.service import RebalanceService
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Step, Thread, answer, run
-from rocketmq_selfbalance.messages import MASTER_ID, Route, UnlockBatchMq, UpdateConsumerOffset
+from rocketmq_selfbalance.codes import MASTER_ID
+from rocketmq_selfbalance.messages import Route, UnlockBatchMq, UpdateConsumerOffset
 from rocketmq_selfbalance.states import (
     ABANDONED,
     ABSENT,

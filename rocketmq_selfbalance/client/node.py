@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.quiet import Rest
+from protocols.quiet import Rest, Stretch
 from rocketmq_selfbalance.client import (
     changed,
     consuming,
     consuming_orderly,
+    following,
     heartbeat,
     lifecycle,
     locks,
@@ -145,6 +146,9 @@ class Client:
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         resting.round_passed(self.instance, now, timer, begun)
+
+    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
+        following.passed(self._at(now, out), stretch)
 
     def copy(self) -> Self:
         copy: Self = object.__new__(type(self))

@@ -64,7 +64,8 @@ def _of_consumer(client: Instance, command: Any) -> None:
             elif consumer.orderly:
                 consuming_orderly.go_on(client, consumer)
         case ListenerReturned(_, serial, success):
-            consuming.returned(client, consumer, serial, success=success)
+            end = consuming_orderly.consumed if consumer.orderly else consuming.consumed
+            consuming.returned(client, consumer, serial, end, success=success)
         case RecordTakes(_, queue, offset, duration):
             pool.takes[queue, offset] = duration
         case RecordFails(_, queue, offset):

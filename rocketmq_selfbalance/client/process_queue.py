@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from protocols.load import Production
 from protocols.nodes import Time
 from protocols.offsets import OffsetSet
 
@@ -29,6 +30,7 @@ class ProcessQueue:
         "next_offset",
         "number",
         "previously_locked",
+        "production",
         "record_bytes",
         "taken",
         "task_since",
@@ -62,6 +64,8 @@ class ProcessQueue:
         """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
         self.next_offset = 0
         """Where the next pull begins."""
+        self.production: Production | None = None
+        """What the queue takes in, as the last pull told; None where it cannot be told."""
         self.watching = False
         """The last pull found nothing, and no record can come of which the broker would not tell."""
         self.previously_locked = False
@@ -178,6 +182,7 @@ class ProcessQueue:
             self.number,
             self.next_offset,
             self.previously_locked,
+            self.production,
             self.watching,
             None if self.task_since is None else now - self.task_since,
         )

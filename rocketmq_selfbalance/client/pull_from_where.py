@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import AskMaxOffset, AskOffsetAt, Call, Failure, QueryOffset, RefreshRoute
-from rocketmq_selfbalance.client.consumer import PULL, PUSH, Consumer, World
+from rocketmq_selfbalance.client.consumer import PULL, PUSH, World
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom, RemoteOffsets
 from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import (
     CONSUME_FROM_FIRST_OFFSET,
     CONSUME_FROM_TIMESTAMP,
     QUERY_NOT_FOUND,
@@ -20,8 +20,8 @@ NO_ANSWER = -1
 
 
 class Start(NamedTuple):
-    """Where to start (-1: it cannot be told now) and why; the code of the error that the real client throws within,
-    None where it throws none."""
+    """Where to start (negative: it cannot be told now) and why; the code of the error that the real client throws
+    within, None where it throws none."""
 
     offset: int
     why: str
@@ -121,7 +121,8 @@ def _decide(world: World, thread: Thread, step: DecideStart) -> Call | None:
     if stored >= 0:
         thread.value = Start(stored, "committed")
     elif stored != NONE:
-        thread.value = _refused(consumer, QUERY_NOT_FOUND)
+        # No usable offset: the push consumer throws, the lite pull consumer goes on with -1.
+        thread.value = Start(-1, "", QUERY_NOT_FOUND if consumer.kind == PUSH else None)
     elif consumer.consume_from_where == CONSUME_FROM_FIRST_OFFSET:
         thread.value = Start(0, "first")
     elif consumer.consume_from_where == CONSUME_FROM_TIMESTAMP:
@@ -135,11 +136,6 @@ def _decide(world: World, thread: Thread, step: DecideStart) -> Call | None:
     else:
         thread.push(AskAdmin(step.queue, None, False), AdminAnswered(step.group, "last"))
     return None
-
-
-def _refused(consumer: Consumer, error: int) -> Start:
-    """No usable offset: the push consumer throws, the lite pull consumer goes on with -1."""
-    return Start(-1, "", error if consumer.kind == PUSH else None)
 
 
 def _ask_admin(world: World, thread: Thread, step: AskAdmin) -> Call | None:
@@ -159,8 +155,8 @@ def _admin_answered(world: World, thread: Thread, step: AdminAnswered) -> Call |
     answer: Any = thread.value
     if isinstance(answer, Failure):
         thread.value = Start(-1, "", NO_ANSWER)
-    elif answer < 0:
-        thread.value = _refused(world.consumer(step.group), SYSTEM_ERROR)
+    elif answer < 0 and world.consumer(step.group).kind == PUSH:
+        thread.value = Start(-1, "", SYSTEM_ERROR)
     else:
         thread.value = Start(answer, step.why)
     return None

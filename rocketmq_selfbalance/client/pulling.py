@@ -16,16 +16,8 @@ from rocketmq_selfbalance.client.pull_from_where import LocateStart, Start
 from rocketmq_selfbalance.client.rebalance_service import WakeUp
 from rocketmq_selfbalance.client.removal import TakeOut
 from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.messages import (
-    CLUSTERING,
-    PULL_NOT_FOUND,
-    PULL_OFFSET_MOVED,
-    PULL_RETRY_IMMEDIATELY,
-    SUCCESS,
-    PullAnswer,
-    PullMessage,
-    WatchedPullAnswer,
-)
+from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
+from rocketmq_selfbalance.messages import PullAnswer, PullMessage, WatchedPullAnswer
 from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNING, SENT
 
 DISPATCHER = "dispatcher"
@@ -102,34 +94,36 @@ def _held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) ->
 
 def _send(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, *, refreshed: bool) -> None:
     address = client.master(queue.broker) or client.replica(queue.broker)
-    settings = consumer.settings
     if address is None:
         if refreshed:
             failed(client, consumer, queue)
         else:
             client.run(DISPATCHER, _AskRoute(queue.topic), _RouteAsked(consumer.group, queue, process_queue.number))
         return
-    kept = consumer.store.table.offsets.get(queue, 0)
-    commits = kept > 0 and consumer.message_model == CLUSTERING and consumer.kind == PUSH
     number = client.next_correlation()
     client.pulled[number] = Pulled(consumer.group, queue, process_queue.number, address)
     client.life(consumer, queue, PULL_DUE, SENT)
-    timeout = settings.consumer_timeout_when_suspend_ms
+    timeout = consumer.settings.consumer_timeout_when_suspend_ms
     client.out.set_timer(("pull timeout", consumer.group, queue), client.now + timeout)
-    client.out.send(
-        address,
-        PullMessage(
-            number,
-            consumer.group,
-            queue,
-            process_queue.next_offset,
-            settings.pull_batch_size if consumer.kind == PUSH else settings.lite_pull_batch_size,
-            settings.broker_suspend_max_time_ms,
-            kept if commits else None,
-            consumer.subscriptions.get(queue.topic, 0.0),
-            consumer.member,
-            process_queue.watching,
-        ),
+    client.out.send(address, request(consumer, queue, process_queue, number))
+
+
+def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, number: int) -> PullMessage:
+    """The pull that would be sent now, under this number."""
+    settings, push = consumer.settings, consumer.kind == PUSH
+    kept = consumer.store.table.offsets.get(queue, 0)
+    commits = kept > 0 and consumer.message_model == CLUSTERING and push
+    return PullMessage(
+        number,
+        consumer.group,
+        queue,
+        process_queue.next_offset,
+        settings.pull_batch_size if push else settings.lite_pull_batch_size,
+        settings.broker_suspend_max_time_ms,
+        kept if commits else None,
+        consumer.subscriptions.get(queue.topic, 0.0),
+        consumer.member,
+        process_queue.watching,
     )
 
 
@@ -202,7 +196,7 @@ def _take(
     held: bool,
 ) -> None:
     """``held``: the pull was answered at once, where it would have been held at the broker."""
-    code = message.code
+    code, process_queue.production = message.code, message.production
     if code == SUCCESS:
         first, process_queue.next_offset = process_queue.next_offset, message.next_offset
         began = process_queue.put([(first, message.next_offset)], message.max_offset)

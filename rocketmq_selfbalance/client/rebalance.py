@@ -13,10 +13,10 @@ from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
 from rocketmq_selfbalance.client.changed import Changed
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Share, World
-from rocketmq_selfbalance.client.table_update import UpdateTable
+from rocketmq_selfbalance.client.table_update import UpdateTable, update
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.member_lists import Same, in_order
-from rocketmq_selfbalance.messages import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy
 
@@ -67,7 +67,12 @@ def _pass(world: World, thread: Thread, step: Pass) -> Call | None:
 
 def topics_in_turn(consumer: Consumer) -> tuple[str, ...]:
     """The topics of a consumer in the order of a pass: that of its map of subscriptions."""
-    return tuple(string_entry_order(list(consumer.subscriptions)))
+    return _in_turn(tuple(consumer.subscriptions))
+
+
+@lru_cache(maxsize=1024)
+def _in_turn(topics: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(string_entry_order(topics))
 
 
 def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
@@ -75,12 +80,12 @@ def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
     consumer = world.consumer(group)
     queues = consumer.routes.get(topic)
     if consumer.message_model != BROADCASTING:
-        thread.push(_FindMembers(group, topic, False), _Allocate(group, topic, queues))
-    elif queues is None:
+        thread.push(_Allocate(group, topic, queues))
+        return _find_members(world, thread, _FindMembers(group, topic, False))
+    if queues is None:
         _unknown(consumer, thread, topic)
-    else:
-        thread.push(UpdateTable(group, topic, queues, queues))
-    return None
+        return None
+    return update(world, thread, UpdateTable(group, topic, queues, queues))
 
 
 def _find_members(world: World, thread: Thread, step: _FindMembers) -> Call | None:
@@ -109,7 +114,7 @@ def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
         except AllocationError:
             consumer.balanced = False
         else:
-            thread.push(UpdateTable(step.group, step.topic, step.queues, target))
+            return update(world, thread, UpdateTable(step.group, step.topic, step.queues, target))
     return None
 
 

@@ -6,6 +6,7 @@ not balance is repeated after a second.
 
 from typing import NamedTuple
 
+from protocols.nodes import Time
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat
@@ -54,6 +55,13 @@ def wake(client: Instance, why: str) -> None:
     service.notified = True
     if client.running and not service.in_pass:
         look(client)
+
+
+def deaf_until(client: Instance, why: str) -> Time:
+    """Before this time another wake-up for the same reason would change nothing: the thread waits out the least
+    interval, whatever comes."""
+    service = client.service
+    return service.waits_until if service.waits_until is not None and why in service.triggers else 0.0
 
 
 def look(client: Instance) -> None:

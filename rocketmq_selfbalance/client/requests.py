@@ -21,10 +21,8 @@ from rocketmq_selfbalance.client.calls import (
 )
 from rocketmq_selfbalance.client.instance import WAIT, Begin, Instance, Understand
 from rocketmq_selfbalance.client.threads import Thread
+from rocketmq_selfbalance.codes import MASTER_ID, QUERY_NOT_FOUND, SUCCESS
 from rocketmq_selfbalance.messages import (
-    MASTER_ID,
-    QUERY_NOT_FOUND,
-    SUCCESS,
     Answer,
     ConsumerList,
     GetConsumerListByGroup,

@@ -5,23 +5,23 @@ queues that take in nothing. What a client believes is in the claims of its requ
 whether it is so (`rocketmq_selfbalance.broker.resting`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from protocols.nodes import Message, Time, TimerName
 from protocols.queues import Queue
-from protocols.quiet import Call, Exchange, Rest
-from rocketmq_selfbalance.client import rebalance_service, tasks
+from protocols.quiet import Call, Exchange, Flow, Rest
+from rocketmq_selfbalance.client import following, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
-from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.consumer import Consumer, Questions
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.rebalance import topics_in_turn
+from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID
 from rocketmq_selfbalance.messages import (
-    BROADCASTING,
-    MASTER_ID,
     Answer,
     ConsumerList,
     GetConsumerListByGroup,
@@ -55,8 +55,8 @@ def rest(client: Instance) -> Rest | None:
     consumers = list(client.consumers.values())
     if not client.running or client.service.notified or client.sent_back or not all(map(_settled, consumers)):
         return None
-    under_way = _under_way(client)
-    if under_way is None or client.route_claim is None:
+    under_way, flows = _under_way(client), _flows(client, consumers)
+    if under_way is None or flows is None or client.route_claim is None:
         return None
     known = addresses_in_turn(client)
     commits = _commits(client, consumers)
@@ -79,30 +79,39 @@ def rest(client: Instance) -> Rest | None:
             awaiting=rebalance_service.TIMER in under_way,
         ),
         *_locks(client, consumers, under_way),
-        *_pulls(client, consumers),
+        *_pulls(client, consumers, flows),
     ]
     harmless: dict[tuple[str, type[Message]], Any] = {
-        (call_peer, call.answer): None
-        for exchange in exchanges
-        for call in exchange.calls
-        if call.answer is not None
-        for call_peer in call.peers
+        (peer, answer): None
+        for peers, answer in dict.fromkeys(
+            (call.peers, call.answer) for exchange in exchanges for call in exchange.calls
+        )
+        if answer is not None
+        for peer in peers
     }
     idle = [(name, consumer.group) for consumer in consumers for name in ("expired", "poll")]
-    return Rest(tuple(exchanges), harmless, _guarded(client), idle=idle)
+    return Rest(tuple(exchanges), harmless, _guarded(client, flows), idle=idle, flows=tuple(flows.values()))
 
 
 def _settled(consumer: Consumer) -> bool:
-    """A whole pass changed nothing, and nothing has changed since; nothing is fetched and not finished."""
-    pool = consumer.pool
+    """A whole pass changed nothing, and nothing has changed since."""
     return (
         consumer.state == RUNNING
         and consumer.settled == consumer.revision
-        and not (consumer.paused or consumer.leaving or pool.backlog or pool.running)
-        and all(
-            each.watching and not (each.dropped or each.count or each.listeners) for each in consumer.table.values()
-        )
+        and not (consumer.paused or consumer.leaving or consumer.pool.backlog)
+        and not any(each.dropped for each in consumer.table.values())
     )
+
+
+def _flows(client: Instance, consumers: list[Consumer]) -> dict[tuple[str, Queue], Flow] | None:
+    """(Group, queue) to how it is read as records come in; None where queues do anything else than that and waiting."""
+    found: dict[tuple[str, Queue], Flow] = {}
+    for consumer in consumers:
+        flows = following.flows(client, consumer)
+        if flows is None:
+            return None
+        found.update({(flow.request[1], flow.request[2]): flow for flow in flows})
+    return found
 
 
 def _under_way(client: Instance) -> set[str] | None:
@@ -135,8 +144,9 @@ def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
 
 
 def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
-    """The commits of one round; None where a round would change anything here."""
-    sent: list[tuple[str, tuple[str, Queue, int]]] = []
+    """The commits of one round; None where a round would change anything here. The claim says nothing of how far a
+    queue is read that takes in records."""
+    sent: list[tuple[str, tuple[str, Queue, int | None]]] = []
     for consumer in consumers:
         offsets = consumer.store.table.offsets
         if not consumer.table:
@@ -149,12 +159,16 @@ def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
             address = client.master(queue.broker) or client.replica(queue.broker)
             if address is None:
                 return None
-            sent.append((address, (consumer.group, queue, offset)))
-    claims: dict[str, list[tuple[str, Queue, int]]] = {}
+            sent.append((address, (consumer.group, queue, None if _takes_in(consumer.table[queue]) else offset)))
+    claims: dict[str, list[tuple[str, Queue, int | None]]] = {}
     for address, commit in sent:
         claims.setdefault(address, []).append(commit)
     told = {address: tuple(sorted(commits)) for address, commits in claims.items()}
     return tuple(Call((address,), UpdateConsumerOffset, None, claim=told[address]) for address, _ in sent)
+
+
+def _takes_in(process_queue: ProcessQueue) -> bool:
+    return process_queue.production is not None and process_queue.production.per_second > 0
 
 
 def _members(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
@@ -165,14 +179,28 @@ def _members(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
     for consumer in asking:
         if consumer.claim is None:
             return None
-        for topic in topics_in_turn(consumer):
-            route = client.routes.get(topic)
-            known = [data.addresses for data in route.brokers if data.addresses] if route is not None else []
-            peers = tuple(dict(addresses).get(MASTER_ID, "") for addresses in known)
-            if not peers or "" in peers:
+        questions = consumer.questions
+        if questions is None or questions.revision != consumer.revision or questions.claim != claim:
+            asked = _questions(client, consumer, claim)
+            if asked is None:
                 return None
-            label = f"broker asked about {topic}"
-            calls.append(Call(peers, GetConsumerListByGroup, ConsumerList, label, claim))
+            questions = consumer.questions = Questions(consumer.revision, claim, asked)
+        calls += questions.calls
+    return tuple(calls)
+
+
+def _questions(client: Instance, consumer: Consumer, claim: Any) -> tuple[Call, ...] | None:
+    """Those of one consumer; None where a broker has no master."""
+    calls: list[Call] = []
+    same: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for topic in topics_in_turn(consumer):
+        route = client.routes.get(topic)
+        known = [data.addresses for data in route.brokers if data.addresses] if route is not None else []
+        peers = tuple(dict(addresses).get(MASTER_ID, "") for addresses in known)
+        if not peers or "" in peers:
+            return None
+        label = f"broker asked about {topic}"
+        calls.append(Call(same.setdefault(peers, peers), GetConsumerListByGroup, ConsumerList, label, claim))
     return tuple(calls)
 
 
@@ -197,10 +225,12 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
         )
 
 
-def _pulls(client: Instance, consumers: list[Consumer]) -> Iterator[Exchange]:
+def _pulls(client: Instance, consumers: list[Consumer], flows: Mapping[tuple[str, Queue], Flow]) -> Iterator[Exchange]:
     out = {(pulled.group, pulled.queue) for pulled in client.pulled.values()}
     for consumer in consumers:
         for queue in consumer.table:
+            if (consumer.group, queue) in flows:
+                continue
             address = client.master(queue.broker) or client.replica(queue.broker) or ""
             yield Exchange(
                 ("pull", consumer.group, queue),
@@ -211,10 +241,12 @@ def _pulls(client: Instance, consumers: list[Consumer]) -> Iterator[Exchange]:
             )
 
 
-def _guarded(client: Instance) -> dict[TimerName, tuple[str, type[Message]]]:
+def _guarded(client: Instance, flows: Mapping[tuple[str, Queue], Flow]) -> dict[TimerName, tuple[str, type[Message]]]:
     """Timers for overdue answers, and the answers."""
     found: dict[TimerName, tuple[str, type[Message]]] = {
-        ("pull timeout", pulled.group, pulled.queue): (pulled.address, PullAnswer) for pulled in client.pulled.values()
+        ("pull timeout", pulled.group, pulled.queue): (pulled.address, PullAnswer)
+        for pulled in client.pulled.values()
+        if pulled[:2] not in flows
     }
     for asked in client.asked.values():
         waiting = client.threads[asked.thread].waiting

@@ -5,7 +5,8 @@ from typing import Any
 from rocketmq_selfbalance.client.calls import RefreshRoute
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.threads import Thread
-from rocketmq_selfbalance.messages import SUCCESS, GetRouteInfo, Route, RouteInfoAnswer
+from rocketmq_selfbalance.codes import SUCCESS
+from rocketmq_selfbalance.messages import GetRouteInfo, Route, RouteInfoAnswer
 from rocketmq_selfbalance.routes import addresses_of, subscribe_queues
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from protocols.errors import UserError
 from protocols.nodes import Time
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import (
     BROADCASTING,
     CLUSTERING,
     CONSUME_FROM_FIRST_OFFSET,
@@ -16,12 +16,6 @@ from rocketmq_selfbalance.messages import (
 
 PUSH, LITE_PULL, PULL = "push", "lite_pull", "pull"
 """Kinds of consumers."""
-
-RETRY_DELAYS_MS = tuple(
-    1000.0 * seconds
-    for seconds in (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-)
-"""Delay of each level 1 to 18 (spec 6.7), in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,15 +220,20 @@ VERSION = "version"
 """The setting that chooses between `VERSIONS`."""
 
 
+def version_of(given: Mapping[str, Any], where: str) -> str:
+    """One of `VERSIONS`, the first where none is given. Raises `UserError`, naming ``where``, for any other."""
+    version = str(given.get(VERSION, next(iter(VERSIONS))))
+    if version not in VERSIONS:
+        raise UserError(f"{where}: version is {given[VERSION]!r}, expected one of {', '.join(VERSIONS)}")
+    return version
+
+
 def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) -> ClientSettings:
     """The settings changed by what is given under RocketMQ's names; ``version`` (``5.3``, ``4.5``) comes first.
 
     Times are milliseconds. Raises `UserError`, naming ``where``, for an unknown name or a value that cannot be.
     """
-    version = str(given.get(VERSION, "5.3"))
-    if version not in VERSIONS:
-        raise UserError(f"{where}: version is {given[VERSION]!r}, expected one of {', '.join(VERSIONS)}")
-    changes = dict(VERSIONS[version])
+    changes = dict(VERSIONS[version_of(given, where)])
     for name, value in given.items():
         if name == VERSION:
             continue

@@ -70,13 +70,18 @@ class _Compare(NamedTuple):
     target: tuple[Queue, ...]
 
 
-def _update(world: World, thread: Thread, step: UpdateTable) -> Call | None:
+def update(world: World, thread: Thread, step: UpdateTable) -> Call | None:
+    """Begin to do what the step says."""
     consumer = world.consumer(step.group)
     world.computed(consumer, step.topic, step.target)
     consumer.changed, consumer.refused = False, False
     dropped = _dropped(world, consumer, step)
-    if not dropped and all(queue in consumer.table for queue in step.target):
-        return _compare(world, thread, _Compare(step.group, step.topic, step.target))
+    table = consumer.table
+    if not dropped and all(queue in table for queue in step.target):
+        # Nothing is added or removed; a leftover that is still in the table is not held.
+        if any(table[queue].dropped for queue in step.target):
+            consumer.balanced = False
+        return None
     thread.push(_AddFrom(step.group, step.target, 0), _Finish(*step))
     # All are marked first, then removed one by one.
     for queue in reversed(dropped):
@@ -85,6 +90,8 @@ def _update(world: World, thread: Thread, step: UpdateTable) -> Call | None:
 
 
 def _dropped(world: World, consumer: Consumer, step: UpdateTable) -> list[Queue]:
+    if not consumer.table:
+        return []
     kept = set(step.target)
     idle_since = world.now - consumer.settings.pull_max_idle_time_ms
     found = []
@@ -195,7 +202,7 @@ def _compare(world: World, thread: Thread, step: _Compare) -> Call | None:
 
 
 HANDLERS: Handlers = {
-    UpdateTable: _update,
+    UpdateTable: update,
     _Removed: _removed,
     _AddFrom: _add,
     _Locked: _locked,

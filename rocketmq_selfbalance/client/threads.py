@@ -30,7 +30,7 @@ class Thread:
 
     def push(self, *steps: Step) -> None:
         """Do these next, in this order, before what is left."""
-        self.left.extend(reversed(steps))
+        self.left += steps[::-1]
 
     def copy(self) -> "Thread":
         """An independent copy."""

@@ -7,16 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from protocols.nodes import Time
-from rocketmq_selfbalance.messages import (
-    MASTER_ID,
-    PERM_READ,
-    PERM_WRITE,
-    BrokerData,
-    DataVersion,
-    QueueData,
-    Route,
-    TopicConfig,
-)
+from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
+from rocketmq_selfbalance.messages import BrokerData, DataVersion, QueueData, Route, TopicConfig
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 
 

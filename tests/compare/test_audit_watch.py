@@ -77,7 +77,7 @@ def test_a_condition_that_cannot_be_is_one_line(condition: str) -> None:
 
 def test_a_file_that_is_no_baseline_is_one_line(tmp_path: Path) -> None:
     wrong = tmp_path / "x.json"
-    for text in ("", "{}", "[]", '{"groups": [1]}', '{"groups": [{"system": "kafka"}]}'):
+    for text in ("", "{}", "[]", '{"groups": [1]}', '{"groups": {}}', '{"groups": [{"system": "kafka"}]}'):
         wrong.write_text(text)
         done = equipoise("audit", str(EXAMPLES), "--baseline", str(wrong))
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

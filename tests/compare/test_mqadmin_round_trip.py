@@ -23,7 +23,7 @@ def lived(**more: Any) -> Lived:
 
 
 def progress(cluster: RocketMQCluster, now: float, with_owners: bool = True) -> str:
-    brokers = [broker for name in cluster.disks if (broker := cluster.broker(name)) is not None]
+    brokers = cluster.servers.running()
     return consumer_progress("g", brokers, now, held(cluster) if with_owners else None)
 
 

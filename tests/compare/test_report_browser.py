@@ -1,18 +1,12 @@
 """The report in a real browser: nothing fetched, no complaint, and everything a reader clicks works."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.report import write_report
-from tests.compare.browser import Browser, browsing, find_browser
 from tests.compare.report_documents import captured, document, group, uneven
 from tests.compare.test_report import HOSTILE, hostile
-
-PROGRAM = find_browser()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
 
 SHOWN = (
     "[...document.querySelectorAll('tr[id^=g]')].filter(row => !row.hidden)"
@@ -20,26 +14,9 @@ SHOWN = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert PROGRAM
-    with browsing(PROGRAM, tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
 @pytest.fixture
-def show(browser: Browser, tmp_path: Path) -> Any:
-    def opened(made: dict[str, Any], width: int = 1280) -> Browser:
-        path = tmp_path / "out.html"
-        path.write_text(write_report(made), encoding="utf-8")
-        browser.size(width, 900)
-        browser.open(path)
-        return browser
-
-    yield opened
-    # Whatever a test did: the page asked for itself only, and the browser had nothing to say.
-    assert [address.rsplit("/", 1)[1] for address in browser.requests()] == ["out.html"]
-    assert browser.complaints() == []
+def show(show: Any) -> Any:
+    return lambda made, width=1280: show(write_report(made), width)
 
 
 def typed(text: str) -> str:

@@ -175,6 +175,86 @@ def test_a_server_of_another_kind_is_one_line_and_exit_code_2() -> None:
     assert "Traceback" not in ran.stderr
 
 
+ROUTES = [
+    "{{{",
+    "[]",
+    "{}",
+    '{"queueDatas": 7, "brokerDatas": []}',
+    '{"queueDatas": [{"brokerName": "b", "perm": {}, "readQueueNums": 1}], "brokerDatas": []}',
+    '{"queueDatas": [{"brokerName": "b", "perm": 6, "readQueueNums": "many"}], "brokerDatas": []}',
+    '{"queueDatas": [{"brokerName": "b", "perm": 6, "readQueueNums": 1e400}], "brokerDatas": []}',
+    '{"queueDatas": [{"brokerName": "b", "perm": 6, "readQueueNums": 99999999999}], "brokerDatas": []}',
+]
+
+
+@pytest.mark.parametrize("text", ROUTES)
+def test_name_servers_whose_routes_are_nonsense_are_one_line(servers: ExitStack, text: str) -> None:
+    def answer(code: int, fields: Mapping[str, str]) -> Answer:
+        return ok({"topicList": ["%RETRY%g", "%RETRY%h"]}) if code == 206 else (0, None, text)
+
+    address = servers.enter_context(serving(answer))
+    with pytest.raises(UserError, match="an answer that is not RocketMQ's") as refused:
+        observe(f"rocketmq://{address}")
+    assert "\n" not in str(refused.value)
+
+
+def test_nonsense_in_a_route_is_one_line_and_exit_code_2_at_the_console(servers: ExitStack) -> None:
+    def answer(code: int, fields: Mapping[str, str]) -> Answer:
+        return ok({"topicList": ["%RETRY%g"]}) if code == 206 else (0, None, ROUTES[5])
+
+    ran = equipoise("audit", "rocketmq://" + servers.enter_context(serving(answer)))
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+    assert "readQueueNums is 'many'" in ran.stderr
+
+
+def test_the_second_name_server_is_asked_for_the_route_where_that_of_the_first_is_nonsense(servers: ExitStack) -> None:
+    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
+    address = start(servers, cluster).removeprefix("rocketmq://")
+
+    def damaged(code: int, fields: Mapping[str, str]) -> Answer:
+        return cluster.name_server(code, fields) if code == 206 else (0, None, "7")
+
+    first = servers.enter_context(serving(damaged))
+    assert group_of(observe(f"rocketmq://{first};{address}")).queues == tuple(
+        Queue("orders", f"broker-{letter}", number) for letter in "ab" for number in (0, 1)
+    )
+
+
+def test_a_topic_whose_route_is_nonsense_is_one_line_and_its_queues_are_not_known(servers: ExitStack) -> None:
+    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
+    start(servers, cluster)
+
+    def damaged(code: int, fields: Mapping[str, str]) -> Answer:
+        return (0, None, "{}") if fields.get("topic") == "orders" else cluster.name_server(code, fields)
+
+    found = observe("rocketmq://" + servers.enter_context(serving(damaged)))
+    assert group_of(found).name == "g"
+    (skipped,) = (each.why for each in found if isinstance(each, Skipped))
+    assert skipped.startswith("topic 'orders': no name server tells its queues: an answer that is not RocketMQ's")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "why"),
+    [
+        (203, '{"connectionSet": 7, "subscriptionTable": 7}', None),
+        (203, "7", "does not tell its members"),
+        (208, f'{{"offsetTable":{{{queue_key("orders", "broker-a", 0)}:{{"brokerOffset":"x"}}}}}}', "its lag"),
+        (208, '{"offsetTable": 7}', None),
+        (307, '{"mqTable": 7, "mqPopTable": 7, "properties": 7, "subscriptionSet": 7}', None),
+        (307, "[]", "does not tell what it owns"),
+    ],
+)
+def test_nonsense_of_a_broker_costs_no_more_than_a_line(
+    servers: ExitStack, code: int, text: str, why: str | None
+) -> None:
+    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
+    honest = cluster.broker("broker-a")
+    broker = servers.enter_context(serving(lambda asked, of: (0, None, text) if asked == code else honest(asked, of)))
+    cluster.brokers["broker-a"] = broker
+    found = observe("rocketmq://" + servers.enter_context(serving(cluster.name_server)))
+    assert [why is not None and why in each.why for each in found if isinstance(each, Skipped)] == [True] * bool(why)
+
+
 def test_addresses() -> None:
     assert name_servers("rocketmq://a;b:1") == [Address("a", 9876), Address("b", 1)]
     assert name_servers("rocketmq://[::1]:9876/") == [Address("::1", 9876)]

@@ -1,19 +1,14 @@
 """The comparison's report in a real browser: nothing fetched, no complaint, and everything a reader does works."""
 
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.scenarios.report.page import write_comparison
 from protocols.scenario.model import Scenario
-from tests.compare.browser import Browser, browsing, find_browser
+from tests.compare.browser import Browser
 from tests.compare.compared import made, ran
-
-PROGRAM = find_browser()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
 
 
 def text_of(*of: Scenario) -> str:
@@ -41,28 +36,6 @@ def many() -> str:
             events=[{"at": "20s", "hang": "a-member-with-a-long-name-03", "for": "30s"}],
         )
     )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert PROGRAM
-    with browsing(PROGRAM, tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def show(browser: Browser, tmp_path: Path) -> Any:
-    def opened(text: str, width: int = 1280, dark: bool = False) -> Browser:
-        path = tmp_path / "out.html"
-        path.write_text(text, encoding="utf-8")
-        browser.size(width, 900, dark)
-        browser.open(path)
-        return browser
-
-    yield opened
-    # Whatever a test did: the page asked for itself only, and the browser had nothing to say.
-    assert [address.rsplit("/", 1)[1] for address in browser.requests()] == ["out.html"]
-    assert browser.complaints() == []
 
 
 WAIT = "new Promise(done => requestAnimationFrame(() => setTimeout(done, 80)))"

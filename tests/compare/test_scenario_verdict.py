@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.baseline import changes, read_baseline, sentence
+from compare.option_files import read_baseline
+from compare.scenarios.baseline import changes, documents_of, sentence
 from compare.scenarios.spread import figure
 from compare.scenarios.verdict import verdict
 from protocols import UserError
@@ -116,9 +117,11 @@ def test_a_baseline_goes_through_the_command(tmp_path: Path) -> None:
     assert [(each["label"], each["change"]) for each in more["changes"]] == [("kafka:sticky", "new")]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"scenario": "s"}', '{"scenario": "s", "variants": [1]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"scenario": "s"}', '{"scenario": "s", "variants": [1]}', '{"scenarios": {}}']
+)
 def test_what_is_no_baseline_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "old.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="expected a file that `equipoise compare --format json` wrote"):
-        read_baseline(path)
+        read_baseline(path, "compare", documents_of)

@@ -6,12 +6,19 @@ from typing import Any
 import pytest
 
 from compare.testing import Group, GroupPair, rocketmq_group
-from compare.testing.rocketmq_consumer import CONSUME_SUCCESS, RECONSUME_LATER, MessageExt, PushConsumer
+from compare.testing.rocketmq_consumer import (
+    CONSUME_SUCCESS,
+    RECONSUME_LATER,
+    SUCCESS,
+    SUSPEND_CURRENT_QUEUE_A_MOMENT,
+    MessageExt,
+    PushConsumer,
+)
 from protocols.errors import UserError
 
 
-def _started(group: Group, listener: Any, member: str = "c1") -> PushConsumer:
-    consumer = group.push_consumer(member)
+def _started(group: Group, listener: Any, member: str = "c1", *, orderly: bool = False) -> PushConsumer:
+    consumer = group.push_consumer(member, orderly=orderly)
     consumer.subscribe("orders", "*")
     consumer.register_message_listener(listener)
     consumer.start()
@@ -123,6 +130,70 @@ def test_a_frozen_process_calls_no_listener() -> None:
     group.clock.advance(seconds=20)
     assert not [at for at in times if 20.5 < at < 29.5]
     assert [at for at in times if at > 30]
+
+
+@pytest.mark.parametrize("bad", [SUSPEND_CURRENT_QUEUE_A_MOMENT, ZeroDivisionError()])
+def test_an_orderly_listener_gets_what_fails_again_before_anything_else_of_the_queue(bad: Any) -> None:
+    group = rocketmq_group(topics={"orders": 2}, produce=2)
+    seen: list[tuple[int, int, int, float]] = []
+
+    def listen(messages: list[MessageExt]) -> Any:
+        (message,) = messages
+        seen.append((message.queue_id, message.queue_offset, message.reconsume_times, group.clock.now))
+        if (message.queue_id, message.queue_offset) == (0, 9) and message.reconsume_times < 3:
+            if isinstance(bad, Exception):
+                raise bad
+            return bad
+        return SUCCESS
+
+    _started(group, listen, orderly=True)
+    group.clock.advance(seconds=40)
+    tries = [(offset, times) for queue, offset, times, _ in seen if queue == 0]
+    at = tries.index((9, 0))
+    assert tries[at : at + 5] == [(9, 0), (9, 1), (9, 2), (9, 3), (10, 0)]
+    pauses = [
+        later - earlier
+        for earlier, later in pairwise(now for queue, offset, _, now in seen if (queue, offset) == (0, 9))
+    ]
+    assert all(1 <= pause < 1.1 for pause in pauses)
+    others = [offset for queue, offset, _, _ in seen if queue == 1]
+    assert others == list(range(others[0], others[0] + len(others)))
+    assert group.handled_twice() == group.never_handled() == []
+
+
+def test_an_orderly_consumer_that_is_killed_keeps_its_queues_locked_for_a_minute() -> None:
+    group = rocketmq_group(topics={"orders": 2}, produce=2)
+    for member in ("c1", "c2"):
+        _started(group, lambda messages: SUCCESS, member, orderly=True)
+    group.settle()
+    group.clock.advance(seconds=30)
+    group.crash("c1")
+    group.settle()
+    assert 30_000 < max((gap.until or 0.0) - gap.since for gap in group.timeline.gaps) < 61_000
+    assert group.never_handled() == []
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_as_many_records_come_as_the_test_puts_there(orderly: bool) -> None:
+    group = rocketmq_group(
+        topics={"orders": {"broker-a": 2, "broker-b": 1}}, brokers=["broker-a", "broker-b"], produce=0
+    )
+    seen: list[tuple[str, int, int]] = []
+
+    def listen(messages: list[MessageExt]) -> None:
+        seen.extend((each.broker_name, each.queue_id, each.queue_offset) for each in messages)
+
+    _started(group, listen, orderly=orderly)
+    group.settle()
+    group.produce("orders", 7)
+    group.clock.advance(seconds=1)
+    counts = {("broker-a", 0): 3, ("broker-a", 1): 2, ("broker-b", 0): 2}
+    assert sorted(seen) == [(*queue, offset) for queue, count in counts.items() for offset in range(count)]
+    seen.clear()
+    group.produce("orders-broker-b-0", 1).produce("orders-0", 2)
+    group.clock.advance(seconds=1)
+    assert sorted(seen) == [("broker-a", 0, 3), ("broker-a", 0, 4), ("broker-b", 0, 2)]
+    assert "produce" in group.scenario_text()
 
 
 def test_what_cannot_be_is_refused(group_pair: GroupPair) -> None:

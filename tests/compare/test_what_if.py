@@ -1,7 +1,7 @@
 """The same group under other strategies, with other members, with more queues."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
@@ -12,6 +12,7 @@ from compare.figures import fairness
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue, UserError
 from tests.compare.observed_groups import captured
+from tests.compare.optimum_cases import groups
 
 TOPICS = st.dictionaries(st.sampled_from("abcde"), st.integers(1, 15), min_size=1)
 MEMBERS = st.integers(1, 7)
@@ -101,6 +102,29 @@ def test_the_next_useful_number_of_members_over_several_topics() -> None:
     assert [row.members for row in even if row.useful] == [1, 2, 3, 4, 6, 11]
     assert [row.members for row in even if row.even] == [1, 11]
     assert next_useful(even, 11) is None
+
+
+@given(groups(members=6, queues=(1, 3, 8), topics=5))
+@settings(max_examples=60, deadline=None)
+def test_the_next_useful_number_under_the_optimum_is_what_exceeds_one_queue_less_shared_out(group: Group) -> None:
+    best = optimum(group)
+    loads = loads_of(best.allocation)
+    most = max(loads, default=0)
+    assume(most > 1)
+    # As few as can be have the maximum; a new member takes one queue less than it from them.
+    members = len(loads) + -(-loads.count(most) // (most - 1))
+    table = next_useful_members(Modelled(group, best.allocation, None, "told"), "optimum", limit=members)
+    found = next_useful(table, len(loads))
+    assert found is not None
+    assert found.members == members
+    assert found.max < most
+
+
+def test_fewer_members_that_leave_a_topic_unread_are_no_better() -> None:
+    group = Group.of({"a": 6}, {"idle": [], "x": ["a"]})
+    table = next_useful_members(Modelled(group, Allocation(group, {}), "range", "told"), "range", limit=3)
+    assert [(row.members, row.max, row.useful) for row in table] == [(1, 0, False), (2, 6, True), (3, 3, True)]
+    assert next_useful(table, 2) == table[2]
 
 
 def test_unequal_subscriptions_are_tried_out() -> None:

@@ -226,10 +226,14 @@ def test_whoever_leaves_last_of_all_completes_the_join(desk: Desk) -> None:
 
 
 def test_leave_of_a_pending_id_is_as_a_leave(desk: Desk) -> None:
-    members = len(desk.group.members)
+    before, members, generation = desk.state, len(desk.group.members), desk.group.generation
     member_id = desk.join().member_id
     assert desk.leave(member_id) == ["NONE"]
-    assert (desk.state, len(desk.group.members)) == (PREPARING_REBALANCE, members)
+    # Where nobody is, nobody has to join anew.
+    after = EMPTY if before == EMPTY else PREPARING_REBALANCE
+    assert (desk.state, len(desk.group.members), desk.group.pending_join) == (after, members, {})
+    desk.advance(10_000)
+    assert desk.group.generation == generation or before != EMPTY
 
 
 @pytest.mark.parametrize(

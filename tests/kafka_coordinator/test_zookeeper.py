@@ -190,6 +190,13 @@ EVENTS = st.one_of(
 )
 
 
+def test_who_gives_a_connection_up_unread_is_told_again_what_its_watches_saw() -> None:
+    # While c2 stands still its ping falls due and the news of c1 arrives: it gives the connection up before it reads.
+    story = Story(hang(5000.0, "c2", 4), Leave(at=6000.0, leave="c1"), partitions=5, seed=0)
+    assert story.rebalances(9, 12) == ["c2"]
+    assert {queue.number for queue in story.owners(59)} == set(range(5))
+
+
 @given(st.lists(EVENTS, max_size=4), st.sampled_from(["range", "roundrobin"]), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_no_partition_has_two_owner_nodes_and_beliefs_end_where_the_nodes_are(

@@ -130,3 +130,14 @@ def unwritten(*arguments: Any) -> Any:
 @pytest.mark.parametrize("exercise", [name for name, answer in RIGHT.items() if callable(answer)])
 def test_a_function_still_to_be_written_is_neither(exercise: str) -> None:
     assert check(exercise, unwritten).right is None
+
+
+@pytest.mark.slow
+def test_the_exercise_on_a_data_frame_knows_right_from_wrong() -> None:
+    def enough_queues(figures: Any) -> Any:
+        return figures.where("idle_members > 0 and queues >= members")
+
+    assert check("8.2", enough_queues).right is True
+    for wrong in ("idle_members > 0", "idle_members > 0 and queues > members", "queues >= members", "false"):
+        assert check("8.2", lambda figures, wrong=wrong: figures.where(wrong)).right is False
+    assert check("8.2", unwritten).right is None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,25 +11,11 @@ from hypothesis import strategies as st
 from protocols.links import Fault, Latency
 from protocols.nodes import TICK, Message, Outbox, Time, TimerName
 from protocols.quiet import Exchange, Rest
-from protocols.simulation import Simulation, Unobserved
+from protocols.simulation import Simulation
+from tests.protocols.happenings import Facts, Happens
 from tests.protocols.leases import Client, Publish, Renew, Server
 
 SERVERS = ("one", "two")
-
-
-class Facts(Unobserved):
-    def __init__(self) -> None:
-        self.told: list[tuple[Any, ...]] = []
-
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        self.told.append((now, node, fact, root))
-
-
-class Happens(NamedTuple):
-    at: Time
-    what: str
-    whom: int
-    other: int
 
 
 def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, full: bool, clients: int = 4) -> Any:
@@ -52,7 +38,7 @@ def begin(simulation: Simulation, name: str, client: Client) -> None:
 
 
 def happen(simulation: Simulation, each: Happens) -> None:
-    name, server = f"c{each.whom}", SERVERS[each.other]
+    name, server = f"c{each.client}", SERVERS[each.server]
     acts: dict[str, Callable[[], None]] = {
         "crash": partial(simulation.end, name),
         "hang": partial(simulation.hang, name),

@@ -79,7 +79,7 @@ class Lived:
 
     def queues(self) -> list[Queue]:
         """All queues of the topics, as they were set last."""
-        counts = self.cluster.topics.items()
+        counts = self.cluster.servers.topics.items()
         return [Queue(topic, b, n) for topic, per in counts for b, count in per.items() for n in range(count)]
 
     def settled(self, at_s: float | None = None) -> bool:

@@ -9,10 +9,8 @@ from rocketmq_selfbalance.broker import Broker, BrokerSettings, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
 from rocketmq_selfbalance.messages import (
-    CLUSTERING,
-    CONSUME_FROM_LAST_OFFSET,
-    CONSUME_PASSIVELY,
     ConsumerData,
     GetConsumerListByGroup,
     HeartBeat,

@@ -6,10 +6,8 @@ from typing import Any, NamedTuple, Self
 from protocols import Queue
 from protocols.nodes import Message, Outbox, Time, TimerName
 from protocols.quiet import Call, Exchange, Rest
+from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
 from rocketmq_selfbalance.messages import (
-    CLUSTERING,
-    CONSUME_FROM_LAST_OFFSET,
-    CONSUME_PASSIVELY,
     Answer,
     ConsumerData,
     ConsumerList,

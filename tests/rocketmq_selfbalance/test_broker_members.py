@@ -5,12 +5,14 @@ from hypothesis import strategies as st
 
 from protocols.nodes import OPERATOR
 from rocketmq_selfbalance.broker import BrokerSettings
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import (
     BROADCASTING,
     CLUSTERING,
     CONSUME_FROM_LAST_OFFSET,
     CONSUME_PASSIVELY,
     SYSTEM_ERROR,
+)
+from rocketmq_selfbalance.messages import (
     ConsumerData,
     GetConsumerListByGroup,
     HeartBeat,

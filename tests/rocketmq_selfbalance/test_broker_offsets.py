@@ -9,11 +9,8 @@ from protocols.nodes import OPERATOR
 from rocketmq_selfbalance.broker import BrokerSettings
 from rocketmq_selfbalance.broker.offset_file import stored_of, text_of
 from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.codes import PULL_OFFSET_MOVED, QUERY_NOT_FOUND, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages import (
-    PULL_OFFSET_MOVED,
-    QUERY_NOT_FOUND,
-    SUCCESS,
-    TOPIC_NOT_EXIST,
     LockBatchMq,
     PullMessage,
     QueryConsumerOffset,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from protocols.nodes import OPERATOR
 from rocketmq_selfbalance.broker.settings import DELAY_LEVELS_S
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import (
     INVALID_PARAMETER,
     NO_PERMISSION,
     PULL_NOT_FOUND,
@@ -16,6 +16,8 @@ from rocketmq_selfbalance.messages import (
     SUBSCRIPTION_NOT_LATEST,
     SUCCESS,
     TOPIC_NOT_EXIST,
+)
+from rocketmq_selfbalance.messages import (
     ConsumerSendMsgBack,
     DeleteTopicInBroker,
     GetMaxOffset,

@@ -217,7 +217,7 @@ def test_offsets_that_a_killed_broker_had_not_written_are_lost() -> None:
     kill = BrokerEvent(at=s(34.5), broker="broker-a", does="kill")
     lived = Lived({"T": {"broker-a": 1}}, {"c1": {"subscribe": ("T",)}}, kill, seconds=34.5, produce=10.0)
     known = [fact.offset for time, fact in lived.commits() if fact.queue.topic == "T"]
-    written = lived.cluster.disks["broker-a"].offsets.offsets["T@g"][0]
+    written = lived.cluster.servers.disks["broker-a"].offsets.offsets["T@g"][0]
     assert 0 < known[-1] - written < 60
 
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from protocols import Queue
 from protocols.nodes import OPERATOR
 from protocols.single import SingleNode
+from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages import (
-    SUCCESS,
-    TOPIC_NOT_EXIST,
     AddWritePerm,
     DataVersion,
     DeleteTopicInNameServer,

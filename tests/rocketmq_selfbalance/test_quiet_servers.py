@@ -1,36 +1,22 @@
 """Name server and brokers at rest: passing over quiet times tells, sends and leaves behind the same."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.links import Fault, Latency
 from protocols.nodes import TICK, Time
-from protocols.simulation import Simulation, Unobserved
+from protocols.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
 from rocketmq_selfbalance.messages import HeartBeat, TopicConfig, UpdateConsumerOffset, UpdateTopic
 from rocketmq_selfbalance.nameserver import NameServer
+from tests.protocols.happenings import Facts, Happens
 from tests.rocketmq_selfbalance.resting_client import BROKERS, RestingClient
-
-
-class Facts(Unobserved):
-    def __init__(self) -> None:
-        self.told: list[tuple[Any, ...]] = []
-
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        self.told.append((now, node, fact, root))
-
-
-class Happens(NamedTuple):
-    at: Time
-    what: str
-    client: int
-    broker: int
 
 
 def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, full: bool) -> tuple[Simulation, Any]:
@@ -58,7 +44,7 @@ def begin(simulation: Simulation, number: int) -> None:
 
 
 def happen(simulation: Simulation, disks: dict[str, Disk], each: Happens) -> None:
-    name, broker = f"c{each.client}", BROKERS[each.broker]
+    name, broker = f"c{each.client}", BROKERS[each.server]
     match each.what:
         case "start":
             begin(simulation, each.client)

@@ -1,5 +1,6 @@
 """Whatever happens to a group: equal views give every queue exactly one owner, and nothing is committed unconsumed."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given, settings
@@ -13,13 +14,24 @@ from protocols.queues import sort_queues
 from rocketmq_selfbalance.settings import strategies_of
 from tests.rocketmq_selfbalance.lived import Lived
 
-IN_GROUPS = st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"])
+IN_GROUPS = st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
 IDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=6), min_size=1, max_size=8, unique=True)
 QUEUES = st.sets(st.builds(Queue, st.just("T"), st.sampled_from(["a", "b", "room-c"]), st.integers(0, 9)), min_size=1)
 KINDS = ("join", "leave", "crash", "hang", "queues", "broker", "cut")
 HAPPENINGS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 40), st.integers(1, 9)), min_size=1, max_size=5)
 LASTING_S = 25
 """How long hangs and cuts last, and a broker is down."""
+MEMBERS = ("c1", "c2", *(f"late{number}" for number in range(5)))
+
+
+def rooms(strategy: str, ids: Iterable[str]) -> dict[str, Any]:
+    """Where brokers and members are, for the strategy that asks: without a room for each of them it hands out nothing.
+    Some rooms have no members, some no queues."""
+    if strategy != "MACHINE_ROOM_NEARBY":
+        return {}
+    brokers = {"a": "east", "b": "west", "room-c": "north", "broker-a": "east", "broker-b": "north"}
+    members = {each: ("east", "west", "south")[sum(map(ord, each)) % 3] for each in ids}
+    return {"broker_rooms": brokers, "member_rooms": members}
 
 
 @settings(max_examples=100, deadline=None)
@@ -29,7 +41,7 @@ def test_a_pass_with_equal_views_gives_every_queue_one_owner(name: str, ids: lis
     in_turn, members = sort_queues(queues), sorted_as_java(ids)
     owned = [
         queue
-        for member, strategy in zip(group.members, strategies_of(group, name, {}, {}), strict=True)
+        for member, strategy in zip(group.members, strategies_of(group, name, rooms(name, ids), {}), strict=True)
         for queue in strategy.allocate("g", member.id, in_turn, members) or ()
     ]
     assert sorted(owned) == sorted(queues)
@@ -71,7 +83,8 @@ def test_in_the_end_every_queue_has_one_owner_and_no_commit_lies_beyond_what_was
     events, over = events_of(happenings)
     topics = {"T": {"broker-a": 4, "broker-b": 4}}
     members = {name: {"subscribe": ("T",)} for name in ("c1", "c2")}
-    lived = Lived(topics, members, *events, seconds=over + 240, strategy=strategy, seed=seed, produce=0.5)
+    given = {"strategy": strategy, "settings": rooms(strategy, MEMBERS)}
+    lived = Lived(topics, members, *events, seconds=over + 240, seed=seed, produce=0.5, **given)
     assert lived.settled(), lived.owners()
     consumed: dict[Queue, int] = {}
     for _, _, fact in lived.told(Delivered):

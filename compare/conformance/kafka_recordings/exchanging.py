@@ -2,22 +2,23 @@
 
 They give every member as many partitions as Java's, but where several partitions of a topic would do as well they may
 take another one. So where such a client may be the leader, a run is compared up to an exchange of partitions of one
-topic: a partition of the run stands for the recorded one that went through the same callbacks of the same members.
+topic that are in the same situation: the same members own them, or the same owned them last. The run's callbacks are
+gone through in order; where one names another partition than the recorded one, which the member might have been given
+or might have lost just as well, the two change names from then on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeVar
 
 from compare.conformance.kafka_recordings.clients import JAVA
-from compare.conformance.kafka_recordings.happened import Called, Happened
+from compare.conformance.kafka_recordings.happened import Called, Change, Happened, delivered_again, silences
 from compare.conformance.kafka_recordings.scenario import Plan
 from protocols.queues import Queue, sort_queues
 
-STICKY = ("sticky", "cooperative-sticky")
+Figure = TypeVar("Figure", int, float)
 
-History: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
-"""Topic, then member and number of each of its callbacks that named the partition."""
+STICKY = ("sticky", "cooperative-sticky")
 
 
 def may_exchange(plan: Plan) -> bool:
@@ -27,48 +28,118 @@ def may_exchange(plan: Plan) -> bool:
 
 
 def exchanged(happened: Happened, real: Happened) -> Happened:
-    """The run with its partitions named as those of the recording that have the same history, as far as possible."""
-    ours, theirs = _histories(happened.callbacks), _histories(real.callbacks)
-    names: dict[Queue, Queue] = {}
-    for history, queues in ours.items():
-        wanted = theirs.get(history, [])
-        same = [queue for queue in queues if queue in wanted]
-        names.update(zip(same, same, strict=True))
-        free = [queue for queue in wanted if queue not in same]
-        names.update(zip((queue for queue in queues if queue not in same), free, strict=False))
-    left = [queue for queues in ours.values() for queue in queues if queue not in names]
-    taken = set(names.values())
-    free = [queue for queues in theirs.values() for queue in queues if queue not in taken]
-    for queue in left:
-        # No history fits: any name of the topic that is left, so that the difference shows.
-        found = next((each for each in free if each.topic == queue.topic), queue)
-        names[queue] = found
-        free = [each for each in free if each != found]
-
-    def named(queues: Iterable[Queue]) -> tuple[Queue, ...]:
-        return sort_queues(names.get(queue, queue) for queue in queues)
-
+    """The run with its partitions named as the recorded ones, as far as possible."""
+    naming = _Naming(real.callbacks)
+    callbacks: list[Called] = []
+    changes: list[Change] = []
+    steps: list[tuple[float, bool, int]] = [(call.at, False, at) for at, call in enumerate(happened.callbacks)]
+    steps += [(change.at, True, at) for at, change in enumerate(happened.changes)]
+    for _, is_change, at in sorted(steps):
+        if is_change:
+            changes.append(naming.change(happened.changes[at]))
+        else:
+            callbacks.append(naming.call(happened.callbacks[at]))
     return replace(
         happened,
-        callbacks=tuple(call._replace(queues=named(call.queues)) for call in happened.callbacks),
-        changes=tuple(
-            change._replace(gained=named(change.gained), lost=named(change.lost)) for change in happened.changes
-        ),
-        described={client: named(queues) for client, queues in happened.described.items()},
-        again={names.get(queue, queue): count for queue, count in happened.again.items()},
-        silence={names.get(queue, queue): longest for queue, longest in happened.silence.items()},
+        callbacks=tuple(callbacks),
+        changes=tuple(changes),
+        described={client: naming.named(queues) for client, queues in happened.described.items()},
+        again=_told_by(sum, naming, {queue: delivered_again(told) for queue, told in happened.delivered.items()}),
+        silence=_told_by(max, naming, {queue: silences(told) for queue, told in happened.delivered.items()}),
     )
 
 
-def _histories(callbacks: Iterable[Called]) -> dict[History, list[Queue]]:
-    counts: dict[str, int] = {}
-    passed: dict[Queue, list[tuple[str, int]]] = {}
-    for call in callbacks:
+def _told_by(
+    figure: Callable[[list[Figure]], Figure],
+    naming: "_Naming",
+    happened: Mapping[Queue, Iterable[tuple[float, Figure]]],
+) -> dict[Queue, Figure]:
+    """A figure per recorded partition, made of what happened to the run's while they were called so."""
+    values: dict[Queue, list[Figure]] = {}
+    for queue, told in happened.items():
+        for at, value in told:
+            values.setdefault(naming.name_at(queue, at), []).append(value)
+    return {queue: figure(each) for queue, each in values.items()}
+
+
+class _Naming:
+    """What the run's partitions are called by now, and in which situation they are."""
+
+    def __init__(self, recorded: Sequence[Called]) -> None:
+        self._names: dict[Queue, Queue] = {queue: queue for call in recorded for queue in call.queues}
+        self._named: dict[Queue, list[tuple[float, Queue]]] = {}
+        """Queue to the names it was given, and when."""
+        self._owners: dict[Queue, frozenset[str]] = {}
+        self._last: dict[Queue, frozenset[str]] = {}
+        """Queue to its owners when it had any the last time."""
+        self._recorded: dict[str, list[Called]] = {}
+        for call in recorded:
+            if call.queues:
+                self._recorded.setdefault(call.member, []).append(call)
+        self._taken: dict[str, int] = {}
+        """Member to how many of its callbacks there were so far."""
+        self._given_up: tuple[float, frozenset[Queue]] = 0.0, frozenset()
+        """What was given up at a time: it does not come back at the same time under another name."""
+
+    def call(self, call: Called) -> Called:
+        """The callback, its partitions named; they may change their names by it."""
         if call.queues:
-            counts[call.member] = counts.get(call.member, 0) + 1
+            wanted = self._wanted(call)
             for queue in call.queues:
-                passed.setdefault(queue, []).append((call.member, counts[call.member]))
-    found: dict[History, list[Queue]] = {}
-    for queue in sorted(passed):
-        found.setdefault((queue.topic, tuple(sorted(passed[queue]))), []).append(queue)
-    return found
+                if self._name(queue) not in wanted:
+                    self._change_names(queue, call, wanted)
+        if call.kind == "assigned":
+            self._gained(call.member, call.queues)
+        else:
+            self._lost(call.member, call.queues)
+            self._given_up = call.at, self._given_up_at(call.at) | set(call.queues)
+        return call._replace(queues=self.named(call.queues))
+
+    def change(self, change: Change) -> Change:
+        """The change of ownership, its partitions named."""
+        self._lost(change.member, change.lost)
+        self._gained(change.member, change.gained)
+        return change._replace(gained=self.named(change.gained), lost=self.named(change.lost))
+
+    def named(self, queues: Iterable[Queue]) -> tuple[Queue, ...]:
+        """These partitions as they are called by now."""
+        return sort_queues(map(self._name, queues))
+
+    def name_at(self, queue: Queue, at: float) -> Queue:
+        """What the partition was called at a time; before anything happened to it, what it is called first."""
+        return next((name for since, name in reversed(self._named.get(queue, ())) if since <= at), queue)
+
+    def _name(self, queue: Queue) -> Queue:
+        return self._names.get(queue, queue)
+
+    def _wanted(self, call: Called) -> frozenset[Queue]:
+        """What the member's callback of the same number names in the recording, if it is of the same kind."""
+        number = self._taken.get(call.member, 0)
+        self._taken[call.member] = number + 1
+        recorded = self._recorded.get(call.member, [])[number : number + 1]
+        return frozenset(queue for each in recorded if each.kind == call.kind for queue in each.queues)
+
+    def _change_names(self, queue: Queue, call: Called, wanted: frozenset[Queue]) -> None:
+        """Let the partition have the name of one that is wanted and might be in its place."""
+        out = self._given_up_at(call.at).union(call.queues)
+        for other in sorted(self._names):
+            if self._names[other] in wanted and other not in out and self._situation(other) == self._situation(queue):
+                self._names[other], self._names[queue] = self._name(queue), self._names[other]
+                for each in (other, queue):
+                    self._named.setdefault(each, []).append((call.at, self._names[each]))
+                return
+
+    def _situation(self, queue: Queue) -> tuple[str, frozenset[str], frozenset[str]]:
+        owners = self._owners.get(queue, frozenset())
+        return queue.topic, owners, frozenset() if owners else self._last.get(queue, frozenset())
+
+    def _given_up_at(self, at: float) -> frozenset[Queue]:
+        return self._given_up[1] if self._given_up[0] == at else frozenset()
+
+    def _gained(self, member: str, queues: Iterable[Queue]) -> None:
+        for queue in queues:
+            self._owners[queue] = self._last[queue] = self._owners.get(queue, frozenset()) | {member}
+
+    def _lost(self, member: str, queues: Iterable[Queue]) -> None:
+        for queue in queues:
+            self._owners[queue] = self._owners.get(queue, frozenset()) - {member}

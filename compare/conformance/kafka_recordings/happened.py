@@ -1,6 +1,6 @@
 """What happened in a recording, and what happens in a run of it, in the same words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,6 +26,15 @@ class Change(NamedTuple):
     lost: tuple[Queue, ...]
 
 
+class Delivery(NamedTuple):
+    """Records ``first`` to before ``end`` of a partition, handed out evenly from ``since`` to ``until``."""
+
+    since: float
+    until: float
+    first: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Happened:
     """Times are milliseconds in the time of the recording, or of the run."""
@@ -47,6 +56,8 @@ class Happened:
     """Records delivered again."""
     silence: Mapping[Queue, float] = field(default_factory=dict)
     """The longest time between two records; queues without any are left out."""
+    delivered: Mapping[Queue, tuple[Delivery, ...]] = field(default_factory=dict)
+    """Of a run: what ``again`` and ``silence`` are made of, by time."""
 
 
 @dataclass(slots=True)
@@ -111,3 +122,23 @@ def finally_owned(changes: Iterable[Change]) -> dict[str, set[Queue]]:
         mine.difference_update(change.lost)
         mine.update(change.gained)
     return owned
+
+
+def delivered_again(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
+    """When how many records of a partition were delivered once more; ``deliveries`` by time."""
+    found: list[tuple[float, int]] = []
+    reached = 0
+    for since, _, first, end in deliveries:
+        found.append((since, max(0, min(reached, end) - first)))
+        reached = max(reached, end)
+    return found
+
+
+def silences(deliveries: Sequence[Delivery]) -> list[tuple[float, float]]:
+    """When a silence of a partition ended and how long it was; the first delivery ends one of no length."""
+    found: list[tuple[float, float]] = []
+    reached: float | None = None
+    for since, until, _, _ in deliveries:
+        found.append((since, 0.0 if reached is None else max(0.0, since - reached)))
+        reached = until if reached is None else max(reached, until)
+    return found

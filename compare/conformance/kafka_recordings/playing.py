@@ -3,7 +3,14 @@
 from functools import partial
 from typing import Any
 
-from compare.conformance.kafka_recordings.happened import Called, Change, Happened
+from compare.conformance.kafka_recordings.happened import (
+    Called,
+    Change,
+    Delivery,
+    Happened,
+    delivered_again,
+    silences,
+)
 from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run
 from kafka_coordinator.cluster import KafkaCluster
 from protocols.facts import Callback, Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded, Transition
@@ -50,7 +57,7 @@ class _Heard:
         self._grants: dict[int | None, int] = {}
         """Generation to how many members it granted something, or nothing, so far."""
         self._state = ""
-        self._delivered: dict[Queue, list[tuple[float, float, int, int]]] = {}
+        self._delivered: dict[Queue, list[Delivery]] = {}
         self._within: dict[str, int | None] = {}
         """Member to the generation of its last assignment."""
 
@@ -71,7 +78,7 @@ class _Heard:
             case Transition(machine="group"):
                 self._state = fact.after
             case Delivered():
-                about = (fact.since, now, fact.first, fact.end)
+                about = Delivery(fact.since, now, fact.first, fact.end)
                 self._delivered.setdefault(fact.queue, []).append(about)
 
     def created(self, *_: Any) -> None:
@@ -85,6 +92,7 @@ class _Heard:
         described: dict[str, set[Queue]] = {}
         for member, queues in self._granted.items():
             described.setdefault(clients.get(member, member), set()).update(queues)
+        delivered = {queue: tuple(sorted(told)) for queue, told in self._delivered.items()}
         return Happened(
             end=end,
             callbacks=tuple(self._callbacks),
@@ -94,8 +102,9 @@ class _Heard:
             beginnings=self._beginnings,
             state=self._state,
             described={client: sort_queues(queues) for client, queues in described.items() if queues},
-            again={queue: _again([each[2:] for each in told]) for queue, told in self._delivered.items()},
-            silence={queue: _silence([each[:2] for each in told]) for queue, told in self._delivered.items()},
+            again={queue: sum(count for _, count in delivered_again(told)) for queue, told in delivered.items()},
+            silence={queue: max(length for _, length in silences(told)) for queue, told in delivered.items()},
+            delivered=delivered,
         )
 
     def _called(self, now: float, fact: Callback) -> None:
@@ -118,22 +127,3 @@ class _Heard:
         if before != after:
             self._owned[fact.member] = after
             self._changes.append(Change(now, fact.member, sort_queues(after - before), sort_queues(before - after)))
-
-
-def _again(spans: list[tuple[int, int]]) -> int:
-    """How many records were delivered once more, of intervals of offsets."""
-    again, reached = 0, 0
-    for first, end in sorted(spans):
-        again += max(0, min(reached, end) - first)
-        reached = max(reached, end)
-    return again
-
-
-def _silence(spans: list[tuple[float, float]]) -> float:
-    """The longest time between two intervals in which records were delivered evenly."""
-    longest, reached = 0.0, None
-    for since, until in sorted(spans):
-        if reached is not None:
-            longest = max(longest, since - reached)
-        reached = until if reached is None else max(reached, until)
-    return longest

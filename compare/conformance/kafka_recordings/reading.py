@@ -6,9 +6,10 @@ Times are milliseconds since the scenario's start and may be a little negative. 
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
 from compare.conformance.cases import Line, MalformedCase
+from compare.conformance.validated import validated
 from protocols.queues import Queue
 
 
@@ -135,12 +136,7 @@ def recognises(line: Line) -> bool:
 
 def read(line: Line) -> Recording:
     """The recording, its events by time up to the script's end. Raises `MalformedCase` naming the field at fault."""
-    try:
-        recording = Recording.model_validate(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path = ".".join(map(str, first["loc"])) or "line"
-        raise MalformedCase(path, first["msg"], first.get("input")) from None
+    recording = validated(Recording, line)
     for number, event in enumerate(recording.events):
         if event.ev not in KINDS:
             raise MalformedCase(f"events.{number}.ev", f"one of {', '.join(KINDS)}", event.ev)

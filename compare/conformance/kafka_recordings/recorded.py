@@ -2,7 +2,8 @@
 
 kafka-python's leader may join once more although nothing has changed, because it had not known the topic's partitions
 yet when it computed the assignment. Such a generation gives everybody what it had; it is left out, and those after it
-are numbered as if it had not been.
+are numbered as if it had not been. Who had not been told of the generation before, because it came too soon, has what
+it is told then from that one.
 """
 
 from collections.abc import Mapping
@@ -65,23 +66,25 @@ def _number(all: Happened, began: float) -> int | None:
     return next((number for number, at in all.generations.items() if at >= began), None)
 
 
-def _is_for_nothing(all: Happened, number: int) -> bool:
-    """Whether the generation gave everybody what it had."""
-    before: dict[str, tuple[Queue, ...]] = {}
-    for call in all.callbacks:
-        if call.kind != "assigned" or call.generation is None:
-            continue
-        if call.generation == number and before.get(call.member) != call.queues:
-            return False
-        before[call.member] = call.queues
-    return number > 1
+def _told_in(all: Happened, number: int) -> dict[str, tuple[Queue, ...]]:
+    """What each member was told in a generation."""
+    return {call.member: call.queues for call in all.callbacks if call.kind == "assigned" and call.generation == number}
+
+
+def _is_for_nothing(whole: Happened, number: int) -> bool:
+    """Whether the generation gave everybody, and only those, what it had in the one before, as far as they were told
+    of that."""
+    before, after = _told_in(whole, number - 1), _told_in(whole, number)
+    alike = all(before.get(member, queues) == queues for member, queues in after.items())
+    return alike and whole.sizes.get(number - 1) == whole.sizes.get(number)
 
 
 def _without(all: Happened, number: int) -> Happened:
-    """Without generation ``number``: what was assigned in it, and what each member had revoked just before that."""
+    """Without generation ``number``: what was assigned in it once more, and what a member had revoked just before."""
+    told = _told_in(all, number - 1)
     left_out: set[int] = set()
     for at, call in enumerate(all.callbacks):
-        if call.kind == "assigned" and call.generation == number:
+        if call.kind == "assigned" and call.generation == number and call.member in told:
             before = [each for each in range(at) if all.callbacks[each].member == call.member]
             left_out.add(at)
             left_out.update(each for each in before[-1:] if all.callbacks[each].kind == "revoked")

@@ -6,9 +6,10 @@ not read.
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from compare.conformance.cases import Line, MalformedCase
+from compare.conformance.validated import validated
 from protocols.queues import Queue
 
 
@@ -169,12 +170,7 @@ def recognises(line: Line) -> bool:
 
 def read(line: Line) -> Recording:
     """The recording. Raises `MalformedCase` naming the field at fault."""
-    try:
-        recording = Recording.model_validate(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path = ".".join(map(str, first["loc"])) or "line"
-        raise MalformedCase(path, first["msg"], first.get("input")) from None
+    recording = validated(Recording, line)
     members = [member.id for member in recording.members]
     if not members or len(set(members)) < len(members):
         raise MalformedCase("members", "members, each of which has its own id", members)

@@ -173,7 +173,7 @@ class Offsets:
 
     def _load(self, step: Step) -> Outcome:
         text = step.optional_text("json_text")
-        if text is not None:
+        if text:
             self.manager.load(stored_of(text, step.now, EPOCH_MS))
         return self._outcome(None)
 

@@ -96,9 +96,9 @@ class Routes:
         return self._outcome()
 
     def _scan(self, step: Step) -> Outcome:
-        silent = self.table.scan(step.now)
-        self.closed.update(silent)
-        return self._outcome({"unregistered": len(silent)})
+        before = len(self.table.live)
+        self.closed.update(self.table.scan(step.now))
+        return self._outcome({"unregistered": before - len(self.table.live)})
 
     def _channel_destroyed(self, step: Step) -> Outcome:
         return self._outcome({"unregistered": int(self.table.channel_closed(step.text("channel")))})

@@ -2,11 +2,11 @@
 
 import re
 
+from compare.reading.server import SERVER
 from protocols import UserError
 
 SCHEME = "kafka://"
 _DEFAULT_PORT = 9092
-_SERVER = re.compile(r"(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>[0-9]{1,5}))?")
 _USER = re.compile(r"(?<=//).*@", re.DOTALL)
 
 
@@ -15,7 +15,7 @@ def servers(address: str) -> str:
     text = address.removeprefix(SCHEME).removesuffix("/")
     if "@" in text:
         raise UserError(f"expected {SCHEME}host:port without user and password: they belong into --command-config")
-    found = [_SERVER.fullmatch(each) for each in text.split(",")]
+    found = [SERVER.fullmatch(each) for each in text.split(",")]
     listed = [f"{each['host']}:{each['port'] or _DEFAULT_PORT}" for each in found if each is not None]
     if len(listed) != len(found):
         raise UserError(f"expected {SCHEME}host:port, further host:port behind commas, not {address}")

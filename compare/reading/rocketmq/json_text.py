@@ -11,9 +11,7 @@ _STRING_OR_KEY = re.compile(r'"(?:[^"\\]|\\.)*+"|([{,]\s*+)(-?\d++)(\s*+:)', re.
 
 def read_json(lines: Sequence[str]) -> tuple[Any, int]:
     """The value that the lines begin with, and how many of the lines it takes. ValueError if there is none."""
-    text = _STRING_OR_KEY.sub(
-        lambda found: found[0] if found[1] is None else f'{found[1]}"{found[2]}"{found[3]}', "\n".join(lines)
-    )
+    text = _STRING_OR_KEY.sub(_with_quotes, "\n".join(lines))
     try:
         value, end = json.JSONDecoder().raw_decode(text)
     except json.JSONDecodeError as error:

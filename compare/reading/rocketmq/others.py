@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.lines import is_noise, quoted
+from rocketmq_selfbalance.codes import DLQ_PREFIX, RETRY_PREFIX
 
 _EXPECTED = "expected consumerProgress, consumerConnection, consumerStatus or topicRoute"
-_SYSTEM_TOPICS = ("RMQ_SYS_", "SCHEDULE_TOPIC_", "TBW102", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT", "%RETRY%", "%DLQ%")
+_SYSTEM_TOPICS = (
+    *("RMQ_SYS_", "SCHEDULE_TOPIC_", "TBW102", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT"),
+    *(RETRY_PREFIX, DLQ_PREFIX),
+)
 
 
 _VIEWS = {

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-RETRY = "%RETRY%"
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 
 def is_retry(topic: str) -> bool:
     """Whether the topic is a group's retry topic."""
-    return topic.startswith(RETRY)
+    return topic.startswith(RETRY_PREFIX)
 
 
 def own_retry_topic(topics: Iterable[str]) -> str | None:
@@ -21,4 +21,4 @@ def own_retry_topic(topics: Iterable[str]) -> str | None:
 
 def group_of(retry_topic: str | None) -> str | None:
     """The group that a retry topic belongs to, None if there is no topic or no name in it."""
-    return retry_topic and (retry_topic.removeprefix(RETRY) or None)
+    return retry_topic and (retry_topic.removeprefix(RETRY_PREFIX) or None)

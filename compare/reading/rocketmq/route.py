@@ -10,11 +10,11 @@ from compare.reading.rocketmq.json_text import read_json
 from compare.reading.rocketmq.lines import Lines, RowError, number, quoted, starting
 from compare.reading.rocketmq.names import topic_name
 from protocols import Queue, sort_queues
+from rocketmq_selfbalance.codes import PERM_READ
 
-_READABLE = 4
-"""The bit of a broker's permissions that lets consumers read."""
+MOST_QUEUES = 1 << 16
+"""Of a topic at one broker; a text that tells of more is damaged."""
 
-_MOST_QUEUES = 1 << 16
 _DASHES = "-----"
 
 
@@ -59,7 +59,7 @@ def _route(block: Block, route: dict[str, Any]) -> Iterator[Route | Skipped]:
         )
         if not isinstance(broker, str) or not isinstance(count, int) or not isinstance(permissions, int):
             raise RowError("brokerName, readQueueNums and perm in queueDatas")
-        readable.append((broker, count if permissions & _READABLE else 0))
+        readable.append((broker, count if permissions & PERM_READ else 0))
     yield from _of_counts(block, readable)
 
 
@@ -69,8 +69,8 @@ def _of_counts(block: Block, readable: Iterable[tuple[str, int]]) -> Iterator[Ro
         yield skipped(block, 0, "topicRoute does not name its topic: expected TOPIC=FILE or a file called by the topic")
         return
     counts = dict(readable)
-    if not all(0 <= count <= _MOST_QUEUES for count in counts.values()):
-        raise RowError(f"at most {_MOST_QUEUES} queues on a broker")
+    if not all(0 <= count <= MOST_QUEUES for count in counts.values()):
+        raise RowError(f"at most {MOST_QUEUES} queues on a broker")
     queues = (Queue(topic, broker, n) for broker, count in counts.items() for n in range(count))
     yield Route(block.source, topic, sort_queues(queues), preview=False)
 
@@ -125,7 +125,7 @@ def _row(line: str) -> tuple[str, int]:
     if not brace or len(words) < 2 or len(cells) != 3:
         raise RowError("#ClusterName, #BrokerName, #BrokerAddrs, #ReadQueue, #WriteQueue, #Perm")
     count = number(cells[0], "#ReadQueue")
-    return words[-1], count if number(cells[2], "#Perm") & _READABLE else 0
+    return words[-1], count if number(cells[2], "#Perm") & PERM_READ else 0
 
 
 ROUTE = BlockKind("rocketmq", "topicRoute or allocateMQ", _starts_json, _parse_json)

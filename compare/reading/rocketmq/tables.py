@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from compare.reading.rocketmq.cut import FullNames, complete_queues
 from compare.reading.rocketmq.facts import BrokerLag, Progress, Running
-from compare.reading.rocketmq.retry import RETRY
 from protocols import Queue
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 Value = TypeVar("Value")
 
@@ -33,7 +33,7 @@ class Names:
         """The names that the group's own sources have in full, beside those of the routes."""
         owned = [queue for running in asked for queue in running.owned or ()]
         return cls(
-            FullNames([*subscribed, *(queue.topic for queue in owned), RETRY + group]),
+            FullNames([*subscribed, *(queue.topic for queue in owned), RETRY_PREFIX + group]),
             FullNames(queue.broker for queue in owned),
             route_topics,
             route_brokers,

@@ -3,11 +3,11 @@
 import re
 from typing import NamedTuple
 
+from compare.reading.server import SERVER
 from protocols import UserError
 
 SCHEME = "rocketmq://"
 _DEFAULT_PORT = 9876
-_SERVER = re.compile(r"(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>[0-9]{1,5}))?")
 
 
 class Address(NamedTuple):
@@ -32,7 +32,7 @@ def name_servers(address: str) -> list[Address]:
 
 def parsed(text: str, default_port: int | None = None) -> Address | None:
     """``host:port`` as an address; None if it is none."""
-    match = _SERVER.fullmatch(text.strip())
+    match = SERVER.fullmatch(text.strip())
     if match is None or (match["port"] is None and default_port is None):
         return None
     port = int(match["port"] or default_port or 0)

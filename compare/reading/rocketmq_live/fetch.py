@@ -7,34 +7,25 @@ for a while, so all of them are asked.
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from compare.reading.blocks import SourceText
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Connection, Connections, Fact, Offline, Progress, Route, Running
-from compare.reading.rocketmq.retry import RETRY, is_retry
+from compare.reading.rocketmq.retry import is_retry
 from compare.reading.rocketmq.running import tells_owned
 from compare.reading.rocketmq.strategies import strategy_of
-from compare.reading.rocketmq_live.address import Address, parsed
+from compare.reading.rocketmq_live import answers
+from compare.reading.rocketmq_live.address import Address
 from compare.reading.rocketmq_live.client import Client, Refused
-from compare.reading.rocketmq_live.loose_json import loads
 from protocols import Queue, UserError
+from rocketmq_selfbalance.codes import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
 _ROUTE, _TOPICS, _CONNECTIONS, _STATS, _RUNNING = 105, 206, 203, 208, 307
-_NO_TOPIC, _NOT_ONLINE = 17, 206
-"""Codes of answers."""
-
-_READABLE = 4
-_MASTER = "0"
 _GROUPS_AT_ONCE = 16
 
-
-class _Told(NamedTuple):
-    """A topic's route: its readable queues, and who answers for each of its brokers."""
-
-    queues: tuple[Queue, ...]
-    brokers: dict[str, Address]
+T = TypeVar("T")
 
 
 class Cluster:
@@ -43,12 +34,15 @@ class Cluster:
     def __init__(self, client: Client, servers: Sequence[Address], source: str) -> None:
         self._client, self._servers = client, servers
         self._source = SourceText(source, ())
-        self._routes: dict[str, asyncio.Task[_Told | None]] = {}
+        self._routes: dict[str, asyncio.Task[answers.Told | Refused]] = {}
 
     async def fetch(self, progress: Callable[[str], None]) -> list[Fact | Skipped]:
-        """Everything about all groups, in the order of their names; `UserError` if no name server answers."""
+        """Everything about all groups, in the order of their names; `UserError` if no name server answers or knows a
+        broker."""
         topics = await self._topics()
-        groups = sorted(topic.removeprefix(RETRY) for topic in topics if is_retry(topic) and topic != RETRY)
+        groups = sorted(
+            topic.removeprefix(RETRY_PREFIX) for topic in topics if is_retry(topic) and topic != RETRY_PREFIX
+        )
         if not groups:
             return [self._skipped("the cluster has no consumer groups")]
         room = asyncio.Semaphore(_GROUPS_AT_ONCE)
@@ -63,30 +57,43 @@ class Cluster:
                 return found
 
         of_groups = await asyncio.gather(*map(one, groups))
-        routes = [await self._routes[topic] for topic in sorted(self._routes)]
+        unknown = [route for group in groups if isinstance(route := await self._route(RETRY_PREFIX + group), Refused)]
+        if len(unknown) == len(groups) and all(each.code != TOPIC_NOT_EXIST for each in unknown):
+            raise UserError(f"no name server tells where the groups are: {unknown[0]}; expected a route of RocketMQ")
         facts: list[Fact | Skipped] = [each for found in of_groups for each in found]
-        facts += (
-            Route(self._source, topic, told.queues, preview=False)
-            for topic, told in zip(sorted(self._routes), routes, strict=True)
-            if told is not None
-        )
+        for topic in sorted(self._routes):
+            route = await self._routes[topic]
+            if isinstance(route, answers.Told):
+                facts.append(Route(self._source, topic, route.queues, preview=False))
+            elif route.code != TOPIC_NOT_EXIST and not is_retry(topic):
+                facts.append(self._skipped(f"topic {topic!r}: no name server tells its queues: {route}"))
         return facts
 
-    async def _topics(self) -> list[str]:
+    async def _topics(self) -> tuple[str, ...]:
+        try:
+            return await self._ask_name_servers(_TOPICS, {}, lambda told: answers.names(told.get("topicList")))
+        except Refused as refused:
+            raise UserError(f"no name server answers: {refused}; expected host:port of a name server") from None
+
+    async def _ask_name_servers(self, code: int, fields: Mapping[str, str], take: Callable[[dict[Any, Any]], T]) -> T:
+        """What ``take`` makes of the first answer that makes sense; `Refused` with all reasons where none does, and at
+        once where there is no such topic."""
         refusals = []
         for server in self._servers:
             try:
-                answer = await self._client.ask(server, _TOPICS, {})
-                listed = _json(answer.body).get("topicList")
-                return [str(topic) for topic in listed] if isinstance(listed, list) else []
+                return take(answers.body_of((await self._client.ask(server, code, fields)).body))
             except Refused as refused:
+                if refused.code == TOPIC_NOT_EXIST:
+                    raise
                 refusals.append(str(refused))
-        raise UserError(f"no name server answers: {'; '.join(refusals)}; expected host:port of a name server")
+        raise Refused("; ".join(refusals))
 
     async def _group(self, group: str) -> list[Fact | Skipped]:
-        route = await self._route(RETRY + group)
-        if route is None:
-            return [self._skipped(f"group {group!r} has a retry topic but no broker: its brokers are down")]
+        route = await self._route(RETRY_PREFIX + group)
+        if isinstance(route, Refused):
+            if route.code == TOPIC_NOT_EXIST:
+                return [self._skipped(f"group {group!r} has a retry topic but no broker: its brokers are down")]
+            return [self._skipped(f"group {group!r}: no name server tells its brokers: {route}")]
         brokers = sorted(route.brokers.items())
         views = await asyncio.gather(*(self._connections(group, *each) for each in brokers))
         found: list[Fact | Skipped] = [view for view in views if isinstance(view, Skipped)]
@@ -103,39 +110,36 @@ class Cluster:
         found += await self._progress(group, brokers, found)
         return found
 
-    async def _route(self, topic: str) -> _Told | None:
-        """None where there is no such topic, or nobody tells of it."""
+    async def _route(self, topic: str) -> answers.Told | Refused:
+        """The topic's route, or why nobody tells it."""
         if topic not in self._routes:
             self._routes[topic] = asyncio.ensure_future(self._ask_route(topic))
         return await self._routes[topic]
 
-    async def _ask_route(self, topic: str) -> _Told | None:
-        for server in self._servers:
-            try:
-                answer = await self._client.ask(server, _ROUTE, {"topic": topic})
-            except Refused as refused:
-                if refused.code == _NO_TOPIC:
-                    return None
-                continue
-            return _told(topic, _json(answer.body))
-        return None
+    async def _ask_route(self, topic: str) -> answers.Told | Refused:
+        try:
+            return await self._ask_name_servers(_ROUTE, {"topic": topic}, lambda told: answers.route(topic, told))
+        except Refused as refused:
+            return refused
 
     async def _connections(self, group: str, broker: str, at: Address) -> Connections | Skipped:
         try:
             answer = await self._client.ask(at, _CONNECTIONS, {"consumerGroup": group})
-            told = _json(answer.body)
+            told = answers.body_of(answer.body)
         except Refused as refused:
-            if refused.code == _NOT_ONLINE:
+            if refused.code == CONSUMER_NOT_ONLINE:
                 return Connections(self._source, group, (), None, None, complete=True)
             return self._skipped(f"group {group!r}: broker {broker} does not tell its members: {refused}")
-        listed = [each for each in told.get("connectionSet") or () if isinstance(each, dict)]
         return Connections(
             source=self._source,
             group=group,
             connections=tuple(
-                sorted(Connection(str(each.get("clientId")), str(each.get("clientAddr"))) for each in listed)
+                sorted(
+                    Connection(str(each.get("clientId")), str(each.get("clientAddr")))
+                    for each in answers.objects(told.get("connectionSet"))
+                )
             ),
-            topics=tuple(sorted(told.get("subscriptionTable") or ())),
+            topics=answers.names(told.get("subscriptionTable")),
             broadcasting=told.get("messageModel") == "BROADCASTING",
             complete=True,
         )
@@ -143,23 +147,25 @@ class Cluster:
     async def _running(self, group: str, client_id: str, at: Address) -> Running | Skipped:
         fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
         try:
-            told = _json((await self._client.ask(at, _RUNNING, fields)).body)
+            told = answers.body_of((await self._client.ask(at, _RUNNING, fields)).body)
         except Refused as refused:
             return self._skipped(f"group {group!r}: member {client_id} does not tell what it owns: {refused}")
-        properties = {str(name): str(value) for name, value in _mapping(told.get("properties")).items()}
+        properties = {str(name): str(value) for name, value in answers.mapping(told.get("properties")).items()}
         owned = [
             queue
-            for key, about in _mapping(told.get("mqTable")).items()
-            if (queue := _queue(key)) is not None and not _mapping(about).get("droped")
+            for key, about in answers.mapping(told.get("mqTable")).items()
+            if (queue := answers.queue(key)) is not None and not answers.mapping(about).get("droped")
         ]
-        popped = [queue.topic for key in _mapping(told.get("mqPopTable")) if (queue := _queue(key)) is not None]
+        popped = [
+            queue.topic for key in answers.mapping(told.get("mqPopTable")) if (queue := answers.queue(key)) is not None
+        ]
         return Running(
             source=self._source,
             group=group,
             client_id=client_id,
             owned=tuple(sorted(owned)) if tells_owned(properties) else None,
             popped=tuple(sorted(set(popped))),
-            topics=tuple(sorted(str(each.get("topic")) for each in map(_mapping, told.get("subscriptionSet") or ()))),
+            topics=answers.names([each.get("topic") for each in answers.objects(told.get("subscriptionSet"))]),
             strategy=strategy_of(properties.get("allocateMessageQueueStrategy", "")),
             broadcasting=properties.get("messageModel") == "BROADCASTING" if "messageModel" in properties else None,
         )
@@ -171,20 +177,15 @@ class Cluster:
         topics = {topic for fact in found if isinstance(fact, Connections | Running) for topic in fact.topics or ()}
         places = dict(brokers)
         for topic in sorted(topics):
-            told = await self._route(topic)
-            places |= told.brokers if told is not None else {}
+            route = await self._route(topic)
+            places |= route.brokers if isinstance(route, answers.Told) else {}
         skipped: list[Fact | Skipped] = []
         lag: dict[Queue, int] = {}
         for broker, at in sorted(places.items()):
             try:
-                table = _json((await self._client.ask(at, _STATS, {"consumerGroup": group})).body).get("offsetTable")
+                lag |= answers.lag(answers.body_of((await self._client.ask(at, _STATS, {"consumerGroup": group})).body))
             except Refused as refused:
                 skipped.append(self._skipped(f"group {group!r}: broker {broker} does not tell its lag: {refused}"))
-                continue
-            for key, about in _mapping(table).items():
-                queue, offsets = _queue(key), _mapping(about)
-                if queue is not None:
-                    lag[queue] = int(offsets.get("brokerOffset", 0)) - int(offsets.get("consumerOffset", 0))
         if not lag:
             return skipped
         # Nothing is cut here, and nobody is shown as an owner: the members were asked themselves.
@@ -193,41 +194,3 @@ class Cluster:
 
     def _skipped(self, why: str) -> Skipped:
         return Skipped(self._source.name, None, why)
-
-
-def _json(body: bytes) -> dict[Any, Any]:
-    try:
-        value = loads(body.decode("utf-8", "replace")) if body else {}
-    except ValueError as error:
-        raise Refused(f"an answer that is not RocketMQ's: {error}") from None
-    return _mapping(value)
-
-
-def _mapping(value: Any) -> dict[Any, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _queue(key: Any) -> Queue | None:
-    told = dict(key) if isinstance(key, tuple) else {}
-    topic, broker, number = told.get("topic"), told.get("brokerName"), told.get("queueId")
-    if isinstance(topic, str) and isinstance(broker, str) and isinstance(number, int):
-        return Queue(topic, broker, number)
-    return None
-
-
-def _told(topic: str, route: dict[Any, Any]) -> _Told:
-    queues = [
-        Queue(topic, str(data.get("brokerName")), number)
-        for data in map(_mapping, route.get("queueDatas") or ())
-        if int(data.get("perm", 0)) & _READABLE
-        for number in range(int(data.get("readQueueNums", 0)))
-    ]
-    brokers: dict[str, Address] = {}
-    for data in map(_mapping, route.get("brokerDatas") or ()):
-        addresses = _mapping(data.get("brokerAddrs"))
-        # The master keeps members and offsets; a replica answers where there is none.
-        first = addresses.get(_MASTER) or next((addresses[id] for id in sorted(addresses)), None)
-        at = parsed(str(first)) if first is not None else None
-        if at is not None:
-            brokers[str(data.get("brokerName"))] = at
-    return _Told(tuple(sorted(queues)), brokers)

@@ -7,15 +7,16 @@ none are only counted. Texts and names are numbers in the tables beside the step
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from compare.output import visible
 from compare.scenarios.called import duration
-from protocols.facts import Callback, Committed, Granted, Noted, Owns, RebalanceBegan, RebalanceEnded, Transition
+from protocols.facts import Owns, Transition
 from protocols.nodes import Time
 from protocols.simulation import CALL, CONNECTED, TIMER
 from protocols.timeline import Timeline
+from protocols.timeline.news import is_worth_telling
 from protocols.timeline.told import Told
 from protocols.timeline.trace import Due, Sent, Trace, timer_in_words
 from protocols.timeline.words import in_words
@@ -30,17 +31,6 @@ QUIET_TYPES = 4
 """Types of messages that the text about a quiet time names."""
 
 EVENT, MESSAGE, TIME_UP, OPENS, CLOSES = range(5)
-
-_EFFECTS: Mapping[type, Callable[[Any], bool]] = {
-    Owns: lambda fact: True,
-    Granted: lambda fact: True,
-    RebalanceBegan: lambda fact: True,
-    RebalanceEnded: lambda fact: fact.member is None or fact.changed,
-    Callback: lambda fact: True,
-    Committed: lambda fact: bool(fact.error),
-    Noted: lambda fact: True,
-    Transition: lambda fact: True,
-}
 
 Step = Sent | Due
 
@@ -110,8 +100,7 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
 
 
 def _is_effect(told: Told) -> bool:
-    worth = _EFFECTS.get(type(told.fact))
-    return worth is not None and worth(told.fact)
+    return isinstance(told.fact, Transition) or is_worth_telling(told.fact)
 
 
 def _events_only(timeline: Timeline) -> Trace:

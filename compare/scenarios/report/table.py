@@ -1,5 +1,6 @@
 """The table of the report: a row per variant, the best value of each column marked, how it varies over seeds below."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -46,12 +47,14 @@ COLUMNS = (
     Column("messages", "messages", -1, "how many were sent, besides those that fetch records"),
 )
 
+_PARTS = re.compile(r"[^:_+-]*[:_+-]|[^:_+-]+")
 _RATIOS = frozenset({"fairness.jain", "optimum.jain"})
 
 
 def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Per record its cells: ``text``, ``range`` over the seeds (empty where there is none), whether it is the ``best``
-    of its column, and ``bad`` where a queue or a member is worse off than need be."""
+    """Per record its label, whole and in ``parts``, and its cells: ``text``, ``range`` over the seeds (empty where$
+    there is none), whether it is the ``best`` of its column, ``bad`` where somebody is worse off than need be.
+    """
     values = [[_value(each, column.path, seeds) for column in COLUMNS] for each in records]
     best = [_best(column, [row[at][0] for row in values]) for at, column in enumerate(COLUMNS)]
     found = []
@@ -66,7 +69,9 @@ def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, 
             }
             for at, (column, (value, low, high)) in enumerate(zip(COLUMNS, row, strict=True))
         ]
-        found.append({"label": record["label"], "seed": record["seed"], "cells": cells})
+        # Where a narrow screen may break the label.
+        parts = _PARTS.findall(record["label"])
+        found.append({"label": record["label"], "parts": parts, "seed": record["seed"], "cells": cells})
     return found
 
 

@@ -1,0 +1,41 @@
+"""Files that options of several verbs name: the report to write, the baseline to compare with."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from protocols.errors import UserError
+
+T = TypeVar("T")
+
+
+def check_report(path: Path) -> None:
+    """Before minutes of work and not after them: `UserError` if there is no folder to write the report in."""
+    if not path.parent.is_dir():
+        raise UserError(f"--report {path}: there is no folder {path.parent}, expected a file that can be written")
+
+
+def save_report(path: Path, text: str) -> None:
+    """Write it, and say on standard error where it is; `UserError` if it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
+    click.echo(f"The report is {path}: open it in a browser.", err=True)
+
+
+def read_baseline(path: Path, verb: str, take: Callable[[Any], T]) -> T:
+    """What ``take`` makes of the JSON document that the verb wrote earlier.
+
+    ``take`` raises ValueError, KeyError, TypeError or AttributeError for a document that is none of the verb's; that,
+    and a file that cannot be read, is a `UserError`.
+    """
+    try:
+        return take(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise UserError(f"--baseline {path}: {error.strerror}, expected a file of `{verb} --format json`") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UserError(f"--baseline {path}: expected a file that `equipoise {verb} --format json` wrote") from None

@@ -1,0 +1,98 @@
+"""What servers and clients answer, as values: JSON bodies, of which nothing is believed before it was looked at."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from compare.reading.rocketmq.route import MOST_QUEUES
+from compare.reading.rocketmq_live.address import Address, parsed
+from compare.reading.rocketmq_live.client import Refused
+from compare.reading.rocketmq_live.loose_json import loads
+from protocols import Queue
+from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ
+
+
+class Told(NamedTuple):
+    """A topic's route: its readable queues, and who answers for each of its brokers."""
+
+    queues: tuple[Queue, ...]
+    brokers: dict[str, Address]
+
+
+def body_of(body: bytes) -> dict[Any, Any]:
+    """The JSON object that an answer holds, empty for an empty one; `Refused` for anything else."""
+    try:
+        value = loads(body.decode("utf-8", "replace")) if body else {}
+    except ValueError as error:
+        raise _strange(str(error)) from None
+    if not isinstance(value, dict):
+        raise _strange("JSON that is no object")
+    return value
+
+
+def mapping(value: Any) -> dict[Any, Any]:
+    """An object; empty where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[dict[Any, Any]]:
+    """The objects of a list; none where there is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """The texts of a list, or the keys of an object, sorted."""
+    return tuple(sorted(map(str, value))) if isinstance(value, list | dict) else ()
+
+
+def whole(of: Mapping[Any, Any], name: str) -> int:
+    """A whole number, 0 where there is none; `Refused` for what is no number."""
+    value = of.get(name, 0)
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise _strange(f"{name} is {str(value)[:40]!r}") from None
+
+
+def queue(key: Any) -> Queue | None:
+    """A queue that is the key of an object (`loose_json`); None for any other key."""
+    told = dict(key) if isinstance(key, tuple) else {}
+    topic, broker, number = told.get("topic"), told.get("brokerName"), told.get("queueId")
+    if isinstance(topic, str) and isinstance(broker, str) and isinstance(number, int):
+        return Queue(topic, broker, number)
+    return None
+
+
+def route(topic: str, told: Mapping[Any, Any]) -> Told:
+    """A topic's route; `Refused` for what is none."""
+    for name in ("queueDatas", "brokerDatas"):
+        if not isinstance(told.get(name), list):
+            raise _strange(f"a route without {name}")
+    queues: list[Queue] = []
+    for data in objects(told["queueDatas"]):
+        count = whole(data, "readQueueNums") if whole(data, "perm") & PERM_READ else 0
+        if count > MOST_QUEUES:
+            raise _strange(f"readQueueNums is {count}, expected at most {MOST_QUEUES}")
+        queues += (Queue(topic, str(data.get("brokerName")), number) for number in range(count))
+    brokers: dict[str, Address] = {}
+    for data in objects(told["brokerDatas"]):
+        addresses = mapping(data.get("brokerAddrs"))
+        # The master keeps members and offsets; a replica answers where there is none.
+        first = addresses.get(str(MASTER_ID)) or next((addresses[id] for id in sorted(addresses, key=str)), None)
+        at = parsed(str(first)) if first is not None else None
+        if at is not None:
+            brokers[str(data.get("brokerName"))] = at
+    return Told(tuple(sorted(queues)), brokers)
+
+
+def lag(told: Mapping[Any, Any]) -> dict[Queue, int]:
+    """Queue to the records that are still to be consumed. `Refused` for offsets that are no numbers."""
+    found: dict[Queue, int] = {}
+    for key, about in mapping(told.get("offsetTable")).items():
+        of, offsets = queue(key), mapping(about)
+        if of is not None:
+            found[of] = whole(offsets, "brokerOffset") - whole(offsets, "consumerOffset")
+    return found
+
+
+def _strange(what: str) -> Refused:
+    return Refused(f"an answer that is not RocketMQ's: {what}")

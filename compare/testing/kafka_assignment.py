@@ -1,0 +1,51 @@
+"""Which partitions are read: those that the group gave, or those that the user assigned as nobody's member."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from compare.testing import kafka_errors as errors
+from compare.testing import kafka_offsets
+from compare.testing.kafka_member import KafkaMember, Partition
+
+
+def partitions_of(listed: Iterable[Any]) -> list[Partition]:
+    """Topic and number of each."""
+    return [(each.topic, each.partition) for each in listed]
+
+
+def check_held(inner: KafkaMember, partitions: Iterable[Any]) -> None:
+    """Raises `KafkaException` for a partition that was neither given by the group nor assigned by the user."""
+    held = {*inner.state.owned, *inner.state.assigned_by_user}
+    for topic, number in partitions_of(partitions):
+        if (topic, number) not in held:
+            raise errors.exception("_STATE", f"{topic} [{number}] is not assigned to {inner.name}")
+
+
+def begin(inner: KafkaMember, partitions: Sequence[Any]) -> None:
+    """Read these, too, from the offsets that they name."""
+    check_held(inner, partitions)
+    inner.read.update(dict.fromkeys(partitions_of(partitions)))
+    found = kafka_offsets.sought(inner, partitions)
+    if found:
+        inner.seek(found)
+
+
+def assign_alone(
+    inner: KafkaMember,
+    named: Sequence[Any],
+    listed: Collection[Partition],
+    queues: Mapping[str, int],
+    config: Mapping[str, Any],
+) -> None:
+    """Read exactly those listed as nobody's member: from the offsets that ``named`` say, from where they were read to
+    before, or from the committed ones. ``queues``: topic to its number of partitions."""
+    for topic, number in listed:
+        if not 0 <= number < queues.get(topic, 0):
+            raise errors.exception("_UNKNOWN_PARTITION", f"{topic} [{number}] does not exist")
+    if inner.node is None:
+        inner.start({"subscribe": []}, config)
+    standing = [each for each in inner.position.items() if each[0] in listed]
+    inner.assign(listed)
+    found = [*standing, *kafka_offsets.sought(inner, named)]
+    if found:
+        inner.seek(found)

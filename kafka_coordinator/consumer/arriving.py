@@ -1,0 +1,63 @@
+"""What it means to have arrived in a generation (spec 4.4): giving up what goes to others, taking over what is new."""
+
+from typing import Final
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer import assigning, callbacks, metadata, reading, timers
+from kafka_coordinator.consumer.state import NO_GENERATION, Called, ConsumerState
+from protocols.nodes import Outbox, Time
+
+ARRIVED: Final = "arrived"
+"""What follows when the listener has returned: the rest of the arrival."""
+
+
+def arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
+    """onJoinComplete."""
+    if not c.is_leader:
+        c.snapshot = None
+    if not _subscribed(c, assigned):
+        c.request_rejoin("received assignment for topics that were not subscribed")
+        return
+    if c.cooperative and c.owned:
+        revoked = without(c.owned, assigned)
+        if revoked:
+            reading.tell(c, now, out)
+            waits = callbacks.call(c, now, callbacks.REVOKED, revoked, out, ARRIVED, assigned)
+            c.request_rejoin("need to revoke partitions and re-join")
+            if waits:
+                return
+    _take_over(c, now, assigned, out)
+
+
+def revoked_some(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+    """The user has been told what goes to others; if the membership is lost since, he will hear that of all."""
+    if c.generation != NO_GENERATION:
+        _take_over(c, now, called.assigned, out)
+
+
+def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
+    owned = callbacks.in_order(assigned)
+    before = set(c.owned)
+    added = tuple([each for each in owned if each not in before]) if before else owned
+    assigning.remember(c, c.protocol or "", assigned)
+    c.commit_due = False
+    if c.config.settings.enable_auto_commit and owned:
+        out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
+    else:
+        out.cancel_timer(timers.AUTO_COMMIT)
+    callbacks.believe(c, now, owned, out)
+    callbacks.call(c, now, callbacks.ASSIGNED, added, out)
+
+
+def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:
+    topics = {topic for topic, _ in assigned}
+    if c.config.pattern is not None:
+        matches = metadata.compiled(c.config.pattern).fullmatch
+        return all(map(matches, topics))
+    return topics.issubset(c.subscription)
+
+
+def without(partitions: tuple[Partition, ...], over: tuple[Partition, ...]) -> tuple[Partition, ...]:
+    """The partitions that are not over, in their order."""
+    gone = set(over)
+    return tuple([each for each in partitions if each not in gone])

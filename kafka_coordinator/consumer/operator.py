@@ -1,0 +1,102 @@
+"""What the user, or the world, tells the consumer: see `kafka_coordinator.consumer.commands`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, reading, timers
+from kafka_coordinator.consumer.commands import (
+    Assign,
+    BeginPoll,
+    Close,
+    CommitNow,
+    EndPoll,
+    Freeze,
+    GoOn,
+    Handle,
+    ListenerReturned,
+    NewLoad,
+    Seek,
+    StopPolling,
+    Store,
+    Subscribe,
+    TellDelivered,
+    Thaw,
+)
+from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from protocols.nodes import Message, Outbox, Time
+
+
+def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
+    c.config = replace(c.config, topics=command.topics, pattern=command.pattern)
+    if not command.topics and command.pattern is None:
+        c.subscription = ()
+        leaving.unsubscribe(c, now, out)
+        return
+    if command.pattern is None:
+        c.subscription = command.topics
+    else:
+        c.metadata_news = True
+    if not c.owned and c.joined_subscription == ():
+        c.request_rejoin("")
+    metadata.refresh(c, now, out)
+
+
+def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> None:
+    offsets = command.offsets
+    listed = None if offsets is None else tuple([(partition, offset, "") for partition, offset in offsets])
+    until = now + c.config.settings.default_api_timeout_ms
+    c.user_commit = commits.UserCommit(listed, command.generation, until)
+    commits.by_user(c, now, out)
+
+
+def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
+    if not c.config.by_hand:
+        reading.stop(c, now, out)
+        c.away = True
+        out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
+
+
+def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
+    if c.away and not c.closing and not c.config.by_hand:
+        c.away = False
+        out.cancel_timer(timers.POLL)
+        # What this poll gives up before it returns records is not read any more.
+        if not c.rejoin or (c.cooperative and c.generation != NO_GENERATION):
+            reading.share(c, now, out)
+
+
+def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
+    reading.stop(c, now, out)
+    c.frozen = True
+
+
+def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
+    c.frozen = False
+    reading.share(c, now, out)
+
+
+def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
+    reading.tell(c, now, out)
+    c.load = command.load
+    reading.share(c, now, out)
+
+
+COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {
+    Close: lambda c, now, command, out: leaving.close(c, now, out),
+    Subscribe: _subscribe,
+    CommitNow: _commit,
+    StopPolling: _stop_polling,
+    GoOn: _go_on,
+    Freeze: _freeze,
+    Thaw: _thaw,
+    NewLoad: _new_load,
+    BeginPoll: by_hand.begin_poll,
+    EndPoll: by_hand.end_poll,
+    Handle: by_hand.handle,
+    Seek: by_hand.seek,
+    Assign: by_hand.assign,
+    Store: by_hand.store,
+    ListenerReturned: by_hand.returned,
+    TellDelivered: lambda c, now, command, out: reading.tell(c, now, out),
+}

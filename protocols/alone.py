@@ -1,0 +1,105 @@
+"""Rounds during which nothing else happens at their node: these can be computed as a whole (`protocols.rounds`)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from protocols.lanes import Lane
+from protocols.nodes import Message, Time
+from protocols.randomness import Choices, tally
+
+MANY = 8
+"""Where so many calls of a round go to each peer on average, nearly every round has one for each of them."""
+
+
+class Turn(NamedTuple):
+    """A call of a round whose calls are made one after the other."""
+
+    choices: Choices | None
+    """Of the peer; None where it is not chosen."""
+    lanes: tuple[tuple[Lane, Lane], ...]
+    """There and back, of each peer."""
+
+
+class LastCall(NamedTuple):
+    """The last call of a round on one lane."""
+
+    there: Lane
+    back: Lane
+    sent: Time
+    arrived: Time
+    answered: Time
+
+
+class Alone:
+    """The rounds of an exchange whose calls all have an answer, are made when the one before is answered, and are of
+    one kind; or there are none."""
+
+    __slots__ = ("_groups", "_pair", "_turns", "answer", "at_most", "has_many", "may_count", "request")
+
+    def __init__(self, request: type[Message], answer: type[Message], turns: Sequence[Turn], most: Time) -> None:
+        """``most``: how long a message travels, in milliseconds."""
+        self.request, self.answer = request, answer
+        self._turns = turns
+        self._groups: dict[tuple[tuple[Lane, Lane], ...], list[Choices | None]] = {}
+        """The peers to the choices among them."""
+        for choices, lanes in turns:
+            self._groups.setdefault(lanes, []).append(choices)
+        self.at_most = 2 * most * len(turns)
+        """How long a round lasts."""
+        self.has_many = len(turns) >= MANY and all(
+            len(each) >= MANY * len(lanes) for lanes, each in self._groups.items()
+        )
+        """Whether it is worth the while to count calls instead of looking at each of them."""
+        self.may_count = self.has_many or not any(turn.choices for turn in turns)
+        """Whether nearly every round uses all lanes, so that it does not matter when messages of earlier ones came."""
+        self._pair: tuple[Lane, Lane] | None = None
+        """The lanes of all calls, where they are the same and nothing is chosen."""
+        if len(self._groups) == 1 and len(turns[0].lanes) == 1 and not any(turn.choices for turn in turns):
+            ((self._pair),) = turns[0].lanes
+
+    def __bool__(self) -> bool:
+        """Whether there are any calls."""
+        return bool(self._turns)
+
+    def count(self, now: Time) -> tuple[Time, list[Lane]]:
+        """A round that begins now: when it ends, and the lanes it used. It does not matter in which order they were
+        used, only how often: so it is not known when the last message of each was sent."""
+        if not self.has_many:
+            ended, last = self.compute(now)
+            return ended, [call.there for call in last]
+        used = []
+        for lanes, each in self._groups.items():
+            for (there, back), calls in zip(lanes, _calls(each, len(lanes)), strict=True):
+                if calls:
+                    now += there.travel(calls) + back.travel(calls)
+                    used.append(there)
+        return now, used
+
+    def compute(self, now: Time) -> tuple[Time, list[LastCall]]:
+        """A round that begins now: when it ends, and the last call on each lane."""
+        if self._pair is not None:
+            there, back = self._pair
+            before = len(self._turns) - 1
+            sent = now + there.travel(before) + back.travel(before)
+            arrived = sent + there.travel(1)
+            answered = arrived + back.travel(1)
+            there.arrival, back.arrival = arrived, answered
+            return answered, [LastCall(there, back, sent, arrived, answered)]
+        last: dict[Lane, tuple[Lane, Lane, Time, Time, Time]] = {}
+        for choices, lanes in self._turns:
+            there, back = lanes[0 if choices is None else choices.next(len(lanes))]
+            arrived = now + (there.drawn or there.draw()).pop()
+            answered = arrived + (back.drawn or back.draw()).pop()
+            last[there] = there, back, now, arrived, answered
+            now = answered
+        for there, back, _, arrived, answered in last.values():
+            there.arrival, back.arrival = arrived, answered
+        return now, [LastCall(*each) for each in last.values()]
+
+
+def _calls(choices: Sequence[Choices | None], peers: int) -> list[int]:
+    """How many of the calls go to each peer."""
+    chosen = [each for each in choices if each is not None]
+    found = tally(chosen, peers)
+    found[0] += len(choices) - len(chosen)
+    return found

@@ -1,0 +1,105 @@
+"""Queues that are read as records come in: pull after pull, which in quiet times are computed (flows of
+`protocols.quiet`).
+
+So it is where the user's code keeps up: it takes no time, or enough of its threads are idle and each call is given one
+record. Where calls follow one another (ordered consumption), where somebody's own code or single records take another
+time, or pulls are spaced, every pull is simulated.
+"""
+
+from typing import Any
+
+from protocols.facts import Delivered
+from protocols.quiet import Flow, Stretch
+from rocketmq_selfbalance.client import pulling
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.codes import CLUSTERING
+from rocketmq_selfbalance.messages import PullAnswer
+
+_BUSY_THREADS = 0.8
+"""Where more than this share of the threads work on average, records wait for one."""
+
+
+def flows(client: Instance, consumer: Consumer) -> list[Flow] | None:
+    """How the consumer reads what comes in; None where it does anything else than reading and waiting for records."""
+    moving = [
+        (queue, process_queue)
+        for queue, process_queue in consumer.table.items()
+        if not process_queue.watching or process_queue.count or process_queue.listeners
+    ]
+    if not moving:
+        return []
+    if not _keeps_up(consumer):
+        return None
+    pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
+    found = []
+    for queue, process_queue in moving:
+        number = pulls.get((consumer.group, queue, process_queue.number))
+        production = process_queue.production
+        if number is None or process_queue.watching or production is None or production.per_second <= 0:
+            return None
+        if process_queue.taken or process_queue.task_since is not None:
+            return None
+        works = [serial for serial, work in consumer.pool.running.items() if work.batch.queue == queue]
+        found.append(
+            Flow(
+                client.master(queue.broker) or client.replica(queue.broker) or "",
+                pulling.request(consumer, queue, process_queue, number),
+                PullAnswer,
+                production,
+                _handled_to(process_queue),
+                consumer.handle,
+                consumer.settings.pull_batch_size,
+                [
+                    ("pull timeout", consumer.group, queue),
+                    *[("consumed", consumer.group, serial) for serial in works],
+                ],
+                (client.task_due["persist"], client.settings.persist_consumer_offset_interval_ms),
+            )
+        )
+    needed = sum(flow.production.per_second for flow in found) * consumer.handle / 1000
+    return found if needed <= _BUSY_THREADS * consumer.settings.consume_thread_max else None
+
+
+def _keeps_up(consumer: Consumer) -> bool:
+    settings, pool = consumer.settings, consumer.pool
+    one_by_one = not consumer.orderly and settings.consume_message_batch_max_size == 1
+    return (
+        consumer.kind == PUSH
+        and consumer.message_model == CLUSTERING
+        and not (consumer.by_hand or pool.takes or pool.fails or pool.standing_still or settings.pull_interval_ms)
+        and (not consumer.handle or one_by_one)
+    )
+
+
+def _handled_to(process_queue: ProcessQueue) -> int:
+    return process_queue.waiting.first if process_queue.waiting else process_queue.next_offset
+
+
+def passed(client: Instance, stretch: Stretch) -> None:
+    """So far the queue has been read until now (more may be told)."""
+    pull: Any = stretch.flow.request
+    group, queue, position = pull.group, pull.queue, stretch.position
+    consumer = client.consumers[group]
+    process_queue, pool = consumer.table[queue], consumer.pool
+    first = _handled_to(process_queue)
+    for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:
+        pool.busy -= pool.running.pop(serial).threads
+        client.out.cancel_timer(("consumed", group, serial))
+    process_queue.clear()
+    process_queue.listeners = 0
+    process_queue.highest, process_queue.next_offset = position - 1, position
+    process_queue.last_pull = client.now
+    if position > first:
+        consumer.store.table.update(queue, position, True)
+        single = position - first == 1
+        since = max(stretch.since, client.now - consumer.handle) if single else stretch.since
+        client.out.observe(Delivered(group, consumer.member, queue, first, position, since))
+    if stretch.held:
+        timeout = consumer.settings.consumer_timeout_when_suspend_ms
+        client.out.set_timer(("pull timeout", group, queue), client.now + timeout)
+    else:
+        client.pulled.pop(pull.correlation, None)
+        client.out.cancel_timer(("pull timeout", group, queue))
+        pulling.again(client, consumer, queue, 0.0)

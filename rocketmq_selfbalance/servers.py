@@ -1,0 +1,162 @@
+"""The servers of a cluster: its name server, its brokers, and what an administrator does to them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from protocols.nodes import Message
+from protocols.queues import Queue
+from protocols.scenario import model
+from protocols.scenario.commits import records_of
+from protocols.scenario.model import Event, Scenario
+from protocols.simulation import Simulation
+from rocketmq_selfbalance.broker import Broker, Disk
+from rocketmq_selfbalance.broker.groups import GroupTable
+from rocketmq_selfbalance.broker.node import CLUSTER
+from rocketmq_selfbalance.broker.store import MessageStore
+from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.codes import MASTER_ID
+from rocketmq_selfbalance.configuration import Configuration
+from rocketmq_selfbalance.messages import (
+    DeleteTopicInBroker,
+    DeleteTopicInNameServer,
+    Produce,
+    ResetOffset,
+    StopBroker,
+    TopicConfig,
+    UpdateTopic,
+    Write,
+)
+from rocketmq_selfbalance.nameserver import NameServer
+
+NAME_SERVER: Final = "namesrv"
+"""Node name of the name server."""
+
+
+class Servers:
+    """Those of one variant. A broker that is down keeps its disk."""
+
+    def __init__(self, scenario: Scenario, configuration: Configuration, simulation: Simulation) -> None:
+        self._configuration, self._simulation = configuration, simulation
+        self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
+        """Topic to its queues per broker, as the administrator set them last."""
+        self.disks = {broker: self._disk(broker, scenario.load.produce) for broker in scenario.brokers}
+
+    def _disk(self, broker: str, produce: float) -> Disk:
+        configs = [
+            TopicConfig(topic, counts[broker], counts[broker])
+            for topic, counts in self.topics.items()
+            if broker in counts
+        ]
+        groups = GroupTable(auto_create=self._configuration.broker.auto_create_subscription_group)
+        return Disk(TopicTable(self._simulation.now, configs), groups, MessageStore(produce))
+
+    def start(self) -> None:
+        """Name server and brokers start. They begin as a cluster that has run for long: the name server knows the
+        brokers and their topics already."""
+        now = self._simulation.now
+        name_server = NameServer(self._configuration.name_server)
+        for broker, disk in self.disks.items():
+            told = disk.topics.told()
+            name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, told, disk.topics.version, broker)
+        self._simulation.start(NAME_SERVER, name_server)
+        for broker in self.disks:
+            self._start_broker(broker)
+
+    def broker(self, name: str) -> Broker | None:
+        """The broker of this name; None where it does not run. Not to be changed."""
+        process = self._simulation.processes.get(name)
+        return process.node if process is not None and isinstance(process.node, Broker) else None
+
+    def running(self) -> list[Broker]:
+        """The brokers that run."""
+        return [broker for name in self.disks if (broker := self.broker(name)) is not None]
+
+    def queue(self, topic: str, broker: str, number: int) -> Queue:
+        """A queue by its number at a broker, or by its number over all brokers in the order written."""
+        for each, count in self.topics[topic].items():
+            if broker in ("", each):
+                if number < count or broker:
+                    return Queue(topic, each, number)
+                number -= count
+        raise ValueError(f"topic {topic} has no queue {number}")
+
+    def produce(self, topics: Iterable[str], per_second: float) -> None:
+        """From now on producers write so many records per second to each queue of these topics."""
+        for topic in topics:
+            for broker in self.disks:
+                self._administer(broker, Produce(0, topic, per_second))
+
+    # Records, topics and offsets.
+
+    def _produce_records(self, event: model.Produce) -> None:
+        for topic, broker, number, count in records_of(event, self.topics):
+            queue = self.queue(topic, broker, number)
+            self._administer(queue.broker, Write(0, topic, queue.number, count))
+
+    def _queues(self, event: model.Queues) -> None:
+        for topic, counts in event.queues.items():
+            self._put_topic(topic, counts)
+
+    def _add_topic(self, event: model.AddTopic) -> None:
+        for topic, part in event.add_topic.items():
+            self._put_topic(topic, part.queues)
+
+    def _put_topic(self, topic: str, counts: Mapping[str, int]) -> None:
+        """Brokers that had queues of the topic and are not named have none any more."""
+        before = self.topics.get(topic, {})
+        self.topics[topic] = dict(counts)
+        for broker in self.disks:
+            if broker in counts or before.get(broker):
+                count = counts.get(broker, 0)
+                self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
+
+    def _delete_topic(self, event: model.DeleteTopic) -> None:
+        self.topics.pop(event.delete_topic, None)
+        for broker in self.disks:
+            self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
+        self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
+
+    def _reset(self, event: model.Reset) -> None:
+        for broker in self.disks:
+            command = ResetOffset(0, event.reset_offsets, event.topic, event.to, through_clients=event.via == "client")
+            self._administer(broker, command)
+
+    def _administer(self, broker: str, command: Message) -> None:
+        """Tell a broker. One that is down is out of the administrator's reach, but finds topics changed when it
+        returns."""
+        if self._simulation.is_running(broker):
+            self._simulation.command(broker, command)
+        elif isinstance(command, UpdateTopic):
+            self.disks[broker].topics.put(self._simulation.now, command.config)
+        elif isinstance(command, DeleteTopicInBroker):
+            self.disks[broker].topics.delete(self._simulation.now, command.topic)
+            self.disks[broker].store.delete(command.topic)
+        elif isinstance(command, Produce):
+            self.disks[broker].store.rates[command.topic] = command.per_second
+
+    # Brokers.
+
+    def _start_broker(self, name: str) -> None:
+        self._simulation.start(name, Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,)))
+
+    def _broker(self, event: model.BrokerEvent) -> None:
+        name = event.broker
+        if event.does == "return":
+            if not self._simulation.is_running(name):
+                self._start_broker(name)
+        elif self._simulation.is_running(name):
+            if event.does == "stop":
+                self._simulation.command(name, StopBroker(0))
+            self._simulation.end(name)
+            self.disks[name].store.stop(self._simulation.now)
+
+
+OF_SERVERS: Final[Mapping[type[Event], Callable[[Servers, Any], None]]] = {
+    model.Produce: Servers._produce_records,
+    model.Queues: Servers._queues,
+    model.AddTopic: Servers._add_topic,
+    model.DeleteTopic: Servers._delete_topic,
+    model.BrokerEvent: Servers._broker,
+    model.Reset: Servers._reset,
+}
+"""Events that brokers or the name server take."""

@@ -1,0 +1,200 @@
+"""The double of confluent-kafka's consumer outside of a group, and the calls that loops make beside poll and commit."""
+
+from typing import Any
+
+import pytest
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+from confluent_kafka import Message as RealMessage
+
+from compare.testing import Group, kafka_group
+from compare.testing.kafka_consumer import KafkaConsumer
+from compare.testing.kafka_messages import Message, written_at
+from protocols.load import Production
+
+NOT_MODELLED = {"cluster_id", "consumer_group_metadata", "set_sasl_credentials"}
+"""Calls about transactions and log-in."""
+
+
+def _public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def _read(consumer: Any, seconds: float = 1.0) -> list[tuple[int, int]]:
+    """Poll until nothing comes for so long: partitions and offsets."""
+    found = []
+    while (message := consumer.poll(seconds)) is not None:
+        found.append((message.partition(), message.offset()))
+    return found
+
+
+def _filled(**plan: Any) -> Group:
+    """Two partitions with ten records each, and nothing more to come."""
+    group = kafka_group(topics={"orders": 2}, produce=0, **plan)
+    group.clock.advance(seconds=1)
+    return group.produce("orders", 20)
+
+
+def test_the_double_has_every_call_of_the_real_consumer_but_those_of_transactions_and_log_in() -> None:
+    assert _public(Consumer) - _public(KafkaConsumer) == NOT_MODELLED
+    changes_it = {name for name in _public(RealMessage) if name.startswith("set_")}
+    assert _public(RealMessage) - _public(Message) - changes_it <= {
+        "delivery_count",
+        "deserialized_key",
+        "deserialized_value",
+    }
+
+
+def test_partitions_can_be_read_without_a_membership() -> None:
+    group = _filled()
+    consumer: Any = group.consumer("reader", {"enable.auto.commit": False, "auto.offset.reset": "earliest"})
+    consumer.assign([TopicPartition("orders", 1), TopicPartition("orders", 0, 7)])
+    assert consumer.assignment() == [TopicPartition("orders", 1), TopicPartition("orders", 0)]
+    assert sorted(_read(consumer)) == [(0, 7), (0, 8), (0, 9), *((1, offset) for offset in range(10))]
+    assert consumer.memberid() == ""
+    assert group.timeline.rebalances == ()
+    assert group.owners() == {"reader": ()}
+    consumer.close()
+
+
+def test_who_reads_alone_commits_as_nobodys_member_and_begins_there_the_next_time() -> None:
+    group = _filled()
+    first: Any = group.consumer("first", {"enable.auto.commit": False})
+    first.assign([TopicPartition("orders", 0)])
+    for _ in range(4):
+        last = first.poll(1)
+    assert first.committed([TopicPartition("orders", 0)])[0].offset == OFFSET_INVALID
+    assert first.commit(message=last, asynchronous=False) == [TopicPartition("orders", 0, 4)]
+    first.close()
+    second: Any = group.consumer("second")
+    second.assign([TopicPartition("orders", 0)])
+    assert second.poll(1).offset() == 4
+    second.close()
+    third: Any = group.consumer("third")
+    third.assign([TopicPartition("orders", 0)])
+    assert third.poll(1).offset() == 5  # the second one committed when it closed
+
+
+def test_a_group_with_members_refuses_the_commit_of_somebody_outside() -> None:
+    group = _filled(members=["c1"]).settle()
+    reader: Any = group.consumer("reader")
+    reader.assign([TopicPartition("orders", 0, OFFSET_BEGINNING)])
+    assert reader.poll(1).offset() == 0
+    with pytest.raises(KafkaException) as refused:
+        reader.commit(asynchronous=False)
+    assert refused.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
+    assert reader.poll(1).offset() == 1
+    assert len(group.owners()["c1"]) == 2
+
+
+def test_what_is_assigned_can_be_changed_and_given_back() -> None:
+    group = _filled()
+    reader: Any = group.consumer("reader")
+    reader.assign([TopicPartition("orders", 0, 5)])
+    assert reader.poll(1).offset() == 5
+    reader.incremental_assign([TopicPartition("orders", 1, OFFSET_END)])
+    assert _read(reader) == [(0, offset) for offset in range(6, 10)]
+    group.produce("orders-1", 2)
+    assert _read(reader) == [(1, 10), (1, 11)]
+    reader.incremental_unassign([TopicPartition("orders", 0)])
+    assert reader.assignment() == [TopicPartition("orders", 1)]
+    reader.unassign()
+    assert reader.poll(1) is None
+    with pytest.raises(KafkaException) as unknown:
+        reader.assign([TopicPartition("orders", 2)])
+    assert unknown.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
+    reader.subscribe(["orders"])
+    group.produce("orders", 4)
+    assert len(_read(reader, 10)) >= 4
+    assert reader.memberid()
+
+
+def test_only_what_the_code_has_stored_is_committed_where_it_stores_itself() -> None:
+    group = _filled()
+    consumer: Any = group.consumer("c1", {"enable.auto.offset.store": False, "auto.commit.interval.ms": 1000})
+    consumer.subscribe(["orders"])
+    message = None
+    while message is None:
+        message = consumer.poll(1)
+    consumer.store_offsets(message)
+    assert len(_read(consumer, 3)) == 19
+    stored = [TopicPartition("orders", number) for number in (0, 1)]
+    committed = {each.partition: each.offset for each in consumer.committed(stored)}
+    assert committed == {message.partition(): 1, 1 - message.partition(): OFFSET_INVALID}
+    with pytest.raises(KafkaException) as refused:
+        consumer.commit(asynchronous=False)
+    assert refused.value.args[0].code() == KafkaError._NO_OFFSET
+    consumer.store_offsets(offsets=[TopicPartition("orders", 0, 5), TopicPartition("orders", 1, 6)])
+    consumer.close()
+    assert {each.queue.number: each.offset for each in group.timeline.commits} == {0: 5, 1: 6}
+
+
+def test_offsets_are_stored_by_itself_unless_the_configuration_says_otherwise() -> None:
+    group = _filled()
+    consumer: Any = group.consumer("c1")
+    consumer.assign([TopicPartition("orders", 0)])
+    message = consumer.poll(1)
+    with pytest.raises(KafkaException, match=r"enable\.auto\.offset\.store"):
+        consumer.store_offsets(message)
+
+
+def test_the_end_of_a_partition_is_told_once_where_it_is_wanted() -> None:
+    group = _filled()
+    reader: Any = group.consumer("reader", {"enable.partition.eof": True})
+    reader.assign([TopicPartition("orders", 0, 8)])
+    seen = [reader.poll(1) for _ in range(3)]
+    assert [each.offset() for each in seen] == [8, 9, 10]
+    assert [each.error() and each.error().code() for each in seen] == [None, None, KafkaError._PARTITION_EOF]
+    assert reader.poll(1) is None
+    group.produce("orders-0", 1)
+    assert [reader.poll(1).offset() for _ in range(2)] == [10, 11]
+
+
+def test_offsets_are_found_by_time_and_topics_are_listed() -> None:
+    group = kafka_group(topics={"orders": 2}, produce=2, brokers=["b1", "b2"])
+    reader: Any = group.consumer("reader")
+    topics = reader.list_topics("orders").topics
+    reader.assign([TopicPartition("orders", number) for number in topics["orders"].partitions])
+    assert [each.leader for each in topics["orders"].partitions.values()] == [1, 2]
+    assert reader.list_topics("nothing").topics["nothing"].error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    group.clock.advance(seconds=10)
+    asked = [TopicPartition("orders", 0, 5000), TopicPartition("orders", 1, 60_000)]
+    first, later = reader.offsets_for_times(asked)
+    assert (first.offset, later.offset) == (9, OFFSET_END)
+    reader.seek(TopicPartition("orders", 0, first.offset))
+    reader.pause([TopicPartition("orders", 1)])
+    message = reader.poll(1)
+    assert (message.offset(), message.timestamp()[1]) == (9, 5000)
+
+
+def test_records_have_the_keys_and_headers_that_the_test_wants() -> None:
+    group = kafka_group(
+        topics={"orders": 1},
+        value=lambda topic, partition, offset: None if offset == 1 else b"{}",
+        key=lambda topic, partition, offset: f"customer-{offset % 2}".encode(),
+        headers=lambda topic, partition, offset: [("trace", str(offset).encode())],
+    )
+    consumer: Any = group.consumer("c1")
+    consumer.subscribe(["orders"])
+    first, second = consumer.consume(2, timeout=30)
+    assert (first.key(), first.value(), first.headers()) == (b"customer-0", b"{}", [("trace", b"0")])
+    assert (second.key(), second.value(), len(second)) == (b"customer-1", None, 0)
+
+
+@pytest.mark.parametrize("per_second", [0.0, 3.0])
+def test_every_record_of_a_burst_was_written_when_it_came(per_second: float) -> None:
+    production = Production(per_second, 0.0, 0, ((1000.0, 5), (2000.0, 2)))
+    end = production.end_offset(4000.0)
+    assert end == 7 + int(4 * per_second)
+    times = [written_at(production, offset) for offset in range(end)]
+    assert times == sorted(times)  # type: ignore[type-var]
+    for offset, at in enumerate(times):
+        assert at is not None
+        assert production.end_offset(at) > offset >= production.end_offset(at - 1)
