@@ -1,6 +1,7 @@
 """Files that options of several verbs name: the report to write, the baseline to compare with."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,9 +14,12 @@ T = TypeVar("T")
 
 
 def check_report(path: Path) -> None:
-    """Before minutes of work and not after them: `UserError` if there is no folder to write the report in."""
+    """Before minutes of work and not after them: `UserError` if there is no folder to write the report in, or it may
+    not be written."""
     if not path.parent.is_dir():
         raise UserError(f"--report {path}: there is no folder {path.parent}, expected a file that can be written")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UserError(f"--report {path}: must not be written, expected a file that can be written")
 
 
 def save_report(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """Rounds during which nothing else happens at their node: these can be computed as a whole (`protocols.rounds`)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from protocols.lanes import Lane
 from protocols.nodes import Message, Time
@@ -20,21 +20,15 @@ class Turn(NamedTuple):
     """There and back, of each peer."""
 
 
-class LastCall(NamedTuple):
-    """The last call of a round on one lane."""
-
-    there: Lane
-    back: Lane
-    sent: Time
-    arrived: Time
-    answered: Time
+LastCall: TypeAlias = tuple[Lane, Lane, Time, Time, Time]
+"""The last call of a round on one lane: there and back; when it was sent, arrived, was answered."""
 
 
 class Alone:
     """The rounds of an exchange whose calls all have an answer, are made when the one before is answered, and are of
     one kind; or there are none."""
 
-    __slots__ = ("_groups", "_pair", "_turns", "answer", "at_most", "has_many", "may_count", "request")
+    __slots__ = ("_groups", "_pair", "_turns", "answer", "at_most", "may_count", "request", "traffic")
 
     def __init__(self, request: type[Message], answer: type[Message], turns: Sequence[Turn], most: Time) -> None:
         """``most``: how long a message travels, in milliseconds."""
@@ -46,11 +40,11 @@ class Alone:
             self._groups.setdefault(lanes, []).append(choices)
         self.at_most = 2 * most * len(turns)
         """How long a round lasts."""
-        self.has_many = len(turns) >= MANY and all(
-            len(each) >= MANY * len(lanes) for lanes, each in self._groups.items()
+        self.traffic = tuple(
+            (there.link.receiver, there.link.sender.name, request) for lanes in self._groups for there, _ in lanes
         )
-        """Whether it is worth the while to count calls instead of looking at each of them."""
-        self.may_count = self.has_many or not any(turn.choices for turn in turns)
+        """All that may be sent."""
+        self.may_count = all(len(lanes) == 1 or len(each) >= MANY * len(lanes) for lanes, each in self._groups.items())
         """Whether nearly every round uses all lanes, so that it does not matter when messages of earlier ones came."""
         self._pair: tuple[Lane, Lane] | None = None
         """The lanes of all calls, where they are the same and nothing is chosen."""
@@ -61,19 +55,20 @@ class Alone:
         """Whether there are any calls."""
         return bool(self._turns)
 
-    def count(self, now: Time) -> tuple[Time, list[Lane]]:
-        """A round that begins now: when it ends, and the lanes it used. It does not matter in which order they were
-        used, only how often: so it is not known when the last message of each was sent."""
-        if not self.has_many:
-            ended, last = self.compute(now)
-            return ended, [call.there for call in last]
-        used = []
+    def count(self, now: Time) -> Time:
+        """A round that begins now: when it ends. It does not matter in which order the lanes are used, only how often:
+        so it is not known when the last message of each was sent."""
         for lanes, each in self._groups.items():
-            for (there, back), calls in zip(lanes, _calls(each, len(lanes)), strict=True):
-                if calls:
+            if len(lanes) == 1:
+                there, back = lanes[0]
+                now += there.travel(len(each)) + back.travel(len(each))
+                for choices in each:
+                    if choices is not None:
+                        choices.made += 1
+            else:
+                for (there, back), calls in zip(lanes, _calls(each, len(lanes)), strict=True):
                     now += there.travel(calls) + back.travel(calls)
-                    used.append(there)
-        return now, used
+        return now
 
     def compute(self, now: Time) -> tuple[Time, list[LastCall]]:
         """A round that begins now: when it ends, and the last call on each lane."""
@@ -84,8 +79,8 @@ class Alone:
             arrived = sent + there.travel(1)
             answered = arrived + back.travel(1)
             there.arrival, back.arrival = arrived, answered
-            return answered, [LastCall(there, back, sent, arrived, answered)]
-        last: dict[Lane, tuple[Lane, Lane, Time, Time, Time]] = {}
+            return answered, [(there, back, sent, arrived, answered)]
+        last: dict[Lane, LastCall] = {}
         for choices, lanes in self._turns:
             there, back = lanes[0 if choices is None else choices.next(len(lanes))]
             arrived = now + (there.drawn or there.draw()).pop()
@@ -94,7 +89,7 @@ class Alone:
             now = answered
         for there, back, _, arrived, answered in last.values():
             there.arrival, back.arrival = arrived, answered
-        return now, [LastCall(*each) for each in last.values()]
+        return now, list(last.values())
 
 
 def _calls(choices: Sequence[Choices | None], peers: int) -> list[int]:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from protocols.lines import Line, Passed
 from protocols.nodes import Message, Time, TimerName
 from protocols.process import CLOCK, Process
 from protocols.quiet import QuietNode
-from protocols.rounds import Line, Passed
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -58,7 +58,7 @@ def _move(process: Process, name: TimerName, due: Time) -> None:
     """An exchange's timer is set now, for the first round that is not passed over."""
     simulation = process.simulation
     number = simulation.number = simulation.number + 1
-    process.move_timer(name, (due, simulation.now, number, simulation.root, process.fire, name))
+    process.move_timer(name, (due, simulation.now, number, simulation.root, process, name))
 
 
 class Aside:

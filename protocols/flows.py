@@ -87,12 +87,13 @@ class Currents:
         until = floor((horizon - SETTLING * circle) / TICK) * TICK
         if until - since < max(SHORTEST_MS, SETTLING * circle):
             return False
-        self._take_back()
+        taken = self._take_back()
         steps: list[tuple[Time, int, Current, Stretch]] = []
         for at, current in enumerate(self.alive):
             stretches = list(_stretches(current.flow, since, until, latency))
             steps += [(stretch.until, at, current, stretch) for stretch in stretches]
-            self._count(current, stretches[-1])
+            answered = (current.link.back, current.flow.answer, current.number) in taken
+            self._count(current, stretches[-1], answered=answered)
         steps.sort(key=itemgetter(0, 1))
         simulation.root = CLOCK
         for simulation.now, _, (process, _, link), stretch in steps:
@@ -103,16 +104,18 @@ class Currents:
         simulation.now = since
         return True
 
-    def _count(self, current: Current, last: Stretch) -> None:
-        """An answer for each record, or as many as have the time, and a request after each; where none is held in the
-        end, the reader sends the last one himself."""
+    def _count(self, current: Current, last: Stretch, *, answered: bool) -> None:
+        """A request and its answer for each record, or as many as have the time. ``answered``: the first answer was
+        under way, and so counted, already. Where none is held in the end, the reader sends the last request himself."""
         _, flow, link = current
-        answers = last.position - flow.done
+        requests = last.position - flow.asked
         if last.travel:
-            answers = min(answers, floor((last.until - self._simulation.now) / (2 * last.travel)))
-        requests = answers if last.held else answers - 1
+            requests = min(requests, floor((last.until - self._simulation.now) / (2 * last.travel)))
         messages = self._simulation.messages
-        for kind, on, count in ((type(flow.request), link, requests), (flow.answer, link.back, answers)):
+        for kind, on, count in (
+            (type(flow.request), link, requests if last.held else requests - 1),
+            (flow.answer, link.back, requests - answered),
+        ):
             if count > 0:
                 messages[kind] = messages.get(kind, 0) + count
                 self._sent.append((on, count))
@@ -122,17 +125,20 @@ class Currents:
         for link, messages in self._sent:
             link.sent += messages
 
-    def _take_back(self) -> None:
-        """What is under way will not arrive."""
+    def _take_back(self) -> set[tuple[Any, ...]]:
+        """What is under way will not arrive. Link, type and number of all that was."""
         heap = self._simulation.heap
-        left = []
+        left, taken = [], set()
         for entry in heap:
-            link = getattr(entry[4], "__self__", None)
-            if type(link) is not Link or not self.has_message(link, entry[5]):
+            link, message = entry[4], entry[5]
+            if type(link) is Link and self.has_message(link, message):
+                taken.add((link, type(message), message[0]))
+            else:
                 left.append(entry)
-        if len(left) < len(heap):
+        if taken:
             heap[:] = left
             heapify(heap)
+        return taken
 
 
 def _stretches(flow: Flow, since: Time, until: Time, latency: Latency) -> Iterator[Stretch]:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 from protocols.nodes import TICK, Message, Time
 from protocols.randomness import STEPS, WORDS, number_below, words
@@ -38,6 +38,7 @@ class Fault(NamedTuple):
     delay: float = 0.0
 
 
+@final
 class Link:
     """One direction of a connection: from one process to another.
 
@@ -47,7 +48,6 @@ class Link:
 
     __slots__ = (
         "_drawn_to",
-        "_from",
         "_simulation",
         "_spread",
         "_stream",
@@ -55,7 +55,6 @@ class Link:
         "_vain_until",
         "back",
         "deaf",
-        "deliver",
         "drawn",
         "fault",
         "last_arrival",
@@ -63,6 +62,7 @@ class Link:
         "open",
         "receiver",
         "sender",
+        "sender_name",
         "shut",
     )
 
@@ -83,9 +83,7 @@ class Link:
         """Whether the receiver has closed or was told that the sender did: it will not open again."""
         self.fault: Fault | None = None
         self._simulation = receiver.simulation
-        self._from = sender.name
-        self.deliver = self._deliver
-        """Bound once: every message puts it into the heap."""
+        self.sender_name = sender.name
         quiet = self._simulation.lookout is not None
         self.deaf: DeafUntil | None = getattr(receiver.node, "deaf_until", None) if quiet else None
         """What the receiver tells of messages in vain, if it can (`protocols.quiet.DeafNode`)."""
@@ -125,7 +123,7 @@ class Link:
     def is_in_vain(self, due: Time, kind: type[Message]) -> bool:
         """Whether a message that arrives then is known to change nothing."""
         if (kind is not self._vain or due >= self._vain_until) and self.deaf is not None:
-            self._vain, self._vain_until = kind, self.deaf(self._from, kind)
+            self._vain, self._vain_until = kind, self.deaf(self.sender_name, kind)
         return due < self._vain_until
 
     def leave_out(self, entry: "Entry") -> None:
@@ -153,10 +151,10 @@ class Link:
             return [self._spread[0]] * WORDS
         return list(itemgetter(*words(self._stream, number))(self._spread))
 
-    def _deliver(self, message: Message) -> None:
+    def deliver(self, message: Message) -> None:
         """A message has arrived."""
         receiver = self.receiver
         if receiver.hung:
             receiver.wait(self.deliver, message)
         elif self.open:
-            receiver.node.receive(self._simulation.now, self._from, message, receiver)
+            receiver.node.receive(self._simulation.now, self.sender_name, message, receiver)

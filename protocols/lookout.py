@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from protocols.catching_up import catch_up, count
 from protocols.flows import Currents
+from protocols.lines import Line, Passed
 from protocols.links import Link
 from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Entry, Process
-from protocols.quiet import Call, Exchange, Rest
-from protocols.rounds import Line, Passed, passed_over
+from protocols.quiet import Call, Exchange, Rest, goes_like
+from protocols.rounds import passed_over
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -89,7 +90,7 @@ class Lookout:
 
     def _is_lively(self) -> bool:
         """Whether so many messages are under way that most processes have begun rounds: these are simulated."""
-        under_way = sum([type(getattr(entry[4], "__self__", None)) is Link for entry in self._simulation.heap])
+        under_way = sum([type(entry[4]) is Link for entry in self._simulation.heap])
         return under_way * LIVELY > len(self._simulation.processes)
 
     def _pass_over(self) -> tuple[bool, Time]:
@@ -192,9 +193,9 @@ class World(NamedTuple):
         if not currents.alive:
             return None
         return {
-            owner
-            for _, _, _, _, handler, what in self.simulation.heap
-            if type(owner := getattr(handler, "__self__", None)) is Link and not currents.has_message(owner, what)
+            place
+            for _, _, _, _, place, what in self.simulation.heap
+            if type(place) is Link and not currents.has_message(place, what)
         }
 
     def disturbance(self, alive: dict[str, list[Line]], currents: Currents, until: Time) -> Time:
@@ -202,8 +203,9 @@ class World(NamedTuple):
         streams: set[tuple[str, str, type[Message]]] = set()
         for name, lines in alive.items():
             for line in lines:
-                for call in line.exchange.calls:
-                    for peer in call.peers:
+                calls = line.exchange.calls
+                for before, call in zip((None, *calls), calls, strict=False):
+                    for peer in () if before is not None and goes_like(call, before) else call.peers:
                         streams.add((name, peer, call.request))
                         if call.answer is not None:
                             streams.add((peer, name, call.answer))
@@ -226,23 +228,22 @@ class World(NamedTuple):
 
     def _loud(self, streams: set[tuple[str, str, type[Message]]], currents: Currents) -> Iterator[Time]:
         """Entries of the heap that are no timers."""
-        for due, _, _, _, handler, what in self.simulation.heap:
-            owner = getattr(handler, "__self__", None)
-            if type(owner) is Link:
-                heard = not owner.receiver.hung and not owner.shut
-                known = (owner.sender.name, owner.receiver.name, type(what)) in streams
-                if heard and not known and not currents.has_message(owner, what):
+        for due, _, _, _, place, what in self.simulation.heap:
+            if type(place) is Link:
+                heard = not place.receiver.hung and not place.shut
+                known = (place.sender.name, place.receiver.name, type(what)) in streams
+                if heard and not known and not currents.has_message(place, what):
                     yield due
-            elif type(owner) is Process:
-                if handler.__name__ != "fire":
-                    yield due
-            elif type(owner) is not Lookout:
+            elif type(place) is not Process and type(getattr(place, "__self__", None)) is not Lookout:
                 yield due
 
     def _links(self, process: Process, exchange: Exchange) -> tuple[tuple[Link, ...], ...] | None:
         """Of each call to each peer; None where the exchange is not alive."""
         found: list[tuple[Link, ...]] = []
-        for call in exchange.calls:
+        for before, call in zip((None, *exchange.calls), exchange.calls, strict=False):
+            if before is not None and goes_like(call, before):
+                found.append(found[-1])
+                continue
             links = []
             for peer in call.peers:
                 link = self._link(process, call, peer)

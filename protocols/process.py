@@ -1,12 +1,12 @@
 """A process of the simulation: the place where a node lives, its timers, its connections, its outbox.
 
-What the heap of a simulation hands to a process is one of `Link.deliver`, `fire`, `opened`, `closed`, `refused`,
-`commanded`. A process that hangs keeps it for later, in order; one that has ended does nothing any more.
+What a simulation hands to a process is one of `Link.deliver`, `fire`, `opened`, `closed`, `refused`, `commanded`. A
+process that hangs keeps it for later, in order; one that has ended does nothing any more.
 """
 
 from collections.abc import Callable, Sequence
 from heapq import heappush
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, final
 
 from protocols.links import Link
 from protocols.nodes import OPERATOR, Message, Node, Time, TimerName
@@ -19,8 +19,9 @@ T = TypeVar("T")
 
 Handler: TypeAlias = Callable[[Any], None]
 
-Entry: TypeAlias = tuple[Time, Time, int, int, Handler, Any]
-"""Of the heap: due, created, number, root, and what is called with what.
+Entry: TypeAlias = "tuple[Time, Time, int, int, Process | Link | Handler, Any]"
+"""Of the heap: due, created, number, root, where it happens and what. In a process a timer of this name is due, on a
+link this message; a handler is called with it.
 
 Numbers rise with the time of creation; the time itself stands in front of them for timers that are moved over a quiet
 stretch (`protocols.quiet`), which are not created in order.
@@ -32,19 +33,20 @@ DELIVERY, TIMER, CONNECTED, CLOSED, CALL, COMMAND = range(6)
 CLOCK = -1
 """The root of what periodic timers do: nothing caused it but the clock."""
 
-_NONE = object()
+NOT_FIRING = object()
+"""No timer's name."""
 
 
+@final
 class Process:
     """A node in the simulation; to its node it is the outbox (`protocols.nodes.Outbox`)."""
 
     __slots__ = (
-        "_fire",
-        "_firing",
         "_heap",
         "backlog",
         "carriers",
         "choices",
+        "firing",
         "hung",
         "links",
         "name",
@@ -71,8 +73,8 @@ class Process:
         """Number, root, handler and what of all that came while the process hung."""
         self._heap = simulation.heap
         self.choices = Stream(simulation.seed, "choose", name)
-        self._fire = self.fire
-        self._firing: TimerName = _NONE
+        self.firing: TimerName = NOT_FIRING
+        """The timer that the node is told of now."""
 
     # The outbox.
 
@@ -95,11 +97,11 @@ class Process:
         if due < link.last_arrival:
             due = link.last_arrival
             if link.deaf is not None and link.is_in_vain(due, kind):
-                link.leave_out((due, now, number, simulation.root, link.deliver, message))
+                link.leave_out((due, now, number, simulation.root, link, message))
                 return
         else:
             link.last_arrival = due
-        heappush(self._heap, (due, now, number, simulation.root, link.deliver, message))
+        heappush(self._heap, (due, now, number, simulation.root, link, message))
 
     def close(self, peer: str) -> None:
         link = self.links.get(peer)
@@ -113,15 +115,14 @@ class Process:
             raise ValueError(f"timer {name!r} of {self.name} set to {at} ms, now is {now} ms")
         number = simulation.number = simulation.number + 1
         # A timer that sets itself again is the clock's doing, not that of whoever started it.
-        root = CLOCK if name == self._firing else simulation.root
+        root = CLOCK if name == self.firing else simulation.root
         if simulation.tracing:
             simulation.observer.created(number, at, TIMER, self.name, name, simulation.handling)
-        timer: Entry = (at, now, number, root, self._fire, name)
-        if self.carriers or name in self.timers:
-            self.move_timer(name, timer)
-        else:
-            self.timers[name] = timer
+        timer: Entry = (at, now, number, root, self, name)
+        if not self.carriers and self.timers.setdefault(name, timer) is timer:
             heappush(self._heap, timer)
+        else:
+            self.move_timer(name, timer)
 
     def cancel_timer(self, name: TimerName) -> None:
         timer = self.timers.pop(name, None)
@@ -155,12 +156,12 @@ class Process:
                 if timer is not None:
                     heappush(simulation.heap, timer)
         elif self.hung:
-            self.wait(self._fire, name)
+            self.wait(self.fire, name)
         else:
             del self.timers[name]
-            self._firing = name
+            self.firing = name
             self.node.timeout(simulation.now, name, self)
-            self._firing = _NONE
+            self.firing = NOT_FIRING
 
     def opened(self, link: Link) -> None:
         """Somebody has connected to us (or we to him, and ``link`` is what we hear him on)."""
@@ -221,7 +222,7 @@ class Process:
         due: Time | None = None
         if link is not None and not link.loses():
             due = link.arrival(simulation.now)
-            heappush(self._heap, (due, simulation.now, number, simulation.root, link.deliver, message))
+            heappush(self._heap, (due, simulation.now, number, simulation.root, link, message))
         if simulation.tracing:
             simulation.observer.sent(simulation.now, due, self.name, to, message, number, simulation.handling)
 

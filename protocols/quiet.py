@@ -85,6 +85,16 @@ class Call(NamedTuple):
     """What the sender believes; must equal what the receiver has for (sender, request) in ``harmless``."""
 
 
+def goes_like(one: Call, other: Call) -> bool:
+    """Whether two calls, whose peers and claims are the very same objects, differ in nothing but their labels."""
+    return (
+        one.peers is other.peers
+        and one.claim is other.claim
+        and one.request is other.request
+        and one.answer is other.answer
+    )
+
+
 class Exchange(NamedTuple):
     """What a timer does round after round."""
 
@@ -112,6 +122,8 @@ class Flow(NamedTuple):
     answer: type[Message]
     production: Production
     """What the queue takes in, as the node believes."""
+    asked: int
+    """The first record for which the request asks."""
     done: int
     """The first record that the node has not handled."""
     delay: Time
@@ -142,15 +154,21 @@ class Stretch(NamedTuple):
         flow = self.flow
         return min(self.position, max(flow.done, flow.production.end_offset(now - self.travel - flow.delay)))
 
+    def handling_since(self, first: int) -> Time:
+        """Since when the records from ``first`` on were handled: a single one as long as it takes, others evenly."""
+        single = self.position - first == 1
+        return max(self.since, self.until - self.flow.delay) if single else self.since
+
     def told_at(self, now: Time) -> int:
         """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is
         when the answer to the one before comes; and the reader tells it now and then (`Flow.told`)."""
         flow, production = self.flow, self.flow.production
-        asked = production.end_offset(now - self.travel) - 1
-        told = production.end_offset(production.arrival(asked) - flow.delay) if asked >= production.before else 0
+        sent = now - self.travel
+        answered = production.end_offset(sent - self.travel) - 1
+        told = production.end_offset(production.arrival(answered) - flow.delay) if answered >= production.before else 0
         following, period = flow.told
-        if following <= now:
-            told = max(told, self.handled_at(now - (now - following) % period))
+        if following <= sent:
+            told = max(told, self.handled_at(sent - (sent - following) % period))
         return min(self.position, told)
 
 
@@ -181,6 +199,14 @@ class QuietNode(Protocol):
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         """Rounds of an exchange were passed over; the last one began at ``begun`` and ended now."""
+
+
+class DeafNode(Protocol):
+    """What a node has besides if it is told the same by many, and need not hear each of them."""
+
+    def deaf_until(self, sender: str, kind: type[Message]) -> Time:
+        """Messages of this kind from this sender that arrive before this time change nothing, whatever else comes
+        until then. (They are counted, but not handed over where they come close behind each other.)"""
 
 
 class FlowNode(Protocol):

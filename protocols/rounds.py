@@ -5,73 +5,23 @@ of time. Rounds of a fixed rate whose peers do not change are multiplied; only t
 happens are computed one by one.
 """
 
-from collections import Counter
 from heapq import heapify, heappop, heappush
 from math import ceil
-from typing import NamedTuple, TypeAlias
 
 from protocols.alone import Alone, Turn
 from protocols.lanes import Lane
+from protocols.lines import Came, Due, Last, Line, Passed, Traffic, Volley, volleys
 from protocols.links import Link
 from protocols.nodes import Message, Time
-from protocols.process import CLOCK, Entry, Process
+from protocols.process import CLOCK, Process
 from protocols.quiet import Exchange
 from protocols.randomness import Choices
-
-
-class Line(NamedTuple):
-    """An exchange that is alive, and its timer as it is set now."""
-
-    exchange: Exchange
-    timer: Entry
-    links: tuple[tuple[Link, ...], ...]
-    """Of each call: to each of its peers."""
-
-
-Due: TypeAlias = tuple[Time, Time, int, int, int, Time]
-"""What the node does next: time, time of its creation, order, line, call, and the beginning of the round. Call 0: the
-timer fires; else an answer has come and the next call goes out."""
 
 RARE = 4
 """A line whose period is so many times that of the most frequent one is computed round by round."""
 
 SOON = 8
 """So many entries of the heap are looked at first, before all of them are."""
-
-
-class Came(NamedTuple):
-    """A message: when it came and was sent; ``order`` is the number of the timer that began it all."""
-
-    time: Time
-    sent: Time
-    order: int
-    root: int
-
-
-Flow: TypeAlias = tuple[Process, str, type[Message]]
-"""Receiver, sender and type of messages."""
-
-Last: TypeAlias = dict[Flow, Came]
-"""The last message of each."""
-
-Volley: TypeAlias = tuple[Link, type[Message], int]
-"""So many messages of one type that are sent at once, and not answered."""
-
-
-class Passed(NamedTuple):
-    """What was passed over: the state between two rounds, when nothing is under way."""
-
-    dues: tuple[Due, ...]
-    """The timers."""
-    rounds: tuple[int, ...]
-    """Of each line."""
-    spans: tuple[tuple[Time, Time] | None, ...]
-    """Beginning and end of the last round of each line; None where there was none."""
-    lanes: tuple[tuple[Link, int, Time], ...]
-    """Link, number of the next message, arrival of the last one."""
-    last: Last
-    choices: dict[str, int]
-    """Label to how many choices were made so far."""
 
 
 def passed_over(process: Process, lines: list[Line], horizon: Time) -> Passed | None:
@@ -129,7 +79,7 @@ class Rounds:
         self._spans: list[tuple[Time, Time] | None] = [None] * len(lines)
         self._unknown: set[int] = set()
         """Lines whose last round was not computed by itself, or is not over."""
-        self._unclear: set[Flow] = set()
+        self._unclear: set[Traffic] = set()
         """Of these it is not known when the last one was sent."""
         self.has_counted = False
         """Whether rounds were counted instead of computed."""
@@ -159,7 +109,7 @@ class Rounds:
         self._late = horizon - max(least, self._settle)
         self._even_until: Time | None = None
         self._alone: list[Alone | None] = [self._as_alone(line) for line in lines]
-        self._volleys: list[tuple[Volley, ...] | None] = [_volleys(line) for line in lines]
+        self._volleys: list[tuple[Volley, ...] | None] = [volleys(line) for line in lines]
 
     def passed(self) -> Passed | None:
         """See `passed_over`."""
@@ -307,10 +257,10 @@ class Rounds:
         if alone is None:
             self._over(line, at, now, now)
         elif self._may_count and alone.may_count and over + exchange.period + alone.at_most < self._late:
-            ended, used = alone.count(now)
+            ended = alone.count(now)
             self._free = max(self._free, ended)
             self._over(line, at, now, ended)
-            self._unclear.update((lane.link.receiver, lane.link.sender.name, alone.request) for lane in used)
+            self._unclear.update(alone.traffic)
             self.has_counted = True
         else:
             ended, last = alone.compute(now)
@@ -336,10 +286,10 @@ class Rounds:
 
     def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:
         """A message came on this link."""
-        flow = link.receiver, link.sender.name, kind
-        self._last[flow] = Came(time, sent, line.timer[2], root)
+        traffic = link.receiver, link.sender.name, kind
+        self._last[traffic] = Came(time, sent, line.timer[2], root)
         if self._unclear:
-            self._unclear.discard(flow)
+            self._unclear.discard(traffic)
         if time > self._free:
             self._free = time
 
@@ -374,15 +324,3 @@ class Rounds:
             self._last.copy(),
             {label: choices.made for label, choices in self._choices.items()},
         )
-
-
-def _volleys(line: Line) -> tuple[Volley, ...] | None:
-    """All calls of a round, where they are sent at once to one peer each, and none is answered."""
-    exchange, found = line.exchange, Counter[tuple[Link, type[Message]]]()
-    if exchange.in_turn:
-        return None
-    for call, links in zip(exchange.calls, line.links, strict=True):
-        if call.label or call.answer is not None:
-            return None
-        found[links[0], call.request] += 1
-    return tuple((link, kind, messages) for (link, kind), messages in found.items())

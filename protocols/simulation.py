@@ -14,7 +14,19 @@ from typing import Any, Protocol
 from protocols.links import Fault, Latency, Link
 from protocols.lookout import Lookout
 from protocols.nodes import Message, Node, Time
-from protocols.process import CALL, CLOCK, CLOSED, COMMAND, CONNECTED, DELIVERY, TIMER, Entry, Handler, Process
+from protocols.process import (
+    CALL,
+    CLOCK,
+    CLOSED,
+    COMMAND,
+    CONNECTED,
+    DELIVERY,
+    NOT_FIRING,
+    TIMER,
+    Entry,
+    Handler,
+    Process,
+)
 
 __all__ = [
     "CALL",
@@ -125,8 +137,27 @@ class Simulation:
             self.lookout.begin(until)
         try:
             while (entry := heappop(heap)) is not end:
-                self.now, _, self.handling, self.root, handler, what = entry
-                handler(what)
+                now, _, self.handling, self.root, place, what = entry
+                self.now = now
+                # Messages and timers as `Link.deliver` and `Process.fire` do it, where nothing is in the way.
+                if type(place) is Link:
+                    receiver = place.receiver
+                    if place.open and not receiver.hung:
+                        receiver.node.receive(now, place.sender_name, what, receiver)
+                    else:
+                        place.deliver(what)
+                elif type(place) is Process:
+                    timer = place.timers.pop(what, None)
+                    if timer is entry and not place.hung:
+                        place.firing = what
+                        place.node.timeout(now, what, place)
+                        place.firing = NOT_FIRING
+                    else:
+                        if timer is not None:
+                            place.timers[what] = timer
+                        place.fire(what)
+                else:
+                    place(what)
             self.now = until
         except _HaltedError:
             heap.remove(end)

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.moved import moved
+from compare.output import visible
 from compare.scenarios.spread import FIGURES, figure
+from protocols.errors import UserError
+from protocols.scenario.telling import listed
 
 Document = Mapping[str, Any]
 Change = dict[str, Any]
@@ -27,6 +30,14 @@ def documents_of(read: Any) -> list[Document]:
             for name in FIGURES:
                 figure(variant, name)
     return documents
+
+
+def check_same(before: Sequence[Document], names: Sequence[str], where: str) -> None:
+    """`UserError` if the baseline tells of none of these scenarios: then everything would be new and nothing learnt."""
+    known = [str(each["scenario"]) for each in before]
+    if not set(known) & set(names):
+        told, wanted = (listed(repr(visible(name)) for name in each) if each else "nothing" for each in (known, names))
+        raise UserError(f"--baseline {where}: tells of {told}, expected a comparison of {wanted}")
 
 
 def changes(before: Sequence[Document], after: Document) -> list[Change]:

@@ -11,7 +11,7 @@ import click
 
 from compare.option_files import check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.scenarios.baseline import changes, documents_of
+from compare.scenarios.baseline import changes, check_same, documents_of
 from compare.scenarios.document import document
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
@@ -102,6 +102,8 @@ def compare(
         raise UserError("--seeds counts seeds from one on: give --seed once to say which, or not at all")
     known = known_strategies()
     read_in = [read(path, known) for path in scenarios]
+    if before is not None:
+        check_same(before, [scenario.name for scenario in read_in], str(baseline))
     planned = [(scenario, chosen(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
     told = _told(planned, [*stories, *sequences])
     if told:
@@ -129,13 +131,14 @@ def compare(
         # The next one does not exist; asking for it lets the processes end.
         next(runs, None)
     changed = None if before is None else [changes(before, each) for _, _, each in found]
+    # First what was computed is told: a file that cannot be written takes nothing of it away.
+    _print(found, changed, format)
     if parquet is not None:
         _write_parquet(planned, parquet, full)
     if report is not None:
         from compare.scenarios.report.page import write_comparison
 
         save_report(report, write_comparison(found))
-    _print(found, changed, format)
     failed = [
         line for scenario, done, _ in found for run in done for line in _failures(scenario, run.chosen, run.failed)
     ]

@@ -38,7 +38,10 @@ def productions(lived: Lived) -> dict[Queue, Production]:
         return {}
     since = {queue: 0.0 for queues in first_topics(scenario, numbering).values() for queue in queues}
     since.update((queue, lives[-1][0]) for queue, lives in lifetimes(scenario, numbering).items())
-    return {queue: Production(scenario.load.produce, at, 0, bursts.get(queue, ())) for queue, at in since.items()}
+    return {
+        queue: Production(scenario.load.produce, at, 0, tuple(each for each in bursts.get(queue, ()) if each[0] >= at))
+        for queue, at in since.items()
+    }
 
 
 def _bursts(scenario: Scenario, numbering: Numbering) -> dict[Queue, tuple[tuple[Time, int], ...]]:

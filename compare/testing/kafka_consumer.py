@@ -145,9 +145,7 @@ class KafkaConsumer:
         """
         with self._call():
             inner = self._member()
-            wanted = kafka_offsets.named(message, offsets)
-            if wanted is None:
-                wanted = kafka_offsets.to_commit(inner)
+            wanted = kafka_offsets.to_commit(inner, message, offsets)
             if not wanted:
                 raise errors.exception("_NO_OFFSET", "Commit failed: Local: No offset stored")
             inner.commit(wanted)

@@ -23,8 +23,11 @@ def named(message: Message | None, offsets: Sequence[Any] | None) -> dict[Partit
     return None
 
 
-def to_commit(inner: KafkaMember) -> dict[Partition, int]:
-    """What a commit is of that names nothing: the stored offsets of what is read that differ from the committed."""
+def to_commit(inner: KafkaMember, message: Message | None, offsets: Sequence[Any] | None) -> dict[Partition, int]:
+    """What a commit is of: what it names, else the stored offsets of what is read that differ from the committed."""
+    wanted = named(message, offsets)
+    if wanted is not None:
+        return wanted
     committed, held = inner.committed(), {*inner.state.owned, *inner.state.assigned_by_user}
     return {each: at for each, at in inner.stored.items() if each in held and committed.get(each) != at}
 

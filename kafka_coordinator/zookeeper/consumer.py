@@ -44,7 +44,10 @@ COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""
 
 COMMIT: Final = "commit"
-"""The timer of the periodic commit; `rebalancing.BACKOFF` is the other one of ours."""
+"""The timer of the periodic commit; `rebalancing.BACKOFF` and `CAUGHT_UP` are the others of ours."""
+
+CAUGHT_UP: Final = "caught up"
+"""The timer that tells when records that came at once have been handled."""
 
 
 class Who(NamedTuple):
@@ -131,6 +134,8 @@ class Consumer:
             self._consumption.tell(now, out)
             self._commit(self._consumption.partitions(now), out)
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
+        elif timer == CAUGHT_UP:
+            self._consumption.tell(now, out)
         else:
             self._rebalancing.try_again(self._connection, out)
 
@@ -203,7 +208,9 @@ class Consumer:
                 self._consumption.thaw(now)
             case NewLoad():
                 self._consumption.tell(now, out)
-                self._consumption.load(now, message.production)
+                wait = self._consumption.load(now, message.production)
+                if wait:
+                    out.set_timer(CAUGHT_UP, now + wait)
             case TellDelivered():
                 self._consumption.tell(now, out)
             case CommitNow(offsets=None):
@@ -234,6 +241,7 @@ class Consumer:
     def _ended(self, now: Time, out: Outbox) -> None:
         self._connection.state = CLOSED
         out.cancel_timer(CLOSE)
+        out.cancel_timer(CAUGHT_UP)
         if self._next is not None:
             self._subscription = Subscription(self._next.topics, self._next.pattern)
             self._settings, self._next = self._next.settings, None

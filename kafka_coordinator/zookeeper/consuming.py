@@ -75,12 +75,20 @@ class Consumption:
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {})
 
-    def load(self, now: Time, production: Mapping[Queue, Production]) -> None:
-        """This is written from now on. Call `tell` before."""
+    def load(self, now: Time, production: Mapping[Queue, Production]) -> Time:
+        """This is written from now on. Returns how many milliseconds it takes to handle what waits now. Call `tell`
+        before."""
         reached = self.positions(now)
         self.production = production
-        if self._frozen is None:
-            self._read(now, reached)
+        if self._frozen is not None:
+            return 0.0
+        self._read(now, reached)
+        waiting = [
+            (production[queue].end_offset(now) - each.start) * each.per_record
+            for queue, each in self._readings.items()
+            if queue in production
+        ]
+        return max([0.0, *waiting])
 
     def positions(self, now: Time) -> dict[Queue, int]:
         """Next offset to handle of each queue."""

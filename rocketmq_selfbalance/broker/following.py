@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 
 class Followed(NamedTuple):
-    """Reading that was passed over. ``before``: the committed offset when it began."""
+    """Reading that was passed over. ``before``: the committed offset at the time ``since``, when it began."""
 
-    group: str
-    topic: str
-    number: int
     before: int
-    stretch: Stretch
+    since: Time
+    last: Stretch
+
+    def told_at(self, now: Time) -> int | None:
+        """The offset that was committed at this time; None where that is not ahead of what the broker has."""
+        return max(self.before, self.last.told_at(now)) if self.since <= now < self.last.until else None
 
 
 def leads(broker: "Broker", now: Time, sender: str, pull: Any) -> Production | None:
@@ -41,9 +43,14 @@ def led(broker: "Broker", now: Time, sender: str, stretch: Stretch, out: Outbox)
     """The client has read so far until now, and told it by its pulls and commits."""
     pull: Any = stretch.flow.request
     topic, _, number = pull.queue
-    before, told = broker.offsets.query(pull.group, topic, number), stretch.told_at(now)
-    if told > before:
-        broker.followed.append(Followed(pull.group, topic, number, before, stretch))
+    key = pull.group, topic, number
+    earlier = broker.followed.get(key)
+    if earlier is not None and earlier.last.flow is stretch.flow:
+        broker.followed[key] = earlier._replace(last=stretch)
+    else:
+        broker.followed[key] = Followed(broker.offsets.query(*key), stretch.since, stretch)
+    told = stretch.told_at(now)
+    if told > broker.offsets.query(*key):
         pulls.commit(broker, now, sender, Committed(pull.group, pull.queue, told, pull.member, None, ""), out)
     broker.offsets.commit_pull(pull.group, topic, number, stretch.position)
     pulls.let_go(broker, sender, pull.queue, pull.group, out)
@@ -53,9 +60,12 @@ def led(broker: "Broker", now: Time, sender: str, stretch: Stretch, out: Outbox)
 
 
 def offsets_at(broker: "Broker", now: Time) -> dict[tuple[str, str, int], int]:
-    """(Group, topic, number) to the offset that was committed by then, of reading that lies ahead."""
-    return {
-        (each.group, each.topic, each.number): max(each.before, each.stretch.told_at(now))
-        for each in broker.followed
-        if each.stretch.until > now >= each.stretch.since
-    }
+    """(Group, topic, number) to the offset that is committed now, where the broker has one that is yet to come."""
+    told = {key: followed.told_at(now) for key, followed in broker.followed.items()}
+    return {key: offset for key, offset in told.items() if offset is not None}
+
+
+def is_ahead(broker: "Broker", now: Time, group: str, topic: str, number: int) -> bool:
+    """Whether it is known already what will be committed for a while: a commit of now says nothing new."""
+    followed = broker.followed.get((group, topic, number))
+    return followed is not None and followed.told_at(now) is not None

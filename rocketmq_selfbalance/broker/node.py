@@ -88,8 +88,8 @@ class Broker:
         """Client to its last heartbeat."""
         self.committers: dict[tuple[str, Queue], str] = {}
         """(Group, queue) to who committed last."""
-        self.followed: list[following.Followed] = []
-        """Reading that was passed over since the offsets were written last, or that lies ahead."""
+        self.followed: dict[tuple[str, str, int], following.Followed] = {}
+        """(Group, topic, queue number) to reading that was passed over, as long as it may lie ahead."""
 
     def start(self, now: Time, out: Outbox) -> None:
         settings, store = self.settings, self.disk.store
@@ -225,7 +225,7 @@ class Broker:
     def _write_offsets(self, now: Time) -> None:
         if self.unflushed:
             self.disk.offsets = self.offsets.stored(following.offsets_at(self, now))
-            self.followed = [each for each in self.followed if each.stretch.until > now]
+            self.followed = {key: each for key, each in self.followed.items() if each.last.until > now}
             self.unflushed = bool(self.followed)
 
     def _notify_collected(self, now: Time, out: Outbox) -> None:
@@ -276,7 +276,7 @@ class Broker:
         twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
         twin.heartbeats = dict(self.heartbeats)
-        twin.followed = list(self.followed)
+        twin.followed = dict(self.followed)
         twin.unflushed, twin.watches, twin.committers = self.unflushed, self.watches.copy(), dict(self.committers)
         return twin
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.facts import Committed, Noted
 from protocols.nodes import Message, Outbox, Time
-from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.broker import following, pulls
 from rocketmq_selfbalance.broker.groups import retry_topic
 from rocketmq_selfbalance.codes import (
     CONSUME_ACTIVELY,
@@ -95,10 +95,10 @@ def _commit(broker: "Broker", now: Time, sender: str, message: UpdateConsumerOff
     )
     refusal = "" if answer is None else _REFUSALS.get(answer.code, answer.remark or "")
     told = Committed(message.group, message.queue, message.offset, message.member, None, refusal)
-    if answer is None:
-        pulls.commit(broker, now, sender, told, out)
-    else:
+    if answer is not None:
         out.observe(told)
+    elif not following.is_ahead(broker, now, message.group, topic, number):
+        pulls.commit(broker, now, sender, told, out)
     if not message.oneway:
         out.send(sender, Answer(message.correlation, SUCCESS if answer is None else answer.code))
 

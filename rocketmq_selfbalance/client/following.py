@@ -48,6 +48,7 @@ def flows(client: Instance, consumer: Consumer) -> list[Flow] | None:
                 pulling.request(consumer, queue, process_queue, number),
                 PullAnswer,
                 production,
+                process_queue.next_offset,
                 _handled_to(process_queue),
                 consumer.handle,
                 consumer.settings.pull_batch_size,
@@ -93,8 +94,7 @@ def passed(client: Instance, stretch: Stretch) -> None:
     process_queue.last_pull = client.now
     if position > first:
         consumer.store.table.update(queue, position, True)
-        single = position - first == 1
-        since = max(stretch.since, client.now - consumer.handle) if single else stretch.since
+        since = stretch.handling_since(first)
         client.out.observe(Delivered(group, consumer.member, queue, first, position, since))
     if stretch.held:
         timeout = consumer.settings.consumer_timeout_when_suspend_ms

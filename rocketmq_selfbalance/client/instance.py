@@ -79,6 +79,7 @@ class Instance:
         "tables",
         "task_due",
         "threads",
+        "watched",
     )
 
     def __init__(self, client_id: str, name_servers: tuple[str, ...], settings: ClientSettings, tables: Tables) -> None:
@@ -104,6 +105,9 @@ class Instance:
         self.connections: set[str] = set()
         self.threads: dict[str, Thread] = {}
         """Name to what it has still to do; a thread without work is not there."""
+        self.watched: dict[str, Time] = {}
+        """Thread to when the timer of its requests fires. It is not moved with each of them, but set again when it
+        fires too early."""
         self.correlation = 0
         self.asked: dict[int, Asked] = {}
         self.pulled: dict[int, Pulled] = {}
@@ -147,6 +151,7 @@ class Instance:
     def stop(self, name: str) -> None:
         """End the thread where it stands."""
         if self.threads.pop(name, None) is not None:
+            self.watched.pop(name, None)
             self.out.cancel_timer(("thread", name))
             for correlation in [number for number, asked in self.asked.items() if asked.thread == name]:
                 del self.asked[correlation]
@@ -154,16 +159,28 @@ class Instance:
     def ask(self, thread: str, address: str, make: Callable[[int], Message], timeout: Time) -> Any:
         """Send a request for this thread, which then waits for the answer."""
         correlation = self.next_correlation()
-        self.asked[correlation] = Asked(thread, address)
-        self.out.set_timer(("thread", thread), self.now + timeout)
+        until = self.now + timeout
+        self.asked[correlation] = Asked(thread, address, until)
+        due = self.watched.get(thread)
+        if due is None or due > until:
+            self._watch(thread, until)
         self.out.send(address, make(correlation))
+        return WAIT
+
+    def _watch(self, thread: str, until: Time) -> None:
+        self.watched[thread] = until
+        self.out.set_timer(("thread", thread), until)
+
+    def wait(self, thread: str, duration: Time) -> Any:
+        """This thread waits so many milliseconds, or until it is told to go on."""
+        self.watched.pop(thread, None)
+        self.out.set_timer(("thread", thread), self.now + duration)
         return WAIT
 
     def answered(self, message: Any) -> None:
         """An answer has come in; nobody waits any more for one that is late."""
         asked = self.asked.pop(message.correlation, None)
         if asked is not None:
-            self.out.cancel_timer(("thread", asked.thread))
             call = self.threads[asked.thread].waiting
             self.resume(asked.thread, self.tables.answers[type(message)](self, call, message))
 
@@ -172,11 +189,19 @@ class Instance:
         for correlation in [number for number, asked in self.asked.items() if asked.address == address]:
             asked = self.asked.pop(correlation, None)
             if asked is not None and asked.thread in self.threads:
-                self.out.cancel_timer(("thread", asked.thread))
                 self.resume(asked.thread, Failure.FAILED)
 
+    def is_overdue(self, name: str) -> bool:
+        """The timer of a thread is due: whether it has waited long enough."""
+        if self.watched.pop(name, None) is None:
+            return True
+        until = min((asked.until for asked in self.asked.values() if asked.thread == name), default=None)
+        if until is not None and until > self.now:
+            self._watch(name, until)
+        return until is not None and until <= self.now
+
     def waited_enough(self, name: str) -> None:
-        """The timer of a thread that waits is due."""
+        """A thread has waited long enough."""
         thread = self.threads.get(name)
         if thread is None:
             return

@@ -18,6 +18,7 @@ def copy_of(client: Instance) -> Instance:
     copy.connections = client.connections.copy()
     copy.threads = {name: thread.copy() for name, thread in client.threads.items()}
     copy.asked, copy.pulled, copy.sent_back = client.asked.copy(), client.pulled.copy(), client.sent_back.copy()
+    copy.watched = client.watched.copy()
     copy.service = client.service.copy()
     copy.service.told = {group: copy.consumers.get(group, of) for group, of in client.service.told.items()}
     copy.task_due = client.task_due.copy()
@@ -39,7 +40,7 @@ def key_of(client: Instance, now: Time) -> tuple[Any, ...]:
         tuple((broker, tuple(sorted(known.items()))) for broker, known in sorted(client.addresses.items())),
         tuple(sorted(client.connections)),
         tuple((name, thread.key()) for name, thread in client.threads.items()),
-        tuple((last - number, asked) for number, asked in client.asked.items()),
+        tuple((last - number, *asked[:2]) for number, asked in client.asked.items()),
         tuple((last - number, pulled) for number, pulled in client.pulled.items()),
         tuple((last - number, sent) for number, sent in client.sent_back.items()),
         client.service.key(now),

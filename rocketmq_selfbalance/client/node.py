@@ -150,6 +150,11 @@ class Client:
     def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
         following.passed(self._at(now, out), stretch)
 
+    def deaf_until(self, sender: str, kind: type[Message]) -> Time:
+        if kind is not NotifyConsumerIdsChanged:
+            return 0.0
+        return rebalance_service.deaf_until(self.instance, _changed_at(sender))
+
     def copy(self) -> Self:
         copy: Self = object.__new__(type(self))
         copy.specs = self.specs
@@ -183,7 +188,11 @@ def _lost(client: Instance, peer: str) -> None:
 
 
 def _notified(client: Instance, sender: str, message: NotifyConsumerIdsChanged) -> None:
-    rebalance_service.wake(client, f"member list changed at {sender}")
+    rebalance_service.wake(client, _changed_at(sender))
+
+
+def _changed_at(broker: str) -> str:
+    return f"member list changed at {broker}"
 
 
 def _reset(client: Instance, sender: str, message: ResetConsumerClientOffset) -> None:
@@ -221,6 +230,8 @@ _MESSAGES: Mapping[type[Any], Take] = {
 
 
 def _thread_waited(client: Instance, thread: str) -> None:
+    if not client.is_overdue(thread):
+        return
     asked = [each.address for each in client.asked.values() if each.thread == thread]
     for address in asked:
         if address in client.name_servers:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from protocols.nodes import Time
 from protocols.queues import Queue
 
 
@@ -10,6 +11,8 @@ class Asked(NamedTuple):
 
     thread: str
     address: str
+    until: Time
+    """When it is not waited for any more."""
 
 
 class Pulled(NamedTuple):

@@ -19,7 +19,7 @@ from rocketmq_selfbalance.client.calls import (
     UnlockQueues,
     Unregister,
 )
-from rocketmq_selfbalance.client.instance import WAIT, Begin, Instance, Understand
+from rocketmq_selfbalance.client.instance import Begin, Instance, Understand
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import MASTER_ID, QUERY_NOT_FOUND, SUCCESS
 from rocketmq_selfbalance.messages import (
@@ -82,13 +82,11 @@ def _unregister(client: Instance, name: str, thread: Thread, call: Unregister) -
 
 
 def _sleep(client: Instance, name: str, thread: Thread, call: Sleep) -> Any:
-    client.out.set_timer(("thread", name), client.now + call.duration)
-    return WAIT
+    return client.wait(name, call.duration)
 
 
 def _await_lock(client: Instance, name: str, thread: Thread, call: AwaitConsumeLock) -> Any:
-    client.out.set_timer(("thread", name), client.now + call.at_most)
-    return WAIT
+    return client.wait(name, call.at_most)
 
 
 def consume_lock_free(client: Instance, group: str, queue: Any) -> None:

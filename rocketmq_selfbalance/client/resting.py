@@ -90,7 +90,10 @@ def rest(client: Instance) -> Rest | None:
         for peer in peers
     }
     idle = [(name, consumer.group) for consumer in consumers for name in ("expired", "poll")]
-    return Rest(tuple(exchanges), harmless, _guarded(client, flows), idle=idle, flows=tuple(flows.values()))
+    guarded = _guarded(client, flows)
+    # Timers of requests that were answered meanwhile: nothing comes of them.
+    idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
+    return Rest(tuple(exchanges), harmless, guarded, idle=idle, flows=tuple(flows.values()))
 
 
 def _settled(consumer: Consumer) -> bool:

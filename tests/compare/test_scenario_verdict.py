@@ -48,6 +48,17 @@ def test_idle_members_are_told_of_with_the_reason() -> None:
     assert told("kafka:cooperative-sticky")[0] == "Kafka cooperative-sticky ends as fair as can be: 4 members, 1 each."
 
 
+@pytest.mark.parametrize(
+    ("least", "said"),
+    [(1, "1 to 4 queues per member where 2 to 4"), (2, "a Jain index of 0.910 where 0.960")],
+)
+def test_a_group_is_fair_only_if_its_index_is_the_best_possible(least: int, said: str) -> None:
+    record = copy.deepcopy(document()["variants"][0])
+    record["fairness"] |= {"max": 4, "min": least, "jain": 0.91, "idle_members": 0}
+    record["optimum"] |= {"max": 4, "min": 2, "jain": 0.96, "idle_members": 0}
+    assert f"ends uneven: {said} would be possible" in verdict(record)[0].text
+
+
 def test_a_pause_at_every_join_is_told_of_with_its_length() -> None:
     (pause,) = [each for each in told("kafka:range") if "pauses" in each]
     longest = next(each for each in document()["variants"] if each["label"] == "kafka:range")["longest_gap_s"]

@@ -28,6 +28,7 @@ class Lived:
         seed: int = 1,
         groups: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None,
+        full: bool = False,
     ) -> None:
         self.facts: list[tuple[float, str, Any]] = []
         scenario = Scenario.model_validate(
@@ -42,7 +43,7 @@ class Lived:
             }
         )
         part = SystemPart(system=f"rocketmq:{strategy}", settings=settings or {})
-        self.variant = Variant.of(scenario, part, RocketMQCluster, observer=self).run()
+        self.variant = Variant.of(scenario, part, RocketMQCluster, observer=self, full=full).run()
         assert isinstance(self.variant.cluster, RocketMQCluster)
         self.cluster = self.variant.cluster
 

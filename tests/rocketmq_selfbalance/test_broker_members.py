@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from protocols.nodes import OPERATOR
 from rocketmq_selfbalance.broker import BrokerSettings
+from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
     CLUSTERING,
@@ -212,3 +213,15 @@ def test_a_broker_lists_exactly_who_has_come_and_not_gone(steps: list[tuple[str,
         for each, members in inside.items():
             assert broker.members(number, each) == sorted(members)
         assert broker.world.node.copy().key(broker.world.now) == broker.world.node.key(broker.world.now)
+
+
+def test_with_fast_channel_events_a_channel_keeps_the_groups_it_told_its_topics_to_and_has_no_others() -> None:
+    manager = ConsumerManager(120_000, fast_channel_events=True)
+    data = ConsumerData("g", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, (Subscription("T", "*", 1),))
+    manager.register(0, "told", "c1", data)
+    manager.register_without_subscriptions(0, "silent", "c2", data)
+    assert manager.channel_closed("silent") == ()
+    for _ in range(2):
+        assert [event.kind for event in manager.channel_closed("told")] == ["CLIENT_UNREGISTER", "CHANGE"]
+        manager.register_without_subscriptions(1, "told", "c1", data)
+    assert manager.client_ids("g") == ("c2", "c1")

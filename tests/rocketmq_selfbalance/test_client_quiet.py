@@ -12,9 +12,11 @@ from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings
 from rocketmq_selfbalance.codes import BROADCASTING
+from rocketmq_selfbalance.messages import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client_cluster import BROKERS, GROUP, Cluster, Watched
+from tests.rocketmq_selfbalance.lived import Lived
 
 EVENTS = ("start", "stop", "kill", "hang", "stop broker")
 
@@ -74,3 +76,13 @@ def test_most_of_an_hour_at_rest_is_passed_over(given_: dict[str, object]) -> No
     full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
     assert quiet[:2] == full[:2]
     assert quiet[2] < full[2] / 4
+
+
+def test_a_crowd_that_starts_at_once_observes_what_it_does_in_full() -> None:
+    members = {f"c{number}": {"subscribe": ("T", "U")} for number in range(40)}
+    topics = {topic: {"broker-a": 8, "broker-b": 8} for topic in ("T", "U")}
+    event = {"at": 90_000.0, "leave": "c1"}
+    full, quiet = (Lived(topics, members, event, seconds=150, full=each) for each in (True, False))
+    assert quiet.facts == full.facts
+    assert quiet.variant.simulation.messages == full.variant.simulation.messages
+    assert full.variant.simulation.messages[NotifyConsumerIdsChanged] > 40 * 39

@@ -83,7 +83,7 @@ def test_in_the_end_every_queue_has_one_owner_and_no_commit_lies_beyond_what_was
     events, over = events_of(happenings)
     topics = {"T": {"broker-a": 4, "broker-b": 4}}
     members = {name: {"subscribe": ("T",)} for name in ("c1", "c2")}
-    given = {"strategy": strategy, "settings": rooms(strategy, MEMBERS)}
+    given: dict[str, Any] = {"strategy": strategy, "settings": rooms(strategy, MEMBERS)}
     lived = Lived(topics, members, *events, seconds=over + 240, seed=seed, produce=0.5, **given)
     assert lived.settled(), lived.owners()
     consumed: dict[Queue, int] = {}

@@ -2,9 +2,9 @@
 
 They give every member as many partitions as Java's, but where several partitions of a topic would do as well they may
 take another one. So where such a client may be the leader, a run is compared up to an exchange of partitions of one
-topic that are in the same situation: the same members own them, or the same owned them last. The run's callbacks are
-gone through in order; where one names another partition than the recorded one, which the member might have been given
-or might have lost just as well, the two change names from then on.
+topic that are in the same situation: the same members own them, or the same owned them last, or whoever did is gone.
+The run's callbacks are gone through in order; where one names another partition than the recorded one, which the member
+might have been given or might have lost just as well, the two change names from then on.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,6 +97,10 @@ class _Naming:
 
     def change(self, change: Change) -> Change:
         """The change of ownership, its partitions named."""
+        for queue in change.lost:
+            if change.member in self._owners.get(queue, ()):
+                # Nobody was called: the member is gone, and nobody claims what it had.
+                self._last[queue] = frozenset()
         self._lost(change.member, change.lost)
         self._gained(change.member, change.gained)
         return change._replace(gained=self.named(change.gained), lost=self.named(change.lost))

@@ -179,8 +179,11 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
 
 
 def _kinds(plan: Plan, member: str, sent: Sequence[Request], runs: Sequence[Sequence[Request]]) -> list[Measure]:
-    """Codes with whom they go to or come from, phase by phase; close to its beginning the one before as well."""
+    """Codes, phase by phase (close to its beginning the one before as well), and in all phases whom they go to or come
+    from: which broker is asked or asks in just this phase can be chance."""
     known = {(_phase(plan, each.at), each.code, each.peer) for run in runs for each in run}
+    codes = {(phase, code) for phase, code, _ in known}
+    peers = {(code, peer) for _, code, peer in known}
     found: list[Measure] = []
     for number in range(len(plan.phases)):
         mine = [each for each in sent if _phase(plan, each.at) == number]
@@ -188,7 +191,8 @@ def _kinds(plan: Plan, member: str, sent: Sequence[Request], runs: Sequence[Sequ
         strange = {
             f"{each.code} {each.peer}"
             for each in mine
-            if not any((phase, each.code, each.peer) in known for phase in _phases(plan, each.at))
+            if (each.code, each.peer) not in peers
+            or not any((phase, each.code) in codes for phase in _phases(plan, each.at))
         }
         seen = sorted({f"{code} {peer}" for phase, code, peer in known if phase == number})
         quantity = f"requests.{member}.kinds in phase {number}"

@@ -4,7 +4,8 @@ A client's threads run side by side: the one that starts it or shuts it down, th
 that rebalances, the one that renews locks; brokers' notices come in between. Which thread is a millisecond earlier is
 chance, and how periodic requests interleave depends on phases. What is no chance:
 
-* which kinds of requests a member sends or is sent at all in each phase of the script, and to or from whom;
+* which kinds of requests a member sends or is sent at all in each phase of the script, and in its whole life to or
+  from whom;
 * in its whole life, which kind occurs first, second, ...;
 * in its start (questions for routes, the first heartbeats, up to the first question for the group's members), what
   comes before what, each request on its own (the second question for a route is another than the first);

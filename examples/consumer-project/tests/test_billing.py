@@ -16,6 +16,15 @@ def test_every_record_is_booked_once_in_quiet_times(kafka_group):
     assert billing.refused == 0
 
 
+def test_exactly_the_records_that_came_are_booked(kafka_group):
+    group = kafka_group(members=["c2"], produce=0).settle()
+    group.clock.at(20, lambda: group.produce("orders", 60))
+    booked = []
+    billing = Billing(group.consumer("c1", CONSUMER), group.watch(lambda message: booked.append(message.value())))
+    group.run(lambda: billing.run(["orders"]), seconds=60)
+    assert len(booked) == len(set(booked)) == 30  # c2 has the other half
+
+
 def test_a_slow_booking_makes_a_record_come_twice_but_loses_none(kafka_group, clock):
     group = kafka_group(members=["c2"], settings={"max.poll.interval.ms": 60_000}).settle()
 

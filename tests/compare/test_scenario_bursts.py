@@ -1,0 +1,117 @@
+"""Records that come at once: where they go, and how each system works them off."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.scenarios.lag import behind, productions
+from compare.scenarios.living import live
+from compare.scenarios.variants import chosen
+from protocols.errors import UserError
+from protocols.queues import Queue
+from protocols.scenario.commits import NamedCount, records_of
+from protocols.scenario.model import Produce
+from protocols.scenario.reading import read, scenario
+from protocols.scenario.telling import in_words
+
+SYSTEMS = ("kafka:range", "kafka-zookeeper:range", "rocketmq:AVG")
+BROKERS = ["broker-a", "broker-b"]
+
+
+def lived(system: str, *events: dict[str, Any], **more: Any) -> Any:
+    day = scenario(
+        **{
+            "name": "a burst",
+            "brokers": BROKERS,
+            "topics": {"orders": 4},
+            "group": {"name": "g", "members": {f"c{n}": {"subscribe": ["orders"], "handle": 8.0} for n in (1, 2)}},
+            "run": {"for": "3min", "seed": 3},
+            "systems": [system],
+            "events": list(events),
+            **more,
+        }
+    )
+    (variant,) = chosen(day, (), (3,))
+    return live(variant)
+
+
+def handled(run: Any) -> dict[Queue, int]:
+    found: dict[Queue, int] = {}
+    for each in run.timeline.counted_deliveries():
+        found[each.queue] = max(found.get(each.queue, 0), each.end)
+    return found
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("per_second", ["0/s", "2/s"])
+def test_everything_that_comes_is_handled_once(system: str, per_second: str) -> None:
+    run = lived(
+        system,
+        {"at": "60s", "produce": {"orders": 1002}},
+        {"at": "80s", "produce": {"orders-broker-b-1": 40, "orders-0": 3}},
+        load={"produce": per_second},
+    )
+    queues = list(productions(run))
+    even = 180 * int(per_second[0])
+    expected = [251 + 3, 251, 250, 250 + 40]
+    got = handled(run)
+    for queue, count in zip(queues, expected, strict=True):
+        assert productions(run)[queue].end_offset(180_000.0) == count + even
+        assert count + even - 3 <= got[queue] <= count + even
+    told = sum(each.end - each.first for each in run.timeline.counted_deliveries())
+    assert told == sum(got.values())
+
+
+@pytest.mark.parametrize(("system", "seconds"), [("kafka:range", 4.0), ("kafka-zookeeper:range", 4.0)])
+def test_a_burst_waits_until_the_members_have_had_the_time(system: str, seconds: float) -> None:
+    found = behind(lived(system, {"at": "60s", "produce": {"orders": 1000}}))
+    assert found is not None
+    assert found.peak == 1000
+    assert found.drain is not None
+    assert seconds <= found.drain / 1000 < seconds + 0.2
+
+
+def test_in_rocketmq_twenty_threads_work_them_off() -> None:
+    found = behind(lived("rocketmq:AVG", {"at": "60s", "produce": {"orders": 10_000}}))
+    assert found is not None
+    assert found.peak == 10_000
+    assert found.drain is not None
+    assert 2 <= found.drain / 1000 < 3
+
+
+def test_a_topic_that_is_made_anew_has_nothing_of_before() -> None:
+    run = lived(
+        "kafka:range",
+        {"at": "30s", "produce": {"orders": 8}},
+        {"at": "60s", "delete_topic": "orders"},
+        {"at": "90s", "add_topic": {"orders": 2}},
+        {"at": "120s", "produce": {"orders": 4}},
+    )
+    assert [each.end_offset(180_000.0) for each in productions(run).values()][:2] == [2, 2]
+
+
+def test_records_are_dealt_over_the_queues_of_a_topic_in_turn() -> None:
+    event = Produce(at=0.0, produce={"orders": 6, "orders-broker-b-1": 5, "orders-2": 1})
+    topics = {"orders": {"broker-a": 2, "broker-b": 2}}
+    assert records_of(event, topics) == (
+        *(NamedCount("orders", "", number, count) for number, count in enumerate((2, 2, 1, 1))),
+        NamedCount("orders", "broker-b", 1, 5),
+        NamedCount("orders", "", 2, 1),
+    )
+    told = "orders gets 6 records at once, orders-broker-b-1 gets 5 records at once and orders-2 gets 1 record at once"
+    assert in_words(event) == told
+
+
+def test_what_is_written_to_nothing_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "name: s\ntopics: {orders: 2}\ngroup: {name: g, members: {c1: [orders]}}\nrun: {for: 1min}\n"
+        "events:\n  - {at: 10s, produce: {order: 5}}\n"
+    )
+    with pytest.raises(UserError) as refused:
+        read(path)
+    assert str(refused.value) == (
+        f"{path} line 6: events[0].produce: unknown queue 'order', expected topic-number or topic-broker-number of a"
+        " topic that is there, or a topic"
+    )

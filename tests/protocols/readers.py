@@ -1,0 +1,165 @@
+"""A small system whose nodes read what comes in (flows of `protocols.quiet`): a store, and readers.
+
+A reader asks for the records from where it stands, handles what it gets for a while and asks at once for more, telling
+how far it has come. The store holds a question until there is something to answer.
+"""
+
+from typing import Any, NamedTuple
+
+from protocols.facts import Delivered
+from protocols.load import Production
+from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.queues import Queue
+from protocols.quiet import Flow, Rest, Stretch
+
+MOST = 32
+QUEUE = Queue("topic", "store", 0)
+
+
+class Ask(NamedTuple):
+    number: int
+    offset: int
+    handled: int
+
+
+class Found(NamedTuple):
+    number: int
+    end: int
+
+
+class Rate(NamedTuple):
+    """The operator's: from now on so many records come per second."""
+
+    per_second: float
+
+
+class Store:
+    """One queue. ``told`` is how far each reader said it was."""
+
+    def __init__(self, per_second: float) -> None:
+        self.production = Production(per_second)
+        self.held: dict[str, Ask] = {}
+        self.told: dict[str, int] = {}
+
+    def start(self, now: Time, out: Outbox) -> None: ...
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        if sender == OPERATOR:
+            self.production = Production(message[0], now, self.production.end_offset(now))
+            for reader in self.held:
+                self._answer(now, reader, out)
+        else:
+            assert isinstance(message, Ask)
+            self.told[sender], self.held[sender] = message.handled, message
+            self._answer(now, sender, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        self._answer(now, timer, out)
+
+    def _answer(self, now: Time, reader: str, out: Outbox) -> None:
+        ask, end = self.held[reader], self.production.end_offset(now)
+        if end > ask.offset:
+            out.send(reader, Found(ask.number, min(end, ask.offset + MOST)))
+            self.held[reader] = ask._replace(number=-1)
+            out.cancel_timer(reader)
+        elif self.production.per_second:
+            out.set_timer(reader, self.production.arrival(end))
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None: ...
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self.held.pop(peer, None)
+        out.cancel_timer(peer)
+
+    def rest(self, now: Time) -> Rest:
+        return Rest(held={reader: [(reader, ask.number)] for reader, ask in self.held.items()})
+
+    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
+        return self.production if self.production.end_offset(now) - request[1] <= MOST else None
+
+    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
+        self.told[sender] = max(self.told[sender], stretch.told_at(now))
+        out.cancel_timer(sender)
+        if stretch.held:
+            self.held[sender] = Ask(stretch.flow.request[0], stretch.position, 0)
+            out.set_timer(sender, self.production.arrival(stretch.position))
+
+    def copy(self) -> "Store":
+        raise NotImplementedError
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+
+class Reader:
+    """``handle``: how long it takes for what an answer brings."""
+
+    def __init__(self, name: str, handle: Time) -> None:
+        self.name, self.handle = name, handle
+        self.number = self.offset = self.handled = 0
+        self.production = Production(0.0)
+        self.asks = 0
+
+    def start(self, now: Time, out: Outbox) -> None:
+        self._ask(out)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        if sender == OPERATOR:
+            self.production = Production(message[0], now, self.production.end_offset(now))
+            return
+        first, self.offset = self.offset, message[1]
+        if self.handle:
+            out.set_timer((first, self.offset), now + self.handle)
+        else:
+            self._handled(now, first, self.offset, now, out)
+        self._ask(out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        if timer == "again":
+            self._ask(out)
+        else:
+            self._handled(now, *timer, now - self.handle, out)
+
+    def _ask(self, out: Outbox) -> None:
+        self.number += 1
+        self.asks += 1
+        out.send("store", Ask(self.number, self.offset, self.handled))
+
+    def _handled(self, now: Time, first: int, end: int, since: Time, out: Outbox) -> None:
+        self.handled = end
+        out.observe(Delivered("g", self.name, QUEUE, first, end, since))
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None: ...
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None: ...
+
+    def rest(self, now: Time) -> Rest:
+        ask = Ask(self.number, self.offset, self.handled)
+        timers = [(self.handled, self.offset)] if self.handled < self.offset else []
+        flow = Flow(
+            "store",
+            ask,
+            Found,
+            self.production,
+            self.offset,
+            self.handled,
+            self.handle,
+            MOST,
+            timers,
+            (float("inf"), 1.0),
+        )
+        return Rest(flows=(flow,))
+
+    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
+        out.cancel_timer((self.handled, self.offset))
+        if stretch.position > self.handled:
+            self._handled(now, self.handled, stretch.position, stretch.handling_since(self.handled), out)
+        self.offset = stretch.position
+        if not stretch.held:
+            out.set_timer("again", now)
+
+    def copy(self) -> "Reader":
+        raise NotImplementedError
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        raise NotImplementedError

@@ -1,0 +1,112 @@
+"""What is counted instead of being computed one by one has the same sums, and what is in vain is left out unseen."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocols.alone import Alone, Turn
+from protocols.lanes import Lane
+from protocols.links import Latency
+from protocols.nodes import Message, Outbox, Time
+from protocols.randomness import Choices, Stream, number_below, tally
+from protocols.simulation import Simulation
+from tests.protocols.probes import Probe, Word
+
+LIMITS = st.sampled_from((1, 2, 3, 4, 7, 8, 256, 300, 512))
+
+
+def streams(labels: list[str], made: list[int]) -> list[Choices]:
+    return [Stream(5, "choose").choices(label, before) for label, before in zip(labels, made, strict=True)]
+
+
+@given(LIMITS, st.lists(st.tuples(st.text(max_size=3), st.integers(0, 1200)), max_size=12))
+def test_choices_are_numbers_below_whether_taken_one_by_one_or_counted(
+    limit: int, given_: list[tuple[str, int]]
+) -> None:
+    labels, made = [label for label, _ in given_], [before for _, before in given_]
+    expected = [number_below(limit, 5, "choose", label, before + 1) for label, before in given_]
+    assert [each.next(limit) for each in streams(labels, made)] == expected
+    assert [Stream(5, "choose").below(limit, label, before + 1) for label, before in given_] == expected
+    counted = streams(labels, made)
+    assert tally(counted, limit) == [expected.count(each) for each in range(limit)]
+    assert [each.made for each in counted] == [before + 1 for before in made]
+
+
+def connected(brokers: int) -> Simulation:
+    """A client ``c`` that has talked to these brokers."""
+
+    def talk(event: str, what: object, out: Outbox) -> None:
+        for number in range(brokers if event == "start" else 0):
+            out.send(f"b{number}", Word("hello"))
+
+    simulation = Simulation(seed=2, latency=Latency(1.0, 5.0))
+    for number in range(brokers):
+        simulation.start(f"b{number}", Probe())
+    simulation.start("c", Probe(talk))
+    simulation.run(10.0)
+    return simulation
+
+
+def rounds_of(simulation: Simulation, brokers: int, topics: int) -> tuple[Alone, list[Lane]]:
+    links = [simulation.processes["c"].links[f"b{number}"] for number in range(brokers)]
+    lanes = tuple((Lane(link), Lane(link.back)) for link in links)
+    turns = [Turn(Stream("c").choices(f"t{number}", 0), lanes) for number in range(topics)]
+    return Alone(Word, Word, turns, 5.0), [lane for pair in lanes for lane in pair]
+
+
+@given(st.integers(1, 5), st.integers(0, 9), st.integers(1, 4))
+def test_a_round_that_is_counted_ends_when_the_computed_one_does_and_uses_the_same_latencies(
+    brokers: int, more: int, times: int
+) -> None:
+    simulation = connected(brokers)
+    counted, lanes = rounds_of(simulation, brokers, 8 * brokers + more)
+    computed, others = rounds_of(simulation, brokers, 8 * brokers + more)
+    assert counted.may_count
+    for at in range(times):
+        assert counted.count(1000.0 * at) == computed.compute(1000.0 * at)[0]
+    assert [lane.number for lane in lanes] == [lane.number for lane in others]
+
+
+class Deaf(Probe):
+    """Hears the first word of everybody, and no other before 10 s."""
+
+    def deaf_until(self, sender: str, kind: type[Message]) -> Time:
+        return 10_000.0 if any(event == sender for _, event, _ in self.log) else 0.0
+
+
+def told(node: Probe, *, full: bool, hangs_at: Time | None = None) -> Simulation:
+    """A thousand words to the node within a few milliseconds; it wakes after 10 s."""
+
+    def talk(event: str, what: object, out: Outbox) -> None:
+        if event == "timeout":
+            for number in range(1000):
+                out.send("node", Word(f"word {number}"))
+        elif event == "start":
+            out.send("node", Word("first"))
+            out.set_timer("talk", 20.0)
+
+    simulation = Simulation(seed=4, latency=Latency(1.0, 5.0), full=full)
+    simulation.start("node", node)
+    simulation.start("broker", Probe(talk))
+    if hangs_at is not None:
+        simulation.at(hangs_at, lambda: simulation.hang("node"))
+        simulation.at(12_000.0, lambda: simulation.wake("node"))
+    simulation.run(20_000.0)
+    return simulation
+
+
+def test_words_in_vain_are_counted_but_not_handed_over() -> None:
+    heard, deaf = Probe(), Deaf()
+    full, quiet = told(heard, full=True), told(deaf, full=False)
+    assert quiet.messages == full.messages == {Word: 1001}
+    assert len(deaf.log) < 20 < 1000 < len(heard.log)
+    links = [each.processes["broker"].links["node"] for each in (full, quiet)]
+    assert len({(link.sent, link.last_arrival) for link in links}) == 1
+
+
+def test_words_in_vain_that_were_under_way_when_the_node_began_to_hang_wait_for_it() -> None:
+    heard, deaf = Deaf(), Deaf()
+    for node, full in ((heard, True), (deaf, False)):
+        told(node, full=full, hangs_at=22.0)
+    late = [[entry for entry in node.log if entry[0] >= 12_000.0] for node in (heard, deaf)]
+    assert late[0] == late[1]
+    assert len(late[0]) > 100

@@ -1,0 +1,109 @@
+"""Under load, too, quiet times are passed over: what comes of it is what comes of every single pull."""
+
+from typing import Any
+
+import pytest
+
+from protocols.facts import Delivered, Owns
+from protocols.offsets import OffsetSet
+from rocketmq_selfbalance.messages import PullAnswer, PullMessage
+from tests.rocketmq_selfbalance.lived import Lived
+
+TOPICS = {"T": {"broker-a": 4, "broker-b": 4}}
+
+
+def at(seconds: float, **what: Any) -> dict[str, Any]:
+    return {"at": seconds * 1000.0, **what}
+
+
+def killed(seconds: float, back: float) -> list[dict[str, Any]]:
+    return [at(seconds, broker="broker-b", does="kill"), at(back, broker="broker-b", does="return")]
+
+
+CALAMITIES = {
+    "nothing": [],
+    "join": [at(60, join="c3", subscribe=("T",))],
+    "leave": [at(61.2, leave="c2")],
+    "crash": [at(70.7, crash="c2")],
+    "hang": [at(70.7, hang="c1", **{"for": 25_000.0})],
+    "kill": killed(83.4, 120),
+    "cut": [at(70, network="cut", between=("c1", "broker-a"), **{"for": 20_000.0})],
+    "queues": [at(66, queues={"T": {"broker-a": 7, "broker-b": 4}})],
+}
+
+
+def lived(events: list[Any], per_second: float, handle: float = 0.0, seconds: float = 170, **more: Any) -> Lived:
+    members = {name: {"subscribe": ("T",), "handle": handle} for name in ("c1", "c2")}
+    events = [{**each, "handle": handle} if "join" in each else each for each in events]
+    return Lived(TOPICS, members, *events, seconds=seconds, produce=per_second, **more)
+
+
+def handled(of: Lived) -> dict[tuple[str, Any], OffsetSet]:
+    found: dict[tuple[str, Any], OffsetSet] = {}
+    for _, _, fact in of.told(Delivered):
+        found.setdefault((fact.member, fact.queue), OffsetSet()).add(fact.first, fact.end)
+    return found
+
+
+def committed(of: Lived) -> dict[Any, int]:
+    return {queue: of.broker(queue.broker).offsets.query("g", queue.topic, queue.number) for queue in of.queues()}
+
+
+def on_disk(of: Lived) -> list[Any]:
+    return [of.broker(name).disk.offsets.offsets for name in ("broker-a", "broker-b")]
+
+
+@pytest.mark.parametrize("what", CALAMITIES)
+@pytest.mark.parametrize(("per_second", "handle"), [(0.2, 0.0), (1.0, 20.0), (3.0, 0.0), (10.0, 20.0)])
+def test_members_handle_and_commit_the_same_records_as_pull_by_pull(
+    what: str, per_second: float, handle: float
+) -> None:
+    quick, full = (lived(CALAMITIES[what], per_second, handle, full=full) for full in (False, True))
+    assert handled(quick) == handled(full)
+    assert committed(quick) == committed(full)
+    assert on_disk(quick) == on_disk(full)
+    owners = [{(fact.member, fact.queues) for _, _, fact in each.told(Owns)} for each in (quick, full)]
+    assert owners[0] == owners[1]
+    counts = [dict(each.variant.simulation.messages) for each in (quick, full)]
+    pulls = [[of.pop(PullMessage), of.pop(PullAnswer)] for of in counts]
+    assert counts[0] == counts[1]
+    assert pulls[0] == pytest.approx(pulls[1], rel=0.01, abs=8)
+
+
+@pytest.mark.parametrize("what", ["join", "kill"])
+def test_ordered_consumption_is_followed_as_well(what: str) -> None:
+    settings = {"orderly": True}
+    quick, full = (lived(CALAMITIES[what], 5.0, settings=settings, full=full) for full in (False, True))
+    assert handled(quick) == handled(full)
+    assert committed(quick) == committed(full)
+    assert on_disk(quick) == on_disk(full)
+
+
+def test_a_killed_broker_forgets_what_it_had_not_written() -> None:
+    """It writes every five seconds, the last time 4.8 s before."""
+    quick, full = (lived(killed(84.8, 200), 10.0, seconds=100, full=full) for full in (False, True))
+    stored = [each.cluster.servers.disks["broker-b"].offsets.offsets["T@g"] for each in (quick, full)]
+    assert stored[0] == stored[1]
+    assert set(stored[0].values()) <= {799, 800}
+
+
+def test_facts_come_in_the_order_of_time() -> None:
+    for per_second in (1.0, 10.0):
+        times = [time for time, _, _ in lived(CALAMITIES["hang"], per_second, 20.0).facts]
+        assert times == sorted(times)
+
+
+def test_the_cost_does_not_grow_with_the_rate() -> None:
+    numbers = [lived([], rate, seconds=600).variant.simulation.number for rate in (10.0, 500.0)]
+    assert numbers[1] < 15 * numbers[0]
+    assert lived([], 10.0, seconds=600, full=True).variant.simulation.number > 10 * numbers[0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"consumer": "lite_pull"}, {"messageModel": "BROADCASTING"}, {"pullInterval": 50}],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_other_ways_to_read_are_simulated_pull_by_pull(settings: dict[str, Any]) -> None:
+    quick, full = (lived([], 2.0, seconds=60, settings=settings, full=full) for full in (False, True))
+    assert quick.told(Delivered) == full.told(Delivered) != []
