@@ -6,7 +6,7 @@ partitions go from large members to small ones, topic by topic, until no topic m
 
 from collections.abc import Sequence
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
 
 _MAX_ROUNDS = 16
 _SIGN = 1 << 63
@@ -15,7 +15,8 @@ _SIGN = 1 << 63
 def uniform_heterogeneous(group: GroupMetadata) -> Assignment:
     """Even out the members as far as their subscriptions allow, moving little.
 
-    Claims must be disjoint; those on partitions that do not exist are left out.
+    Claims must be disjoint. Raises `AssignorError` where one names a partition that a topic which its member
+    subscribes to does not have, as the released assignor fails there.
     """
     members = group.members
     first = group.first_numbers()
@@ -27,7 +28,9 @@ def uniform_heterogeneous(group: GroupMetadata) -> Assignment:
             subscribers.setdefault(topic, []).append(position)
         wanted = set(member.topics)
         for topic, partition in member.claims:
-            if topic in wanted and partition < group.topics[topic]:
+            if topic in wanted:
+                if partition >= group.topics[topic]:
+                    raise AssignorError("ArrayIndexOutOfBoundsException", f"{topic} has no partition {partition}")
                 owner[first[topic] + partition] = position
     for position in owner:
         if position >= 0:
