@@ -63,7 +63,6 @@ def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, pi
     pool, size = consumer.pool, consumer.settings.consume_message_batch_max_size
     count = piece.end - piece.first
     each = pool.takes.get((piece.queue, piece.first), consumer.handle)
-    process_queue.last_consume = client.now
     if not each and not consumer.by_hand:
         _finish(client, consumer, Work(piece, client.now, 0))
         return
@@ -79,12 +78,9 @@ def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, pi
 
 def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
     """The time of a piece of work is over."""
-    pool = consumer.pool
-    if pool.standing_still:
-        pool.stalled.append(serial)
+    work = consumer.pool.finish(serial)
+    if work is None:
         return
-    work = pool.running.pop(serial)
-    pool.busy -= work.threads
     process_queue = consumer.current(work.batch.queue, work.batch.number)
     if process_queue is not None:
         process_queue.listeners -= 1

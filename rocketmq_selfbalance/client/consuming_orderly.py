@@ -113,12 +113,9 @@ def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, ba
 
 def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
     """A call of the listener ends."""
-    pool = consumer.pool
-    if pool.standing_still:
-        pool.stalled.append(serial)
+    work = consumer.pool.finish(serial)
+    if work is None:
         return
-    work = pool.running.pop(serial)
-    pool.busy -= 1
     queue, number, _, _ = work.batch
     process_queue = consumer.current(queue, number)
     if process_queue is not None:

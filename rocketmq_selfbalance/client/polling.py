@@ -92,7 +92,6 @@ def poll(client: Instance, consumer: Consumer) -> None:
             return
         process_queue = consumer.table[batch.queue]
         process_queue.remove([(batch.first, batch.end)])
-        process_queue.last_consume = client.now
         takes = [pool.takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
         duration = sum(takes) if pool.takes else consumer.handle * (batch.end - batch.first)
         if not duration:
@@ -120,12 +119,9 @@ def _next(consumer: Consumer) -> Batch | None:
 
 def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
     """The loop has handled what it got."""
-    pool = consumer.pool
-    if pool.standing_still:
-        pool.stalled.append(serial)
+    work = consumer.pool.finish(serial)
+    if work is None:
         return
-    work = pool.running.pop(serial)
-    pool.busy = 0
     client.out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
     poll(client, consumer)
 

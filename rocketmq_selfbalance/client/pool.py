@@ -49,6 +49,15 @@ class Pool:
         self.next_commit: Time = 0.0
         """Pull consumers: when the next poll commits."""
 
+    def finish(self, serial: int) -> Work | None:
+        """The time of a work is over: its threads are idle. None where the code stands still: it is over later."""
+        if self.standing_still:
+            self.stalled.append(serial)
+            return None
+        work = self.running.pop(serial)
+        self.busy -= work.threads
+        return work
+
     def copy(self) -> "Pool":
         """An independent copy."""
         copy: Pool = object.__new__(Pool)

@@ -22,7 +22,6 @@ class ProcessQueue:
         "count",
         "dropped",
         "highest",
-        "last_consume",
         "last_lock",
         "last_pull",
         "listeners",
@@ -56,7 +55,6 @@ class ProcessQueue:
         self.locked = locked
         self.last_pull: Time = created
         self.last_lock: Time = created
-        self.last_consume: Time = created
         self.try_unlock_times = 0
         self.listeners = 0
         """Calls of the user's listener that work on the queue now: they hold the shared side of the consume lock."""
