@@ -1,6 +1,6 @@
 """Rounds during which nothing else happens at their node: these can be computed as a whole (`protocols.rounds`)."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from protocols.lanes import Lane
@@ -30,7 +30,9 @@ class Alone:
 
     __slots__ = ("_groups", "_pair", "_turns", "answer", "at_most", "may_count", "request", "traffic")
 
-    def __init__(self, request: type[Message], answer: type[Message], turns: Sequence[Turn], most: Time) -> None:
+    def __init__(
+        self, request: type[Message], answer: type[Message], turns: Sequence[Turn], most: Time, about: Hashable
+    ) -> None:
         """``most``: how long a message travels, in milliseconds."""
         self.request, self.answer = request, answer
         self._turns = turns
@@ -41,7 +43,7 @@ class Alone:
         self.at_most = 2 * most * len(turns)
         """How long a round lasts."""
         self.traffic = tuple(
-            (there.link.receiver, there.link.sender.name, request) for lanes in self._groups for there, _ in lanes
+            (there.link.receiver, there.link.sender.name, request, about) for lanes in self._groups for there, _ in lanes
         )
         """All that may be sent."""
         self.may_count = all(len(lanes) == 1 or len(each) >= MANY * len(lanes) for lanes, each in self._groups.items())

@@ -1,13 +1,13 @@
 """After a quiet time: everything is as if what was passed over had been simulated (`protocols.quiet`)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocols.lines import Line, Passed
 from protocols.nodes import Message, Time, TimerName
 from protocols.process import CLOCK, Process
-from protocols.quiet import QuietNode
+from protocols.quiet import AboutNode, QuietNode
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -45,13 +45,21 @@ def catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line]
                 begun, ended = span
                 tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(process))
                 steps.append((ended, begun, order, 1, root, tell))
-        for (receiver, sender, kind), came in passed.last.items():
-            node = receiver.node  # type: ignore[assignment]
-            tell = partial(node.passed, came.time, sender, kind, Aside(receiver))
+        for (receiver, sender, kind, about), came in passed.last.items():
+            tell = _teller(receiver, came.time, sender, kind, about)
             steps.append((came.time, came.sent, came.order, 2, came.root, tell))
     steps.sort(key=lambda step: step[:4])
     for simulation.now, _, _, _, simulation.root, step in steps:
         step()
+
+
+def _teller(receiver: Process, now: Time, sender: str, kind: type[Message], about: Hashable) -> Callable[[], None]:
+    """What tells the receiver of messages that were passed over."""
+    if about is None:
+        node: QuietNode = receiver.node  # type: ignore[assignment]
+        return partial(node.passed, now, sender, kind, Aside(receiver))
+    told: AboutNode = receiver.node  # type: ignore[assignment]
+    return partial(told.passed_about, now, sender, kind, about, Aside(receiver))
 
 
 def _move(process: Process, name: TimerName, due: Time) -> None:

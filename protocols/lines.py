@@ -1,6 +1,7 @@
 """What rounds are computed from (`protocols.rounds`), and what is known of them then."""
 
 from collections import Counter
+from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
 from protocols.links import Link
@@ -32,8 +33,8 @@ class Came(NamedTuple):
     root: int
 
 
-Traffic: TypeAlias = tuple[Process, str, type[Message]]
-"""Receiver, sender and type of messages."""
+Traffic: TypeAlias = tuple[Process, str, type[Message], Hashable]
+"""Receiver, sender and type of messages, and what they are about (`Exchange.about`; answers: None)."""
 
 Last: TypeAlias = dict[Traffic, Came]
 """The last message of each."""

@@ -8,7 +8,8 @@ run loses little, a quiet one gains nearly all.
 import gc
 from collections.abc import Iterator, Sequence
 from heapq import heappush
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from protocols.catching_up import catch_up, count
 from protocols.flows import Currents
@@ -36,6 +37,10 @@ LIVELY = 4
 
 UNLIKELY = 8
 """before so many times the heap's entries were handled: what is under way may be reading without an end."""
+
+
+Streams: TypeAlias = dict[tuple[str, str, type[Message]], Time]
+"""Sender, receiver and type of what comes again and again, to when the next one has come at the latest."""
 
 
 class Lookout:
@@ -200,33 +205,34 @@ class World(NamedTuple):
 
     def disturbance(self, alive: dict[str, list[Line]], currents: Currents, until: Time) -> Time:
         """When something happens that is not quiet; ``until`` at the latest."""
-        streams: set[tuple[str, str, type[Message]]] = set()
+        streams: Streams = {}
+        most = self.simulation.latency.most
         for name, lines in alive.items():
             for line in lines:
                 calls = line.exchange.calls
+                comes = line.timer[0] + most * (2 * len(calls) - 1 if line.exchange.in_turn else 1)
                 for before, call in zip((None, *calls), calls, strict=False):
                     for peer in () if before is not None and goes_like(call, before) else call.peers:
-                        streams.add((name, peer, call.request))
+                        stream = name, peer, call.request
+                        streams[stream] = min(comes, streams.get(stream, comes))
                         if call.answer is not None:
-                            streams.add((peer, name, call.answer))
+                            streams[peer, name, call.answer] = 0.0  # see `Exchange.within`
         timers, others = self._loud_timers(alive, streams, currents), self._loud(streams, currents)
         return min(until, min(timers, default=until), min(others, default=until))
 
-    def _loud_timers(
-        self, alive: dict[str, list[Line]], streams: set[tuple[str, str, type[Message]]], currents: Currents
-    ) -> Iterator[Time]:
+    def _loud_timers(self, alive: dict[str, list[Line]], streams: Streams, currents: Currents) -> Iterator[Time]:
         for name, rest in self.rests.items():
             exchanges = {line.exchange.timer for line in alive[name]}
             for timer, entry in self.simulation.processes[name].timers.items():
                 if timer not in exchanges and timer not in rest.idle and not currents.has_timer(name, timer):
                     guard = rest.guarded.get(timer)
-                    if guard is None or (guard[0], name, guard[1]) not in streams:
+                    if guard is None or entry[0] <= streams.get((guard[0], name, guard[1]), inf):
                         yield entry[0]
             for (sender, kind), at in rest.missed.items():
-                if (sender, name, kind) not in streams:
+                if at <= streams.get((sender, name, kind), inf):
                     yield at
 
-    def _loud(self, streams: set[tuple[str, str, type[Message]]], currents: Currents) -> Iterator[Time]:
+    def _loud(self, streams: Streams, currents: Currents) -> Iterator[Time]:
         """Entries of the heap that are no timers."""
         for due, _, _, _, place, what in self.simulation.heap:
             if type(place) is Link:
@@ -239,6 +245,8 @@ class World(NamedTuple):
 
     def _links(self, process: Process, exchange: Exchange) -> tuple[tuple[Link, ...], ...] | None:
         """Of each call to each peer; None where the exchange is not alive."""
+        if exchange.within <= 2 * self.simulation.latency.most:
+            return None
         found: list[tuple[Link, ...]] = []
         for before, call in zip((None, *exchange.calls), exchange.calls, strict=False):
             if before is not None and goes_like(call, before):
@@ -273,11 +281,11 @@ class World(NamedTuple):
 
     def check_guards(self, found: Sequence[tuple[Process, list[Line], Passed]]) -> None:
         """Raises `RuntimeError` where a node did not move a timer that a message would have moved."""
-        came = {
-            (receiver.name, sender, kind): last.time
-            for _, _, passed in found
-            for (receiver, sender, kind), last in passed.last.items()
-        }
+        came: dict[tuple[str, str, type[Message]], Time] = {}
+        for _, _, passed in found:
+            for (receiver, sender, kind, _), last in passed.last.items():
+                stream = receiver.name, sender, kind
+                came[stream] = max(last.time, came.get(stream, 0.0))
         for name, rest in self.rests.items():
             timers = self.simulation.processes[name].timers
             for timer, guard in rest.guarded.items():

@@ -35,9 +35,9 @@ What a node has to promise
   harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
   the value in ``harmless``, and the two must be equal. (Kafka: member id and generation of a heartbeat. RocketMQ: the
   member list that a pass asks for, the route that a poll asks for: inputs are equal if claims are.)
-- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender, and its
-  exchange comes more often than they run out. (A coordinator's session timers are guarded by heartbeats; a client's
-  timer for an overdue answer by the answer.)
+- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender. Where its
+  exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's session
+  timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see `Exchange.within`.)
 - *Idle* timers, should they fire while the node is at rest, tell and send nothing and disturb nobody (a check that
   finds nothing overdue). They fire as always.
 
@@ -48,7 +48,7 @@ renews it any more, this is a disturbance.
 - *Flows*: nothing else comes of them but what `Flow` says, as long as their peer would answer (`FlowNode.leads`).
 
 For each exchange passed over the node is told of the last round (`round_passed`), for each kind of message and each
-sender of the last one (`passed`): it does what handling it would have done to its fields and guarded timers, and no
+sender of the last one (`passed`; `passed_about` where the exchange is about something): it does what handling it would have done to its fields and guarded timers, and no
 more; the outbox lets it set and cancel timers, anything else raises. The exchange's own timer is moved by the kernel.
 Times lie ahead of the simulation's time then, but never beyond the disturbance.
 
@@ -64,7 +64,8 @@ way again as it would be. The same records are read by the same members as in a 
 An example with leases is in ``tests/protocols/leases.py``, one with a reader in ``tests/protocols/readers.py``.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
 from protocols.load import Production
@@ -111,6 +112,10 @@ class Exchange(NamedTuple):
     Empty: it does not matter."""
     awaiting: bool = False
     """A round is under way: not all answers have come."""
+    within: Time = inf
+    """So many milliseconds after its request each answer has come, else it is overdue."""
+    about: Hashable = None
+    """What the requests are about, where their receiver has to know it: it has `AboutNode.passed_about` then."""
 
 
 class Flow(NamedTuple):
@@ -199,6 +204,13 @@ class QuietNode(Protocol):
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         """Rounds of an exchange were passed over; the last one began at ``begun`` and ended now."""
+
+
+class AboutNode(Protocol):
+    """What a node has besides if exchanges of others with it are about something (`Exchange.about`)."""
+
+    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
+        """As `QuietNode.passed`, in its place: requests of this kind about this were passed over."""
 
 
 class DeafNode(Protocol):
