@@ -1,6 +1,7 @@
 """The command line: `equipoise VERB ...`. Verbs are imported when they are called, so that help is quick."""
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping
 from typing import NoReturn
@@ -19,6 +20,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 
 
+class _ReaderGoneError(Exception):
+    """Who read our output has gone away (`| head`)."""
+
+
 class _LazyVerbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(VERBS)
@@ -29,6 +34,12 @@ class _LazyVerbs(click.Group):
         command = getattr(importlib.import_module(VERBS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error  # click itself would end with 1, which says that a condition failed
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -59,9 +70,9 @@ def main() -> None:
         _refuse(f"equipoise: {error}")
     except click.Abort:
         _refuse("equipoise: interrupted")
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`): nobody is left to be told.
-        sys.stderr.close()
+    except _ReaderGoneError:
+        # Nobody is left to be told, nor is there a place for what Python would still write when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -1,5 +1,6 @@
 """The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away."""
 
+from math import inf
 from types import MappingProxyType
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -72,16 +73,16 @@ class TopicTable:
 
     def delete(self, event: DeleteTopic) -> None:
         """A topic and its records are gone."""
-        self._brokers_of.pop(event.delete_topic, None)
-        self._since = {each: since for each, since in self._since.items() if each[0] != event.delete_topic}
+        brokers = self._brokers_of.pop(event.delete_topic, ())
+        self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
         self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
 
     def _put(
         self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
     ) -> None:
-        if now:
-            for number in range(len(self._brokers_of.get(topic, ())), len(brokers)):
+        for number in range(len(self._brokers_of.get(topic, ())), len(brokers)):
+            if now or (topic, number) in self._since:
                 self._since[topic, number] = now
         self._brokers_of[topic] = brokers
         self._controller.put_topic(topic, brokers, racks)

@@ -31,7 +31,7 @@ class Alone:
     __slots__ = ("_groups", "_pair", "_turns", "answer", "at_most", "may_count", "request", "traffic")
 
     def __init__(
-        self, request: type[Message], answer: type[Message], turns: Sequence[Turn], most: Time, about: Hashable
+        self, request: type[Message], answer: type[Message], turns: Sequence[Turn], most: Time, about: Hashable = None
     ) -> None:
         """``most``: how long a message travels, in milliseconds."""
         self.request, self.answer = request, answer
@@ -42,9 +42,8 @@ class Alone:
             self._groups.setdefault(lanes, []).append(choices)
         self.at_most = 2 * most * len(turns)
         """How long a round lasts."""
-        self.traffic = tuple(
-            (there.link.receiver, there.link.sender.name, request, about) for lanes in self._groups for there, _ in lanes
-        )
+        links = [there.link for lanes in self._groups for there, _ in lanes]
+        self.traffic = tuple((link.receiver, link.sender.name, request, about) for link in links)
         """All that may be sent."""
         self.may_count = all(len(lanes) == 1 or len(each) >= MANY * len(lanes) for lanes, each in self._groups.items())
         """Whether nearly every round uses all lanes, so that it does not matter when messages of earlier ones came."""

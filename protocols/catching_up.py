@@ -46,8 +46,8 @@ def catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line]
                 tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(process))
                 steps.append((ended, begun, order, 1, root, tell))
         for (receiver, sender, kind, about), came in passed.last.items():
-            tell = _teller(receiver, came.time, sender, kind, about)
-            steps.append((came.time, came.sent, came.order, 2, came.root, tell))
+            hear = _teller(receiver, came.time, sender, kind, about)
+            steps.append((came.time, came.sent, came.order, 2, came.root, hear))
     steps.sort(key=lambda step: step[:4])
     for simulation.now, _, _, _, simulation.root, step in steps:
         step()

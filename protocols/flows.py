@@ -158,9 +158,9 @@ def _stretches(flow: Flow, since: Time, until: Time, latency: Latency) -> Iterat
     if production.per_second < EVEN_PER_SECOND:
         for record in range(flow.done, position):
             handled = min(max(production.arrival(record) + late, last), until)
-            yield Stretch(flow, last, handled, travel, record + 1, held)
+            yield Stretch(flow, last, handled, travel, record + 1, False, held)
             last = handled
-    yield Stretch(flow, last, until, travel, position, held)
+    yield Stretch(flow, last, until, travel, position, True, held)
 
 
 def _alive(simulation: "Simulation", rests: Mapping[str, Rest]) -> Iterator[Current]:

@@ -6,10 +6,9 @@ run loses little, a quiet one gains nearly all.
 """
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from heapq import heappush
-from math import inf
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocols.catching_up import catch_up, count
 from protocols.flows import Currents
@@ -19,6 +18,7 @@ from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Entry, Process
 from protocols.quiet import Call, Exchange, Rest, goes_like
 from protocols.rounds import passed_over
+from protocols.streams import Streams
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -37,10 +37,6 @@ LIVELY = 4
 
 UNLIKELY = 8
 """before so many times the heap's entries were handled: what is under way may be reading without an end."""
-
-
-Streams: TypeAlias = dict[tuple[str, str, type[Message]], Time]
-"""Sender, receiver and type of what comes again and again, to when the next one has come at the latest."""
 
 
 class Lookout:
@@ -205,39 +201,30 @@ class World(NamedTuple):
 
     def disturbance(self, alive: dict[str, list[Line]], currents: Currents, until: Time) -> Time:
         """When something happens that is not quiet; ``until`` at the latest."""
-        streams: Streams = {}
-        most = self.simulation.latency.most
-        for name, lines in alive.items():
-            for line in lines:
-                calls = line.exchange.calls
-                comes = line.timer[0] + most * (2 * len(calls) - 1 if line.exchange.in_turn else 1)
-                for before, call in zip((None, *calls), calls, strict=False):
-                    for peer in () if before is not None and goes_like(call, before) else call.peers:
-                        stream = name, peer, call.request
-                        streams[stream] = min(comes, streams.get(stream, comes))
-                        if call.answer is not None:
-                            streams[peer, name, call.answer] = 0.0  # see `Exchange.within`
+        streams = Streams(alive, self.simulation.latency.most)
         timers, others = self._loud_timers(alive, streams, currents), self._loud(streams, currents)
         return min(until, min(timers, default=until), min(others, default=until))
 
     def _loud_timers(self, alive: dict[str, list[Line]], streams: Streams, currents: Currents) -> Iterator[Time]:
+        now = self.simulation.now
         for name, rest in self.rests.items():
             exchanges = {line.exchange.timer for line in alive[name]}
             for timer, entry in self.simulation.processes[name].timers.items():
                 if timer not in exchanges and timer not in rest.idle and not currents.has_timer(name, timer):
                     guard = rest.guarded.get(timer)
-                    if guard is None or entry[0] <= streams.get((guard[0], name, guard[1]), inf):
+                    if guard is None:
                         yield entry[0]
+                    else:
+                        yield streams.runs_out(now, entry[0], guard[0], name, guard[1])
             for (sender, kind), at in rest.missed.items():
-                if at <= streams.get((sender, name, kind), inf):
-                    yield at
+                yield streams.runs_out(now, at, sender, name, kind)
 
     def _loud(self, streams: Streams, currents: Currents) -> Iterator[Time]:
         """Entries of the heap that are no timers."""
         for due, _, _, _, place, what in self.simulation.heap:
             if type(place) is Link:
                 heard = not place.receiver.hung and not place.shut
-                known = (place.sender.name, place.receiver.name, type(what)) in streams
+                known = streams.has(place.sender.name, place.receiver.name, type(what))
                 if heard and not known and not currents.has_message(place, what):
                     yield due
             elif type(place) is not Process and type(getattr(place, "__self__", None)) is not Lookout:
@@ -254,26 +241,27 @@ class World(NamedTuple):
                 continue
             links = []
             for peer in call.peers:
-                link = self._link(process, call, peer)
+                link = self._link(process, call, peer, exchange.about)
                 if link is None:
                     return None
                 links.append(link)
             found.append(tuple(links))
         return tuple(found)
 
-    def _link(self, process: Process, call: Call, peer: str) -> Link | None:
+    def _link(self, process: Process, call: Call, peer: str, about: Hashable) -> Link | None:
         link = process.links.get(peer)
         rest, own = self.rests.get(peer), self.rests[process.name]
+        known: Any = _NOTHING if rest is None else rest.harmless.get((process.name, call.request), _NOTHING)
         if (
             link is None
             or rest is None
+            or known is _NOTHING
             or link.receiver is not self.simulation.processes.get(peer)
             or not (link.open and link.back.open)
             or link.fault is not None
             or link.back.fault is not None
             or any(process.name in each.peers for exchange in rest.exchanges for each in exchange.calls)
-            or (process.name, call.request) not in rest.harmless
-            or rest.harmless[process.name, call.request] != call.claim
+            or (about not in known if about is not None else known != call.claim)
             or (call.answer is not None and (peer, call.answer) not in own.harmless)
         ):
             return None
@@ -298,6 +286,8 @@ def _fourth_round(line: Line) -> Time:
     """When it begins. To compute fewer rounds costs more than to simulate them."""
     return line.timer[0] + 3 * line.exchange.period
 
+
+_NOTHING = object()
 
 _NEVER: Entry = (0.0, 0.0, 0, CLOCK, print, None)
 """The timer of an exchange that is not set."""

@@ -4,7 +4,7 @@ A group at rest does nothing but exchanges that repeat: a client's timer is due,
 the client lives and answer. Between two events of a scenario these are most of the messages. A node that can tell when
 it is at rest has three more methods (`QuietNode`); where all running nodes have them and are at rest, the simulation
 passes over whole rounds up to the next disturbance. A run with ``Simulation(..., full=True)`` observes the same facts
-at the same times, the same order of what is due at one time, and the same ``messages``.
+at the same times, the same order of what is due at one time, and the same ``messages``; but see below for flows.
 
 What the kernel does (`protocols.lookout`, `protocols.rounds`, `protocols.catching_up`)
 -------------------------------------------------------------------------------------
@@ -40,17 +40,17 @@ What a node has to promise
   timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see `Exchange.within`.)
 - *Idle* timers, should they fire while the node is at rest, tell and send nothing and disturb nobody (a check that
   finds nothing overdue). They fire as always.
+- *Flows*: nothing comes of them but what `Flow` says, as long as the peer would answer (`FlowNode.leads`).
 
 A clean-up that scans "last heard of" fields is an exchange without calls: while all entries are renewed in time its
 rounds find nothing. The node names for each entry when a scan could first find it too old (``missed``): if nobody
 renews it any more, this is a disturbance.
 
-- *Flows*: nothing else comes of them but what `Flow` says, as long as their peer would answer (`FlowNode.leads`).
-
 For each exchange passed over the node is told of the last round (`round_passed`), for each kind of message and each
-sender of the last one (`passed`; `passed_about` where the exchange is about something): it does what handling it would have done to its fields and guarded timers, and no
-more; the outbox lets it set and cancel timers, anything else raises. The exchange's own timer is moved by the kernel.
-Times lie ahead of the simulation's time then, but never beyond the disturbance.
+sender of the last one (`passed`; `passed_about` where the exchange is about something): it does what handling it would
+have done to its fields and guarded timers, and no more; the outbox lets it set and cancel timers, anything else
+raises. The exchange's own timer is moved by the kernel. Times lie ahead of the simulation's time then, but never
+beyond the disturbance.
 
 Reading that follows what comes in
 ----------------------------------
@@ -115,7 +115,8 @@ class Exchange(NamedTuple):
     within: Time = inf
     """So many milliseconds after its request each answer has come, else it is overdue."""
     about: Hashable = None
-    """What the requests are about, where their receiver has to know it: it has `AboutNode.passed_about` then."""
+    """What the requests are about, where their receiver distinguishes them by that. Harmless are those about what its
+    value in ``harmless`` contains; it is told of each (`AboutNode`)."""
 
 
 class Flow(NamedTuple):
@@ -151,8 +152,11 @@ class Stretch(NamedTuple):
     """How long a message is under way."""
     position: int
     """The first record that the reader has not handled in the end."""
+    last: bool
+    """No other stretch of this flow follows."""
     held: bool
-    """All that came in was handled, and the request for the next record is held by the peer; else there is none."""
+    """In the end all that came in was handled, and the request for the next record is held by the peer; else there is
+    none."""
 
     def handled_at(self, now: Time) -> int:
         """The first record that the reader had not handled at some time of the stretch."""

@@ -66,9 +66,15 @@ def _bursts(scenario: Scenario, numbering: Numbering) -> dict[Queue, tuple[tuple
 def lag_of(lived: Lived, production: Mapping[Queue, Production], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
     lives = lived.timeline.lives
+    # `production` is of a queue's last life: what was handled before it began is of other records.
+    deliveries = [
+        each
+        for each in lived.timeline.counted_deliveries()
+        if each.queue not in lives or each.until > lives[each.queue][-1][0]
+    ]
     return [
         each
-        for each in lag_over_time(lived.timeline.counted_deliveries(), production, times)
+        for each in lag_over_time(deliveries, production, times)
         if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
     ]
 

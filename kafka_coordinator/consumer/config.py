@@ -13,7 +13,8 @@ from protocols.nodes import Time
 
 class Load(NamedTuple):
     """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
-    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that."""
+    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that. Nothing is
+    written to the partitions of a deleted topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, reading, timers
+from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, timers
 from kafka_coordinator.consumer.commands import (
     Assign,
     BeginPoll,
@@ -78,7 +78,8 @@ def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
 
 def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
     reading.tell(c, now, out)
-    c.load = command.load
+    before, c.load = c.load, command.load
+    positions.begin_anew(c, now, before, out)
     reading.share(c, now, out)
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import lookup, reading, requests, timers
+from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import OffsetFetch, OffsetFetchAnswer
 from protocols.facts import Position
@@ -64,19 +65,35 @@ def again(c: ConsumerState) -> None:
 def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) -> None:
     missing = set(c.unpositioned)
     reading.tell(c, now, out)
-    config = c.config
-    reset = config.settings.auto_offset_reset
     for partition, committed, _ in answer.offsets:
         if partition in missing:
             missing.discard(partition)
             if committed != NO_OFFSET:
-                at, why = committed, "committed"
-            elif reset == "earliest":
-                at, why = 0, "first"
+                _read_from(c, now, partition, committed, "committed", out)
             else:
-                at, why = c.load.production(partition).end_offset(now), "last"
-            c.positions[partition] = Reading(at, now, 0.0)
-            topic, number = partition
-            out.observe(Position(config.group, config.name, Queue(topic, "", number), at, why))
+                _reset(c, now, partition, out)
     c.unpositioned = tuple([partition for partition in c.unpositioned if partition in missing])
     reading.share(c, now, out)
+
+
+def begin_anew(c: ConsumerState, now: Time, before: Load, out: Outbox) -> None:
+    """Topics were deleted, or created again, since ``before`` was written: their old positions are out of range.
+
+    A fetch there fails, whereupon the client goes where ``auto.offset.reset`` says without asking the coordinator.
+    """
+    for partition in c.positions:
+        if c.load.since.get(partition, 0.0) != before.since.get(partition, 0.0):
+            _reset(c, now, partition, out)
+
+
+def _reset(c: ConsumerState, now: Time, partition: Partition, out: Outbox) -> None:
+    if c.config.settings.auto_offset_reset == "earliest":
+        _read_from(c, now, partition, 0, "first", out)
+    else:
+        _read_from(c, now, partition, c.load.production(partition).end_offset(now), "last", out)
+
+
+def _read_from(c: ConsumerState, now: Time, partition: Partition, offset: int, why: str, out: Outbox) -> None:
+    c.positions[partition] = Reading(offset, now, 0.0)
+    topic, number = partition
+    out.observe(Position(c.config.group, c.config.name, Queue(topic, "", number), offset, why))

@@ -226,6 +226,10 @@ class ZooKeeperCluster:
     def _delete_topic(self, event: DeleteTopic) -> None:
         self._counts.pop(event.delete_topic, None)
         self._brokers_of.pop(event.delete_topic, None)
+        self._production = {
+            queue: each for queue, each in self._production.items() if queue.topic != event.delete_topic
+        }
+        self._tell_load()
         self._administer(RemoveNode(paths.topic(event.delete_topic)))
 
     def _produce(self, event: Produce) -> None:

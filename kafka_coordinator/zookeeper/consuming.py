@@ -40,8 +40,8 @@ class Consumption:
         offsets: dict[Queue, int] = {}
         for queue in as_queues(stored):
             offset, why = stored[queue.topic, queue.number], "committed"
-            if offset < 0:
-                written = self.production.get(queue)
+            written = self.production.get(queue)
+            if offset < 0 or (written is not None and offset > written.end_offset(now)):
                 offset = written.end_offset(now) if largest and written is not None else 0
                 why = "last" if largest else "first"
             offsets[queue] = offset
@@ -79,8 +79,14 @@ class Consumption:
         """This is written from now on. Returns how many milliseconds it takes to handle what waits now. Call `tell`
         before."""
         reached = self.positions(now)
+        for queue in production.keys() - self.production.keys():
+            if queue in reached:
+                # The topic was deleted and created again: its records are numbered from 0.
+                reached[queue] = 0
+                self._told[queue] = Told(0, now)
         self.production = production
         if self._frozen is not None:
+            self._frozen = reached
             return 0.0
         self._read(now, reached)
         waiting = [

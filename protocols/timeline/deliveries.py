@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor
+from types import MappingProxyType
 from typing import NamedTuple
 
 from protocols.facts import Delivered
 from protocols.nodes import Time
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue
+from protocols.timeline.lifetimes import Lifetimes
 
 WINDOW: Time = 1000.0
 """Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""
@@ -30,13 +32,17 @@ class Delivery(NamedTuple):
         return cls(*fact, now)
 
 
-def handled_more_than_once(deliveries: Iterable[Delivery]) -> dict[tuple[str, Queue], list[tuple[int, int]]]:
+def handled_more_than_once(
+    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({})
+) -> dict[tuple[str, Queue], list[tuple[int, int]]]:
     """(Group, queue) to the ranges of offsets that were handled more than once, by one member or several; disjoint,
-    in order, and touching ones joined. Queues without any are left out."""
-    once: dict[tuple[str, Queue], OffsetSet] = {}
-    again: dict[tuple[str, Queue], OffsetSet] = {}
+    in order, and touching ones joined, each life of the queue for itself. Queues without any are left out."""
+    once: dict[tuple[str, Queue, int], OffsetSet] = {}
+    again: dict[tuple[str, Queue, int], OffsetSet] = {}
     for each in deliveries:
-        key = each.group, each.queue
+        # What is handled comes from the life that had begun before: a topic created again has other records.
+        spans = lives.get(each.queue, ())
+        key = each.group, each.queue, sum(start < each.until for start, _ in spans)
         known = once.setdefault(key, OffsetSet())
         if known.count(each.first, each.end):
             repeated = again.setdefault(key, OffsetSet())
@@ -46,12 +52,15 @@ def handled_more_than_once(deliveries: Iterable[Delivery]) -> dict[tuple[str, Qu
                 at = end
             repeated.add(at, each.end)
         known.add(each.first, each.end)
-    return {key: list(found.ranges()) for key, found in again.items()}
+    found: dict[tuple[str, Queue], list[tuple[int, int]]] = {}
+    for (group, queue, _), of_life in sorted(again.items(), key=lambda each: each[0][2]):
+        found.setdefault((group, queue), []).extend(of_life.ranges())
+    return found
 
 
-def redelivered(deliveries: Iterable[Delivery]) -> int:
+def redelivered(deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({})) -> int:
     """How many records were delivered to more than one member, or twice to one."""
-    ranges = handled_more_than_once(deliveries).values()
+    ranges = handled_more_than_once(deliveries, lives).values()
     return sum(end - first for of_queue in ranges for first, end in of_queue)
 
 

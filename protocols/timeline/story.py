@@ -9,6 +9,7 @@ from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.intervals import Double, Gap, length
+from protocols.timeline.lifetimes import existing
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.words import in_words, of_generation, queue_name, queue_names, seconds
 
@@ -108,13 +109,14 @@ def _commits(timeline: Timeline) -> Iterator[Line]:
 def _at_the_end(timeline: Timeline) -> Iterator[Line]:
     end = timeline.end
     for gap in timeline.gaps:
-        if gap.until is None:
+        if gap.until is None and existing(timeline.lives, gap.queue, gap.since, end):
             yield Line(end, "!", f"{queue_name(gap.queue)} is without an owner since {seconds(gap.since)}")
     for double in timeline.doubles:
         if double.until is None:
             who = " and ".join(double.members)
             yield Line(end, "!", f"{queue_name(double.queue)} is owned by {who} since {seconds(double.since)}")
-    for (_, queue), ranges in sorted(handled_more_than_once(timeline.counted_deliveries()).items()):
+    more_than_once = handled_more_than_once(timeline.counted_deliveries(), timeline.lives)
+    for (_, queue), ranges in sorted(more_than_once.items()):
         count = sum(last - first for first, last in ranges)
         spans = ", ".join(
             str(first) if last == first + 1 else f"{first} to {last - 1}" for first, last in ranges[:MOST_STEPS]

@@ -75,7 +75,7 @@ class Timeline:
     @cached_property
     def redelivered(self) -> int:
         """How many records were delivered to more than one member, or twice."""
-        return redelivered(self.counted_deliveries())
+        return redelivered(self.counted_deliveries(), self.lives)
 
     @cached_property
     def burst(self) -> float | None:

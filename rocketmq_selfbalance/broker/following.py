@@ -52,6 +52,8 @@ def led(broker: "Broker", now: Time, sender: str, stretch: Stretch, out: Outbox)
     told = stretch.told_at(now)
     if told > broker.offsets.query(*key):
         pulls.commit(broker, now, sender, Committed(pull.group, pull.queue, told, pull.member, None, ""), out)
+    if not stretch.last:
+        return
     broker.offsets.commit_pull(pull.group, topic, number, stretch.position)
     pulls.let_go(broker, sender, pull.queue, pull.group, out)
     if stretch.held:

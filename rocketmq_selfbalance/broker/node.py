@@ -141,6 +141,11 @@ class Broker:
         if last is not None and last <= now:
             self.active[peer] = now
 
+    def beaten(self, now: Time, peer: str, out: Outbox) -> None:
+        """A heartbeat has come: its connection will not be looked at before it may be idle."""
+        if peer in self.active:
+            out.set_timer((IDLE, peer), now + self.settings.server_channel_max_idle_ms)
+
     def _idle(self, now: Time, peer: str, out: Outbox) -> None:
         """A connection may have been idle for too long: it is closed, or looked at again when it would be."""
         due = self.active[peer] + self.settings.server_channel_max_idle_ms
@@ -255,10 +260,13 @@ class Broker:
         return resting.rest(self, tuple(exchanges), IDLE)
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        resting.passed(self, now, sender, kind)
         self.busy(now, sender)
-        if sender in self.active:
-            out.set_timer((IDLE, sender), self.active[sender] + self.settings.server_channel_max_idle_ms)
+        resting.passed(self, now, sender, kind, out)
+
+    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
+        group, queue, _ = about
+        self.watches.passed(now, sender, group, queue)
+        self.busy(now, sender)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         if timer == FLUSH:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 def _heartbeat(broker: "Broker", now: Time, sender: str, message: HeartBeat, out: Outbox) -> None:
     settings = broker.settings
     broker.heartbeats[sender] = message
+    broker.beaten(now, sender, out)
     for data in message.consumers:
         if settings.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
             continue

@@ -7,7 +7,7 @@ deliveries) is simulated.
 
 from typing import TYPE_CHECKING, Any
 
-from protocols.nodes import Message, Time, TimerName
+from protocols.nodes import Message, Outbox, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Call, Exchange, Rest
 from rocketmq_selfbalance.broker.pulls import HELD
@@ -29,7 +29,7 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
-    `locks`, `commits`; of pulls none.
+    `locks`, `commits`. Pulls are about what `Watches.of` tells.
     """
     harmless: dict[tuple[str, type[Message]], Any] = {}
     missed: dict[tuple[str, type[Message]], Time] = {}
@@ -49,7 +49,7 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
         harmless[channel, LockBatchMq] = locks(broker, heartbeat)
         if not resets:
             harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
-            harmless[channel, PullMessage] = None
+            harmless[channel, PullMessage] = broker.watches.of(channel)
     guarded: dict[TimerName, tuple[str, type[Message]]] = {(idle, peer): (peer, HeartBeat) for peer in broker.active}
     held = {
         (HELD, queue): [(each.sender, each.message.correlation) for each in waiting]
@@ -106,15 +106,14 @@ def is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
     return True
 
 
-def passed(broker: "Broker", now: Time, sender: str, kind: type[Message]) -> None:
+def passed(broker: "Broker", now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
     """Messages of this kind were passed over, the last one came now."""
     if kind is HeartBeat:
+        broker.beaten(now, sender, out)
         for data in broker.heartbeats[sender].consumers:
             group = broker.consumers.groups[data.group]
             group.channels[sender].last_update = now
             group.last_update = max(group.last_update, now)
-    elif kind is PullMessage:
-        broker.watches.passed(now, sender)
     elif kind is LockBatchMq:
         heartbeat = broker.heartbeats[sender]
         for group_name, queue in locks(broker, heartbeat):

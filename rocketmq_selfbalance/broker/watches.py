@@ -1,7 +1,7 @@
 """Pulls that found nothing and that their clients hold themselves (see `PullMessage.watch`)."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from protocols.nodes import Time
 from protocols.queues import Queue
@@ -12,28 +12,43 @@ _SLACK = 2
 """A watch is over when its client has not pulled again for so many times the hold time: it has given the queue up."""
 
 
+Watched: TypeAlias = tuple[str, Queue, Time]
+"""What a pull is about: group, queue, and the version of the subscription that it goes by."""
+
+
 class Watches:
     """Client to its pulls, one per group and queue."""
 
-    __slots__ = ("by_sender", "last_pull")
+    __slots__ = ("_of", "by_sender")
 
     def __init__(self) -> None:
         self.by_sender: dict[str, dict[tuple[str, Queue], tuple[Time, PullMessage]]] = {}
         """Client to (group, queue) to when the pull came, and the pull."""
-        self.last_pull: dict[str, Time] = {}
-        """Client to when its pulls that were passed over came last."""
+        self._of: dict[str, frozenset[Watched]] = {}
+        """What `of` has told, while it holds."""
 
     def seen(self, now: Time, sender: str, message: PullMessage, answer: PullAnswer) -> None:
         """A pull was answered: from now on it is watched, or not any more."""
         key = message.group, message.queue
+        self._of.pop(sender, None)
         if message.watch and answer.code == PULL_NOT_FOUND:
             self.by_sender.setdefault(sender, {})[key] = now, message
         elif sender in self.by_sender:
             self.by_sender[sender].pop(key, None)
 
-    def passed(self, now: Time, sender: str) -> None:
-        """The client has pulled all that it watches again, the last one now."""
-        self.last_pull[sender] = now
+    def of(self, sender: str) -> frozenset[Watched]:
+        """All that the client has watched."""
+        found = self._of.get(sender)
+        if found is None:
+            pulls = [message for _, message in self.by_sender.get(sender, {}).values()]
+            found = frozenset([(pull.group, pull.queue, pull.subscription_version) for pull in pulls])
+            self._of[sender] = found
+        return found
+
+    def passed(self, now: Time, sender: str, group: str, queue: Queue) -> None:
+        """The client has pulled what it watches again and again, the last time now."""
+        watched = self.by_sender[sender]
+        watched[group, queue] = now, watched[group, queue][1]
 
     def on(self, now: Time, topic: str, number: int | None) -> Iterator[tuple[str, PullMessage]]:
         """Who watches the topic (or one queue of it), with its pull, in the order in which they came."""
@@ -43,21 +58,19 @@ class Watches:
 
     def _present(self, now: Time) -> Iterator[tuple[str, PullMessage]]:
         for sender, watched in self.by_sender.items():
-            last = self.last_pull.get(sender, 0.0)
             for came, message in watched.values():
-                if now <= max(came, last) + _SLACK * message.suspend_ms:
+                if now <= came + _SLACK * message.suspend_ms:
                     yield sender, message
 
     def forget(self, sender: str) -> None:
         """The client's connection has ended."""
         self.by_sender.pop(sender, None)
-        self.last_pull.pop(sender, None)
+        self._of.pop(sender, None)
 
     def copy(self) -> Self:
         """An independent copy."""
         twin = type(self)()
         twin.by_sender = {sender: dict(watched) for sender, watched in self.by_sender.items()}
-        twin.last_pull = dict(self.last_pull)
         return twin
 
     def key(self, now: Time) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ time, or pulls are spaced, every pull is simulated.
 from typing import Any
 
 from protocols.facts import Delivered
+from protocols.queues import Queue
 from protocols.quiet import Flow, Stretch
 from rocketmq_selfbalance.client import pulling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
@@ -83,23 +84,32 @@ def passed(client: Instance, stretch: Stretch) -> None:
     pull: Any = stretch.flow.request
     group, queue, position = pull.group, pull.queue, stretch.position
     consumer = client.consumers[group]
-    process_queue, pool = consumer.table[queue], consumer.pool
+    process_queue = consumer.table[queue]
     first = _handled_to(process_queue)
-    for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:
-        pool.busy -= pool.running.pop(serial).threads
-        client.out.cancel_timer(("consumed", group, serial))
-    process_queue.clear()
-    process_queue.listeners = 0
+    if process_queue.count:
+        _let_go(client, consumer, queue, process_queue)
     process_queue.highest, process_queue.next_offset = position - 1, position
-    process_queue.last_pull = client.now
     if position > first:
-        consumer.store.table.update(queue, position, True)
         since = stretch.handling_since(first)
         client.out.observe(Delivered(group, consumer.member, queue, first, position, since))
+    if not stretch.last:
+        return
+    consumer.store.table.update(queue, position, True)
+    process_queue.last_pull = client.now
     if stretch.held:
         timeout = consumer.settings.consumer_timeout_when_suspend_ms
         client.out.set_timer(("pull timeout", group, queue), client.now + timeout)
     else:
-        client.pulled.pop(pull.correlation, None)
+        del client.pulled[pull.correlation]
         client.out.cancel_timer(("pull timeout", group, queue))
         pulling.again(client, consumer, queue, 0.0)
+
+
+def _let_go(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
+    """What was fetched and in hand is done."""
+    pool = consumer.pool
+    for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:
+        pool.busy -= pool.running.pop(serial).threads
+        client.out.cancel_timer(("consumed", consumer.group, serial))
+    process_queue.clear()
+    process_queue.listeners = 0

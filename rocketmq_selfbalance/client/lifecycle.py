@@ -47,6 +47,12 @@ class ShutDown(NamedTuple):
     group: str
 
 
+class KeepOffsets(NamedTuple):
+    """The user's code wants the offsets of the consumer to be kept now."""
+
+    group: str
+
+
 class _AskRoutes(NamedTuple):
     group: str
     topics: tuple[str, ...]
@@ -178,6 +184,13 @@ def _shut_down(client: Instance, thread: Thread, step: ShutDown) -> Call | None:
     return None
 
 
+def _keep_offsets(client: Instance, thread: Thread, step: KeepOffsets) -> Call | None:
+    consumer = client.consumers.get(step.group)
+    if consumer is not None and consumer.state == RUNNING:
+        thread.push(PersistAll(step.group))
+    return None
+
+
 def _stop_consuming(client: Instance, thread: Thread, step: _StopConsuming) -> Call | None:
     consumer = client.consumers[step.group]
     for serial in consumer.pool.running:
@@ -270,6 +283,7 @@ HANDLERS: Handlers = {
     _FirstHeartbeat: _first_heartbeat,
     _WakeIfTold: _wake_if_told,
     ShutDown: _shut_down,
+    KeepOffsets: _keep_offsets,
     _StopConsuming: _stop_consuming,
     _TakeLeave: _take_leave,
     _Unregister: _unregister,

@@ -19,7 +19,6 @@ from rocketmq_selfbalance.client.commands import (
 )
 from rocketmq_selfbalance.client.consumer import PUSH
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.resetting import ResetOffsets
 
 COMMANDS = (
@@ -54,7 +53,7 @@ def _of_consumer(client: Instance, command: Any) -> None:
                 polling.keep_positions(consumer)
             for queue, offset in offsets:
                 consumer.store.table.update(queue, offset, False)
-            client.run(lifecycle.THREAD, PersistAll(group))
+            client.run(lifecycle.THREAD, lifecycle.KeepOffsets(group))
         case StopPolling():
             pool.standing_still = True
         case GoOn():

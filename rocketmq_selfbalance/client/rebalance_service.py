@@ -11,6 +11,7 @@ from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat
 from rocketmq_selfbalance.client.service import PERIODIC
+from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.member_lists import in_order
 
@@ -45,6 +46,11 @@ def begin(client: Instance) -> None:
     """The thread starts, and goes to sleep."""
     client.service.last = client.created
     client.out.set_timer(TIMER, client.now + client.settings.rebalance_wait_interval_ms)
+
+
+def between_passes(settings: ClientSettings) -> Time:
+    """How long after a pass the next one begins, if all is balanced and nobody wakes the thread."""
+    return max(settings.rebalance_wait_interval_ms, settings.rebalance_min_interval_ms)
 
 
 def wake(client: Instance, why: str) -> None:
@@ -117,7 +123,7 @@ def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:
     if service.notified:
         look(client)
     elif balanced or not settings.rebalance_min_interval_ms:
-        client.out.set_timer(TIMER, client.now + settings.rebalance_wait_interval_ms)
+        client.out.set_timer(TIMER, client.now + between_passes(settings))
     else:
         client.out.set_timer(TIMER, client.now + settings.rebalance_min_interval_ms)
     return None

@@ -53,7 +53,10 @@ def rest(client: Instance) -> Rest | None:
     if client.ended:
         return _NOTHING
     consumers = list(client.consumers.values())
-    if not client.running or client.service.notified or client.sent_back or not all(map(_settled, consumers)):
+    service = client.service
+    # A thread that was woken has yet to begin its pass, even where that is put off and will find nothing.
+    woken = service.notified or service.triggers
+    if not client.running or woken or client.sent_back or not all(map(_settled, consumers)):
         return None
     under_way, flows = _under_way(client), _flows(client, consumers)
     if under_way is None or flows is None or client.route_claim is None:
@@ -71,12 +74,13 @@ def rest(client: Instance) -> Rest | None:
         _task(client, "persist", commits, under_way),
         Exchange(
             rebalance_service.TIMER,
-            settings.rebalance_wait_interval_ms,
+            rebalance_service.between_passes(settings),
             members,
             in_turn=True,
             after_end=True,
             thread=rebalance_service.THREAD,
             awaiting=rebalance_service.TIMER in under_way,
+            within=settings.mq_client_api_timeout_ms,
         ),
         *_locks(client, consumers, under_way),
         *_pulls(client, consumers, flows),
@@ -134,9 +138,15 @@ _TASK_STEPS = {task.step for task in tasks.TASKS.values()}
 
 
 def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[str]) -> Exchange:
-    period = tasks.TASKS[name].period(client.settings)
-    in_turn = name != "persist"
-    return Exchange(("task of", name), period, calls, in_turn=in_turn, thread=tasks.THREAD, awaiting=name in under_way)
+    return Exchange(
+        ("task of", name),
+        tasks.TASKS[name].period(client.settings),
+        calls,
+        in_turn=name != "persist",
+        thread=tasks.THREAD,
+        awaiting=name in under_way,
+        within=client.settings.mq_client_api_timeout_ms,
+    )
 
 
 def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
@@ -225,6 +235,7 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
             in_turn=True,
             thread=lock_thread(consumer.group),
             awaiting="lock" in under_way,
+            within=consumer.settings.lock_timeout_ms,
         )
 
 
@@ -241,6 +252,8 @@ def _pulls(client: Instance, consumers: list[Consumer], flows: Mapping[tuple[str
                 (Call((address,), PullMessage, PullAnswer),),
                 after_end=True,
                 awaiting=(consumer.group, queue) in out,
+                within=consumer.settings.consumer_timeout_when_suspend_ms,
+                about=(consumer.group, queue, consumer.subscriptions.get(queue.topic, 0.0)),
             )
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -198,6 +199,26 @@ def test_topics_come_and_go_for_a_pattern() -> None:
     seen = Story(members=members, events=events, settings={"metadata.max.age.ms": 30_000}).until(200)
     owned = [{queue.topic for queue in fact.queues} for _, fact in seen.of_owns("c1")]
     assert owned == [{"t"}, set(), {"t", "t2"}, set(), {"t2"}]
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_a_topic_created_again_is_read_from_its_first_record_and_a_deleted_one_not_at_all(
+    strategy: str, reset: str
+) -> None:
+    events = [
+        model.DeleteTopic(at=at(60), delete_topic="t"),
+        model.AddTopic(at=at(90), add_topic={"t": {"queues": {"b1": 2}}}),
+    ]
+    settings = {"partition.assignment.strategy": strategy, "auto.offset.reset": reset}
+    seen = Story(rate=5.0, events=events, settings=settings).until(400)
+    delivered = [(now, fact) for now, fact in seen.of(Delivered) if now > at(60)]
+    assert all(fact.since >= at(90) for _, fact in delivered)
+    for number in (0, 1):
+        spans = sorted((fact.first, fact.end) for _, fact in delivered if fact.queue.number == number)
+        assert spans[0][0] == 0
+        assert all(one[1] == other[0] for one, other in pairwise(spans))
+        assert (390 - 90) * 5 < spans[-1][1] <= (400 - 90) * 5  # told with every commit
 
 
 def test_offsets_are_reset_for_an_empty_group_only() -> None:

@@ -155,7 +155,7 @@ class Reader:
         if stretch.position > self.handled:
             self._handled(now, self.handled, stretch.position, stretch.handling_since(self.handled), out)
         self.offset = stretch.position
-        if not stretch.held:
+        if stretch.last and not stretch.held:
             out.set_timer("again", now)
 
     def copy(self) -> "Reader":

@@ -117,7 +117,7 @@ def test_a_reader_that_falls_behind_is_not_passed_over() -> None:
 
 def test_what_is_told_lags_behind_what_is_handled_by_what_is_in_hand() -> None:
     flow = Flow("store", Ask(1, 0, 0), Found, Production(1.0), 0, 0, 400.0, 32, (), (10_700.0, 5_000.0))
-    stretch = Stretch(flow, 0.0, 20_000.0, 3.0, 19, held=True)
+    stretch = Stretch(flow, 0.0, 20_000.0, 3.0, 19, last=True, held=True)
     assert stretch.handled_at(10_402.0) == 9
     assert stretch.handled_at(10_404.0) == 10
     assert stretch.told_at(10_404.0) == 9, "the request that follows record 9 is sent before it is handled"

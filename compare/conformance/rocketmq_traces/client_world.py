@@ -132,8 +132,6 @@ class TraceWorld:
         self.now: Time = 0
         self._consumer, self._brokers = consumer, brokers
         self._effects: dict[str, list[Any]] = {}
-        self.passed = 0
-        """Milliseconds that the thread slept since `take_effects`."""
 
     def run(self, now: int, *steps: Step) -> Any:
         """Do these steps; what the last one leaves."""
@@ -187,7 +185,6 @@ class TraceWorld:
                 self.effect("heartbeat_to_all_brokers_is_rebalance", True)
                 brokers.heartbeat(self.now, self._consumer)
             case Sleep(duration):
-                self.passed += int(duration)
                 self.now += duration
             case AwaitConsumeLock():
                 return False

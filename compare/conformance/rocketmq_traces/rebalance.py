@@ -189,9 +189,12 @@ class Clients:
     def _reset(self, step: Step) -> Outcome:
         consumer, world = self._consumer(step), self._world(step.text("client"))
         offsets = tuple((queue("offsets", each), int(offset)) for each, offset in step.arguments["offsets"])
-        world.run(step.now, ResetOffsets(consumer.group, step.text("topic"), offsets, _order(step, consumer)))
-        outcome = self._outcome(step, None)
-        return outcome._replace(passed=int(consumer.settings.reset_offset_pause_ms))
+        reset = ResetOffsets(consumer.group, step.text("topic"), offsets, _order(step, consumer))
+        if consumer.kind != PUSH:
+            # Only push consumers react (spec 2.8).
+            return self._outcome(step, None)
+        world.run(step.now, reset)
+        return self._outcome(step, None)._replace(passed=int(consumer.settings.reset_offset_pause_ms))
 
     def _owners(self, step: Step) -> Outcome:
         owners: dict[Queue, list[str]] = {}
