@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format notebooks bench clean
+.PHONY: help setup demo test test-slow check format notebooks docs pages bench clean
 
 VENV := .venv
 PY := $(VENV)/bin/python

@@ -56,8 +56,9 @@ class Numbers:
         return cls(group, topics, queues, members, ascending, plain)
 
     def for_client(self, previous: Owned | None = None, generation: int = 1) -> GroupMetadata:
-        """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation."""
-        topics_of = _Subscriptions(None)
+        """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation, as far
+        as it still exists."""
+        topics_of, sizes = _Subscriptions(None), self.topics
         partitions = None if self.plain or not previous else self._partitions()
         members = []
         for member in self.members:
@@ -66,7 +67,13 @@ class Numbers:
             if previous and member.id in previous:
                 claim_generation = generation
                 if partitions is None:
-                    claims = tuple([(queue[0], queue[2]) for queue in previous[member.id] if not queue[1]])
+                    claims = tuple(
+                        [
+                            (topic, number)
+                            for topic, broker, number in previous[member.id]
+                            if not broker and number < sizes.get(topic, 0)
+                        ]
+                    )
                 else:
                     claims = tuple([partitions[queue] for queue in previous[member.id] if queue in partitions])
             members.append(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from heapq import heappush
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocols.lines import Line, Passed
@@ -70,12 +71,13 @@ def _move(process: Process, name: TimerName, due: Time) -> None:
 
 
 class Aside:
-    """The outbox of a node that is told of what was passed over. ``tells``: it may tell facts of it."""
+    """The outbox of a node that is told of what was passed over. ``tells``: it may tell facts of it; ``later``: they
+    are heard when their time has come, as others happen before."""
 
-    __slots__ = ("_process", "_tells")
+    __slots__ = ("_later", "_process", "_tells")
 
-    def __init__(self, process: Process, *, tells: bool = False) -> None:
-        self._process, self._tells = process, tells
+    def __init__(self, process: Process, *, tells: bool = False, later: bool = False) -> None:
+        self._process, self._tells, self._later = process, tells, later
 
     def set_timer(self, name: TimerName, at: Time) -> None:
         self._process.set_timer(name, at)
@@ -92,7 +94,13 @@ class Aside:
     def observe(self, fact: tuple[Any, ...]) -> None:
         if not self._tells:
             raise self._refusal(f"tells {type(fact).__name__}")
-        self._process.observe(fact)
+        if self._later:
+            simulation = self._process.simulation
+            now, number = simulation.now, simulation.number + 1
+            simulation.number = number
+            heappush(simulation.heap, (now, now, number, simulation.root, self._process.observe, fact))
+        else:
+            self._process.observe(fact)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
         raise self._refusal(f"chooses {label}")

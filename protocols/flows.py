@@ -45,7 +45,7 @@ class Current(NamedTuple):
 class Currents:
     """All flows that are alive, and what belongs to them: messages that are under way, and timers of both sides."""
 
-    __slots__ = ("_messages", "_sent", "_simulation", "_timers", "alive")
+    __slots__ = ("_loud", "_messages", "_sent", "_simulation", "_timers", "alive")
 
     def __init__(self, simulation: "Simulation", rests: Mapping[str, Rest]) -> None:
         """``rests``: of all processes that run and do not hang."""
@@ -56,6 +56,15 @@ class Currents:
         self._sent: list[tuple[Link, int]] = []
         """How many were passed over on a link."""
         self._timers: set[tuple[str, TimerName]] = set()
+        self._loud: set[tuple[Link, type[Message], int]] = set()
+        """As `_messages`, of flows that are not alive."""
+        alive = {(each.process.name, each.number) for each in self.alive}
+        for name, rest in rests.items():
+            for flow in rest.flows:
+                link = simulation.processes[name].links.get(flow.peer)
+                number = flow.request[0]
+                if link is not None and (name, number) not in alive:
+                    self._loud |= {(link, type(flow.request), number), (link.back, flow.answer, number)}
         if not self.alive:
             return
         asked: set[tuple[str, str, int]] = set()
@@ -73,6 +82,10 @@ class Currents:
         """Whether what is under way there belongs to a flow."""
         return bool(self._messages) and (link, type(message), *message[:1]) in self._messages
 
+    def is_loud(self, link: Link, message: Message) -> bool:
+        """Whether what is under way there belongs to a flow that is not alive: others of its kind may be harmless."""
+        return bool(self._loud) and (link, type(message), *message[:1]) in self._loud
+
     def has_timer(self, name: str, timer: TimerName) -> bool:
         """Whether the timer of this process belongs to flows alone."""
         return (name, timer) in self._timers
@@ -89,18 +102,23 @@ class Currents:
             return False
         taken = self._take_back()
         steps: list[tuple[Time, int, Current, Stretch]] = []
+        ends: list[Time] = []
         for at, current in enumerate(self.alive):
             stretches = list(_stretches(current.flow, since, until, latency))
             steps += [(stretch.until, at, current, stretch) for stretch in stretches]
             answered = (current.link.back, current.flow.answer, current.number) in taken
             self._count(current, stretches[-1], answered=answered)
+            ends.append(stretches[-1].until)
         steps.sort(key=itemgetter(0, 1))
+        # What a flow that ended first does then comes before what others did until they ended.
+        first = min(ends)
         simulation.root = CLOCK
         for simulation.now, _, (process, _, link), stretch in steps:
             reader: FlowNode = process.node  # type: ignore[assignment]
             peer: FlowNode = link.receiver.node  # type: ignore[assignment]
-            reader.flow_passed(stretch.until, stretch, Aside(process, tells=True))
-            peer.flow_led(stretch.until, process.name, stretch, Aside(link.receiver, tells=True))
+            later = stretch.until > first
+            reader.flow_passed(stretch.until, stretch, Aside(process, tells=True, later=later))
+            peer.flow_led(stretch.until, process.name, stretch, Aside(link.receiver, tells=True, later=later))
         simulation.now = since
         return True
 
@@ -177,6 +195,7 @@ def _alive(simulation: "Simulation", rests: Mapping[str, Rest]) -> Iterator[Curr
                 and link.back.open
                 and link.fault is None
                 and link.back.fault is None
+                and not link.is_harmed(simulation.now, flow.within)
                 and flow.production.per_second * per_circle < flow.most
             ):
                 peer: FlowNode = link.receiver.node  # type: ignore[assignment]

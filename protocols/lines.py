@@ -34,7 +34,7 @@ class Came(NamedTuple):
 
 
 Traffic: TypeAlias = tuple[Process, str, type[Message], Hashable]
-"""Receiver, sender and type of messages, and what they are about (`Exchange.about`; answers: None)."""
+"""Receiver, sender and type of messages, and what they are about (`Exchange.about`)."""
 
 Last: TypeAlias = dict[Traffic, Came]
 """The last message of each."""

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
+from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
@@ -11,6 +12,8 @@ from protocols.randomness import STEPS, WORDS, number_below, words
 
 if TYPE_CHECKING:
     from protocols.process import Entry, Process
+
+NEVER: Time = -inf
 
 DeafUntil: TypeAlias = Callable[[str, type[Message]], Time]
 
@@ -57,6 +60,7 @@ class Link:
         "deaf",
         "drawn",
         "fault",
+        "harmed",
         "last_arrival",
         "left_out",
         "open",
@@ -82,6 +86,8 @@ class Link:
         self.shut = False
         """Whether the receiver has closed or was told that the sender did: it will not open again."""
         self.fault: Fault | None = None
+        self.harmed: Time = NEVER
+        """When a message was lost or delayed last: who waits for an answer may wait in vain for a while."""
         self._simulation = receiver.simulation
         self.sender_name = sender.name
         quiet = self._simulation.lookout is not None
@@ -106,6 +112,7 @@ class Link:
         due = now + (self.drawn or self.draw()).pop()
         if self.fault is not None:
             due += round(self.fault.delay / TICK) * TICK
+            self.harmed = now
         self.last_arrival = max(due, self.last_arrival)
         return self.last_arrival
 
@@ -118,7 +125,13 @@ class Link:
         lost = number_below(1 << 32, "loss", self._stream, self.sent) < share * (1 << 32)
         if lost:
             self.sent += 1
+            self.harmed = self._simulation.now
         return lost
+
+    def is_harmed(self, now: Time, within: Time) -> bool:
+        """Whether somebody may still wait in vain who waits so many milliseconds for an answer from either side."""
+        harmed = max(self.harmed, self.back.harmed)
+        return harmed > NEVER and now < harmed + within
 
     def is_in_vain(self, due: Time, kind: type[Message]) -> bool:
         """Whether a message that arrives then is known to change nothing."""

@@ -6,7 +6,7 @@ run loses little, a quiet one gains nearly all.
 """
 
 import gc
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -225,7 +225,7 @@ class World(NamedTuple):
             if type(place) is Link:
                 heard = not place.receiver.hung and not place.shut
                 known = streams.has(place.sender.name, place.receiver.name, type(what))
-                if heard and not known and not currents.has_message(place, what):
+                if heard and (currents.is_loud(place, what) or not (known or currents.has_message(place, what))):
                     yield due
             elif type(place) is not Process and type(getattr(place, "__self__", None)) is not Lookout:
                 yield due
@@ -241,16 +241,16 @@ class World(NamedTuple):
                 continue
             links = []
             for peer in call.peers:
-                link = self._link(process, call, peer, exchange.about)
+                link = self._link(process, exchange, call, peer)
                 if link is None:
                     return None
                 links.append(link)
             found.append(tuple(links))
         return tuple(found)
 
-    def _link(self, process: Process, call: Call, peer: str, about: Hashable) -> Link | None:
+    def _link(self, process: Process, exchange: Exchange, call: Call, peer: str) -> Link | None:
         link = process.links.get(peer)
-        rest, own = self.rests.get(peer), self.rests[process.name]
+        rest, own, about = self.rests.get(peer), self.rests[process.name], exchange.about
         known: Any = _NOTHING if rest is None else rest.harmless.get((process.name, call.request), _NOTHING)
         if (
             link is None
@@ -261,8 +261,9 @@ class World(NamedTuple):
             or link.fault is not None
             or link.back.fault is not None
             or any(process.name in each.peers for exchange in rest.exchanges for each in exchange.calls)
-            or (about not in known if about is not None else known != call.claim)
+            or (known if about is None else known.get(about, _NOTHING)) != call.claim
             or (call.answer is not None and (peer, call.answer) not in own.harmless)
+            or (call.answer is not None and link.is_harmed(self.simulation.now, exchange.within))
         ):
             return None
         return link

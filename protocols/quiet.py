@@ -115,8 +115,8 @@ class Exchange(NamedTuple):
     within: Time = inf
     """So many milliseconds after its request each answer has come, else it is overdue."""
     about: Hashable = None
-    """What the requests are about, where their receiver distinguishes them by that. Harmless are those about what its
-    value in ``harmless`` contains; it is told of each (`AboutNode`)."""
+    """What the requests are about, where nodes distinguish them by that. The receiver's value in ``harmless`` is a
+    mapping of that to claims then, and both sides are told of each for itself (`AboutNode`)."""
 
 
 class Flow(NamedTuple):
@@ -140,6 +140,8 @@ class Flow(NamedTuple):
     """Of the node: what this flow has set and will set again, once it goes on."""
     told: tuple[Time, Time]
     """When the node tells the peer next how far it is, beside its requests, and how often, in milliseconds."""
+    within: Time = inf
+    """So many milliseconds after a request its answer has come, else it is overdue."""
 
 
 class Stretch(NamedTuple):
@@ -211,10 +213,10 @@ class QuietNode(Protocol):
 
 
 class AboutNode(Protocol):
-    """What a node has besides if exchanges of others with it are about something (`Exchange.about`)."""
+    """What a node has besides if its exchanges, or others' with it, are about something (`Exchange.about`)."""
 
     def passed_about(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
-        """As `QuietNode.passed`, in its place: requests of this kind about this were passed over."""
+        """As `QuietNode.passed`, in its place: messages of this kind about this were passed over."""
 
 
 class DeafNode(Protocol):

@@ -5,7 +5,6 @@ of time. Rounds of a fixed rate whose peers do not change are multiplied; only t
 happens are computed one by one.
 """
 
-from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -186,7 +185,7 @@ class Rounds:
         volleys = self._volleys[at]
         if volleys is not None:
             for link, kind, messages in volleys:
-                self._came(line, link, kind, self._lane(link).send_at_once(now, messages), now, root, exchange.about)
+                self._came(line, link, kind, self._lane(link).send_at_once(now, messages), now, root)
         elif exchange.in_turn:
             dues, calls = self._dues, len(exchange.calls)
             while next_call < calls:
@@ -268,7 +267,7 @@ class Rounds:
             self._free = max(self._free, ended)
             root = self._root(line, at)
             for there, back, sent, arrived, answered in last:
-                self._came(line, there.link, alone.request, arrived, sent, root, exchange.about)
+                self._came(line, there.link, alone.request, arrived, sent, root)
                 self._came(line, back.link, alone.answer, answered, arrived, root)
             self._over(line, at, now, ended)
         return True
@@ -278,18 +277,16 @@ class Rounds:
         call, links = line.exchange.calls[at], line.links[at]
         link = links[self._choices_of(call.label).next(len(links))] if call.label else links[0]
         arrives = self._lane(link).send(now)
-        self._came(line, link, call.request, arrives, now, root, line.exchange.about)
+        self._came(line, link, call.request, arrives, now, root)
         if call.answer is None:
             return now
         sent, arrives = arrives, self._lane(link.back).send(arrives)
         self._came(line, link.back, call.answer, arrives, sent, root)
         return arrives
 
-    def _came(
-        self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int, about: Hashable = None
-    ) -> None:
+    def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:
         """A message came on this link."""
-        traffic = link.receiver, link.sender.name, kind, about
+        traffic = link.receiver, link.sender.name, kind, line.exchange.about
         self._last[traffic] = Came(time, sent, line.timer[2], root)
         if self._unclear:
             self._unclear.discard(traffic)

@@ -36,7 +36,8 @@ def configuration(given: Mapping[str, Any], where: str) -> Configuration:
     """Sort and check the settings of a variant. Raises `UserError`, naming ``where``, for what nobody knows."""
     version = of_client.version_of(given, where)
     strategy_settings = {setting: None for name in STRATEGIES for setting in STRATEGIES[name].settings}
-    known = (of_client.REAL_NAMES, of_broker.REAL_NAMES, of_name_server.REAL_NAMES, strategy_settings, (VERSION,))
+    of_clients = (*of_client.REAL_NAMES, *of_client.ONLY_DEFAULT, VERSION)
+    known = (of_clients, of_broker.REAL_NAMES, of_name_server.REAL_NAMES, strategy_settings)
     for name in given:
         if not any(name in names for names in known):
             listed = ", ".join(sorted({each for names in known for each in names}))
@@ -44,7 +45,7 @@ def configuration(given: Mapping[str, Any], where: str) -> Configuration:
     found = Configuration(
         _changed(NameServerSettings(), of_name_server.VERSIONS[version], of_name_server.REAL_NAMES, given, where),
         _changed(BrokerSettings(), of_broker.VERSIONS[version], of_broker.REAL_NAMES, given, where),
-        {name: value for name, value in given.items() if name in of_client.REAL_NAMES or name == VERSION},
+        {name: value for name, value in given.items() if name in of_clients},
         {name: value for name, value in given.items() if name in strategy_settings},
     )
     client_settings(found, {}, where)

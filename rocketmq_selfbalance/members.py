@@ -11,10 +11,12 @@ from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.systems import split_system
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
-from rocketmq_selfbalance.client.settings import REAL_NAMES, VERSION
+from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, VERSION
 from rocketmq_selfbalance.configuration import Configuration, client_settings
 from rocketmq_selfbalance.settings import STRATEGIES
 from rocketmq_selfbalance.strategies import Strategy
+
+_OF_CLIENTS = frozenset((*REAL_NAMES, *ONLY_DEFAULT, VERSION))
 
 
 class Members:
@@ -78,7 +80,7 @@ class Members:
 
     def _spec(self, key: MemberKey, part: MemberPart, topics: Iterable[str]) -> ConsumerSpec:
         where = f"member {key.member}"
-        mine = {name: value for name, value in part.settings.items() if name in REAL_NAMES or name == VERSION}
+        mine = {name: value for name, value in part.settings.items() if name in _OF_CLIENTS}
         subscribed = part.subscribe
         if part.pattern is not None:
             subscribed = tuple(topic for topic in topics if re.fullmatch(part.pattern, topic))
@@ -95,11 +97,13 @@ class Members:
 
     def _strategy_of(self, key: MemberKey, part: MemberPart, where: str) -> Strategy:
         name = part.strategy or self._strategy
+        if name not in STRATEGIES:
+            raise UserError(f"{where}: no strategy {name!r} in RocketMQ, expected one of {', '.join(STRATEGIES)}")
         known = STRATEGIES[name].settings
         given = {**self._configuration.strategy, **part.settings}
         own = {setting: value for setting, value in given.items() if setting in known}
         for setting in part.settings:
-            if not any(setting in names for names in (known, REAL_NAMES, (VERSION,))):
+            if setting not in known and setting not in _OF_CLIENTS:
                 expected = ", ".join((*known, *REAL_NAMES, VERSION))
                 raise UserError(f"{where}: no setting {setting!r} for {name} in RocketMQ, expected one of {expected}")
         return STRATEGIES[name].make(own, self._group(key.group))(key.member)

@@ -333,6 +333,8 @@ class ConsumerSendMsgBack(NamedTuple):
     delay_level: int = 0
     max_reconsume_times: int = -1
     """-1: the group's ``retryMaxTimes`` at the broker."""
+    tries: int = 0
+    """Ordered: how often the client tried it again itself."""
 
 
 class ResetConsumerClientOffset(NamedTuple):

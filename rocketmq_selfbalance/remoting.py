@@ -20,6 +20,9 @@ LARGEST_FRAME = 64 * 1024 * 1024
 
 VERSION_5_3_3 = 479
 
+OTHER_LANGUAGE = "OTHER"
+"""What we are, and whoever speaks a language that is younger than this list."""
+
 _LANGUAGES = (
     "JAVA",
     "CPP",
@@ -28,7 +31,7 @@ _LANGUAGES = (
     "DELPHI",
     "ERLANG",
     "RUBY",
-    "OTHER",
+    OTHER_LANGUAGE,
     "HTTP",
     "GO",
     "PHP",
@@ -54,7 +57,7 @@ class Frame(NamedTuple):
     body: bytes = b""
     remark: str | None = None
     flag: int = 0
-    language: str = "OTHER"
+    language: str = OTHER_LANGUAGE
     version: int = VERSION_5_3_3
     form: int = JSON
 
@@ -65,18 +68,21 @@ class Frame(NamedTuple):
 
 
 def encode(frame: Frame) -> bytes:
-    """The bytes of a frame, with its length in front."""
-    header = _binary_header(frame) if frame.form == BINARY else _json_header(frame)
+    """The bytes of a frame, with its length in front; `FrameError` if it holds what its form has no room for."""
+    try:
+        header = _binary_header(frame) if frame.form == BINARY else _json_header(frame)
+    except (struct.error, ValueError) as error:
+        raise FrameError(f"a header that cannot be written: {error}") from None
     length = 4 + len(header) + len(frame.body)
     return struct.pack(">iI", length, frame.form << 24 | len(header)) + header + frame.body
 
 
 def length_of(start: bytes) -> int:
     """How many bytes follow the first four of a frame; `FrameError` if these four begin none."""
-    (length,) = _LENGTH.unpack(start)
+    length = int.from_bytes(start, signed=True) if len(start) == _LENGTH.size else 0
     if not 4 <= length <= LARGEST_FRAME:
         raise FrameError(f"a frame of {length} bytes, expected 4 to {LARGEST_FRAME}")
-    return int(length)
+    return length
 
 
 def decode(content: bytes) -> Frame:
@@ -91,7 +97,7 @@ def decode(content: bytes) -> Frame:
             return _from_binary(header, body)
         if form == JSON:
             return _from_json(header, body)
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (struct.error, ValueError, OverflowError, RecursionError, KeyError, TypeError) as error:
         raise FrameError(f"a header that cannot be read: {error}") from None
     raise FrameError(f"a header of the unknown form {form}, expected {JSON} (JSON) or {BINARY} (binary)")
 
@@ -113,17 +119,33 @@ def _json_header(frame: Frame) -> bytes:
 
 def _from_json(header: bytes, body: bytes) -> Frame:
     told = json.loads(header)
+    if not isinstance(told, dict):
+        raise FrameError("a header that is no object")
+    remark = told.get("remark")
     return Frame(
         code=int(told["code"]),
         opaque=int(told["opaque"]),
-        fields=told.get("extFields") or {},
+        fields=_fields(told.get("extFields")),
         body=body,
-        remark=told.get("remark"),
+        remark=None if remark is None else str(remark),
         flag=int(told.get("flag", 0)),
-        language=str(told.get("language", "OTHER")),
+        language=str(told.get("language", OTHER_LANGUAGE)),
         version=int(told.get("version", 0)),
         form=JSON,
     )
+
+
+def _fields(told: Any) -> dict[str, str]:
+    """Fields of a JSON header: texts, but some clients write numbers and truth values as such."""
+    if told is not None and not isinstance(told, dict):
+        raise FrameError("fields that are no object")
+    found = {}
+    for name, value in (told or {}).items():
+        if isinstance(value, dict | list):
+            raise FrameError(f"the field {name!r} is no text")
+        if value is not None:
+            found[name] = value if isinstance(value, str) else json.dumps(value)
+    return found
 
 
 def _binary_header(frame: Frame) -> bytes:
@@ -146,7 +168,10 @@ def _from_binary(header: bytes, body: bytes) -> Frame:
     while at < end:
         key, at = _text(header, at, _SHORT)
         fields[key], at = _text(header, at, _LENGTH)
-    return Frame(code, opaque, fields, body, remark or None, flag, _LANGUAGES[language], version, BINARY)
+    if at != end:
+        raise FrameError(f"fields of {length} bytes that end elsewhere")
+    spoken = _LANGUAGES[language] if language < len(_LANGUAGES) else OTHER_LANGUAGE
+    return Frame(code, opaque, fields, body, remark or None, flag, spoken, version, BINARY)
 
 
 def _text(header: bytes, at: int, length: struct.Struct) -> tuple[str, int]:

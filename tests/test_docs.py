@@ -135,3 +135,10 @@ def test_every_figure_is_explained() -> None:
     ]
     for name in (*NAMES, *told):
         assert f"`{name}`" in text or name == "fairness", name
+
+
+def test_every_target_that_make_lists_runs_although_a_folder_has_its_name() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    listed = re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert set(phony.split()) == set(listed)

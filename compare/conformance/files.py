@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from compare.conformance.cases import FileResult, play_file
 from compare.conformance.players import PLAYERS
+from compare.processes import side_by_side
 from protocols.errors import UserError
 
 
@@ -24,8 +24,7 @@ def play_files(
         for path in files:
             yield _play(path, consumed(path))
         return
-    executor = ProcessPoolExecutor(workers)
-    try:
+    with side_by_side(workers) as executor:
         under_way = {path: executor.submit(_play, path) for path in recordings}
         for path in files:
             tell = consumed(path)
@@ -34,8 +33,6 @@ def play_files(
                 tell(path.stat().st_size)
             else:
                 yield _play(path, tell)
-    finally:
-        executor.shutdown(cancel_futures=True)
 
 
 def _play(path: Path, consumed: Callable[[int], None] = lambda position: None) -> FileResult | UserError:

@@ -152,6 +152,7 @@ def _answer(group: GroupMetadata, assignor: Assignor) -> dict[str, Any]:
         crash = {"quirk": ["crash"]} if error.error == "NullPointerException" else {}
         return {"expected_error": error.error, **crash}
     partitions: list[Partition] = [(topic, n) for topic, count in group.topics.items() for n in range(count)]
+    partitions += answer.strays
     got: dict[str, Any] = {}
     for member, numbers in zip(group.members, answer.owned, strict=True):
         owned = sorted([partitions[number] for number in numbers])

@@ -35,13 +35,15 @@ class Block:
 class BlockKind:
     """A view that a reader knows. ``starts`` recognises its first line (the header, not the file name).
 
-    ``parse`` yields the reader's own facts, and `Skipped` for lines that it cannot read.
+    ``parse`` yields the reader's own facts, and `Skipped` for lines that it cannot read. ``aside``: its lines may
+    stand in the middle of the system's other views, whose blocks go on.
     """
 
     system: System
     name: str
     starts: Callable[[str], bool]
     parse: Callable[[Block], Iterable[Any]]
+    aside: bool = False
 
 
 def split(source: SourceText, kinds: Sequence[BlockKind]) -> Iterator[tuple[BlockKind | None, Block]]:
@@ -50,7 +52,7 @@ def split(source: SourceText, kinds: Sequence[BlockKind]) -> Iterator[tuple[Bloc
     start = 0
     for position, line in enumerate(source.lines):
         found = next((each for each in kinds if each.starts(line)), None)
-        if found is not None:
+        if found is not None and not (found.aside and kind is not None and kind.system == found.system):
             yield from _block(kind, source, start, position)
             kind, start = found, position
     yield from _block(kind, source, start, len(source.lines))

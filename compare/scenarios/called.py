@@ -18,7 +18,8 @@ def called(record: Mapping[str, Any]) -> str:
 
 def many(count: float, what: str) -> str:
     """ "1 queue", "3 queues"."""
-    return f"{count:,g} {what}" + ("" if count == 1 else "s")
+    told = f"{count:,.0f}" if float(count).is_integer() else f"{count:,g}"
+    return f"{told} {what}" + ("" if count == 1 else "s")
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -123,8 +123,10 @@ def compare(
     if report is not None:
         check_report(report)
     found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
-    with _progress(sum(map(len, orders))) as tell:
-        runs = run_all([order for each in orders for order in each], tell)
+    with (
+        _progress(sum(map(len, orders))) as tell,
+        closing(run_all([order for each in orders for order in each], tell)) as runs,
+    ):
         for (scenario, _), of_scenario in zip(planned, orders, strict=True):
             done = list(islice(runs, len(of_scenario)))
             found.append((scenario, done, document(scenario, done)))

@@ -127,7 +127,8 @@ def _print_events(variants: Sequence[Record], several: bool, format: str) -> Non
         rows.append([_named(each, several), *cells])
     print_table([("after: load (jain)", "left"), *headings], rows, format)
     if len(moments) > MOST_MOMENTS:
-        print_line(f"The first {MOST_MOMENTS} of {len(moments)} events; the report and --format json have all.", format)
+        events = f"the first {MOST_MOMENTS - 1} of {len(moments) - 1} moments with events"
+        print_line(f"The beginning and {events}; the report and --format json have all.", format)
 
 
 def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None:

@@ -1,12 +1,12 @@
 """Many runs over the processors of the machine; results come in the order of the plan, whoever is done first."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from compare.processes import side_by_side
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
 from compare.scenarios.moments import moments_of
@@ -40,7 +40,9 @@ class Order:
     full: bool = False
 
 
-def run_all(orders: Sequence[Order], tell: Callable[[Chosen], None], processes: int | None = None) -> Iterator[Run]:
+def run_all(
+    orders: Sequence[Order], tell: Callable[[Chosen], None], processes: int | None = None
+) -> Generator[Run, None, None]:
     """Run them all; `UserError` where a variant cannot run. ``processes``: at most so many, else as many as there are
     processors; one runs them here. ``tell`` hears of each run when its result is there."""
     packs = list(_packs(orders))
@@ -51,14 +53,11 @@ def run_all(orders: Sequence[Order], tell: Callable[[Chosen], None], processes: 
                 tell(order.chosen)
                 yield from _run_pack([order])
         return
-    executor = ProcessPoolExecutor(workers)
-    try:
+    with side_by_side(workers) as executor:
         for future in [executor.submit(_run_pack, pack) for pack in packs]:
             for run in future.result():
                 tell(run.chosen)
                 yield run
-    finally:
-        executor.shutdown(cancel_futures=True)
 
 
 def _packs(orders: Sequence[Order]) -> Iterator[list[Order]]:

@@ -58,12 +58,18 @@ class Telling:
     def _varying(self, paths: Sequence[str]) -> str:
         for path in paths:
             over = (self.spread or {}).get(path)
-            if over and over["known"] > 1 and over["p5"] != over["p95"]:
-                time = path.endswith("_s") and not path.endswith("queue_s")
-                low, high = (duration(over[name]) if time else f"{over[name]:g}" for name in ("p5", "p95"))
+            if not over or over["known"] < 2:
+                continue
+            time = path.endswith("_s") and not path.endswith("queue_s")
+            low, high = (duration(over[name]) if time else _plain(over[name]) for name in ("p5", "p95"))
+            if low != high:
                 what = _WORDS.get(path, "")
                 return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
         return ""
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 _WORDS = {
@@ -77,7 +83,8 @@ def _settling(told: Telling) -> Iterator[Sentence]:
     record = told.record
     broken = next((each for each in record["checks"] if each["name"] == SETTLES and not each["held"]), None)
     if broken is not None:
-        yield told.resting(f"does not settle: {broken['why']}", "settle_s")
+        text = f"{told.name} does not settle: {broken['why']}."
+        yield Sentence(text, {"settle_s": told.at("settle_s")})
     elif record["settle_s"] >= LONG_S and record["after"][-1]["events"]:
         yield told.resting(f"settles {duration(record['settle_s'])} after the last event", "settle_s")
 

@@ -109,7 +109,8 @@ class PushConsumer:
         self._settings["consumeMessageBatchMaxSize"] = size
 
     def set_max_reconsume_times(self, times: int) -> None:
-        """How often a record comes again before it is given up."""
+        """How often a record comes again before it goes to the dead letters. If nobody says otherwise (-1) 16 times, to
+        an orderly listener for ever."""
         self._settings["maxReconsumeTimes"] = times
 
     def set_suspend_current_queue_time_millis(self, milliseconds: float) -> None:

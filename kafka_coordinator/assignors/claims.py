@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 
 from kafka_coordinator.assignors.inputs import GroupMetadata, Partition, Subscription
 
@@ -15,22 +15,31 @@ class Claims:
 
     ``doubly_claimed``: partitions that two members claimed in one generation. ``former``: partition to the
     position of the member who owned it in an earlier generation than the highest seen (spec 5.7, step 1).
-    Partitions are numbers; claims on topics that nobody subscribes to, and on partitions that are gone, are
-    left out.
+    Partitions are numbers; claims on topics that nobody subscribes to are left out. ``strays``: claimed partitions
+    that a topic does not have (any more), numbered on from the group's last partition; left out unless asked for.
     """
 
     listed: list[list[int]]
     owned: list[list[int]]
     doubly_claimed: set[int]
     former: dict[int, int]
+    strays: dict[Partition, int]
 
     @classmethod
-    def of(cls, group: GroupMetadata, spans: Mapping[str, range], max_generation: int) -> "Claims":
+    def of(
+        cls, group: GroupMetadata, spans: Mapping[str, range], max_generation: int, with_strays: bool = False
+    ) -> "Claims":
         """Read the claims. ``max_generation`` is the highest generation seen, this group's included."""
         members = group.members
-        listed = [_numbers(member.claims, spans) for member in members]
+        strays: dict[Partition, int] = {}
+        try:
+            listed = [[spans[topic][number] for topic, number in member.claims] for member in members]
+        except (KeyError, IndexError):
+            if with_strays:
+                strays = _strays(group, spans)
+            listed = [_numbers(member.claims, spans, strays) for member in members]
         owned, doubly_claimed = _settled(members, listed)
-        return cls(listed, owned, doubly_claimed, _former_owners(members, listed, max_generation))
+        return cls(listed, owned, doubly_claimed, _former_owners(members, listed, max_generation), strays)
 
 
 def highest_generation(group: GroupMetadata, before: int = NO_GENERATION) -> int:
@@ -42,13 +51,23 @@ def _generation(member: Subscription) -> int:
     return NO_GENERATION if member.claim_generation is None else member.claim_generation
 
 
-def _numbers(claims: tuple[Partition, ...], spans: Mapping[str, range]) -> list[int]:
-    try:
-        return [spans[topic][number] for topic, number in claims]
-    except (KeyError, IndexError):
-        return [
-            spans[topic][number] for topic, number in claims if topic in spans and number in range(len(spans[topic]))
-        ]
+def _strays(group: GroupMetadata, spans: Mapping[str, range]) -> dict[Partition, int]:
+    sizes = {topic: len(span) for topic, span in spans.items()}
+    found = dict.fromkeys(
+        claim for member in group.members for claim in member.claims if claim[1] >= sizes.get(claim[0], claim[1] + 1)
+    )
+    return dict(zip(found, count(sum(group.topics.values())), strict=False)) if found else {}
+
+
+def _numbers(claims: tuple[Partition, ...], spans: Mapping[str, range], strays: Mapping[Partition, int]) -> list[int]:
+    found = []
+    for claim in claims:
+        topic, number = claim
+        if claim in strays:
+            found.append(strays[claim])
+        elif topic in spans and number in range(len(spans[topic])):
+            found.append(spans[topic][number])
+    return found
 
 
 def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tuple[list[list[int]], set[int]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kafka_coordinator.assignors.claims import Claims
-from kafka_coordinator.assignors.inputs import Assignment
+from kafka_coordinator.assignors.inputs import Assignment, Partition
 from kafka_coordinator.assignors.placement import Placement
 from kafka_coordinator.assignors.rack_round import give_beside_replicas
 from kafka_coordinator.assignors.shares import Shares
@@ -15,20 +15,22 @@ def constrained(
 ) -> Assignment:
     """Everybody keeps what fits into an even share; what is left goes round to those below it.
 
-    ``spans``: topics by name to their partition numbers; ``by_id``: positions of the members by id.
+    ``spans``: topics by name to their partition numbers; ``by_id``: positions of the members by id. Raises
+    `AssignorError` with IllegalStateException where the released assignor fails, which kept partitions that do not
+    exist may bring about.
     """
     least, seats = divmod(sum(map(len, spans.values())), len(by_id))
     shares = Shares(least, seats, [[] for _ in by_id])
     revoked = _keep(shares, spans, claims, placement)
     kept_sizes = list(map(len, shares.owned))
-    left = _left_over(spans, shares.owned)
+    left = _left_over(spans, shares.owned, claims.strays)
     rank_of = {member: rank for rank, member in enumerate(by_id)}
     shares.below.sort(key=rank_of.__getitem__)
     shares.even.sort(key=rank_of.__getitem__)
     if placement is not None:
         left = give_beside_replicas(shares, left, placement)
     shares.deal(left)
-    answer = Assignment(shares.owned)
+    answer = Assignment(shares.owned, strays=tuple(claims.strays))
     if cooperative and (revoked or claims.doubly_claimed):
         _withhold(answer, kept_sizes, revoked, claims.doubly_claimed)
     return answer
@@ -37,7 +39,7 @@ def constrained(
 def _keep(shares: Shares, spans: dict[str, range], claims: Claims, placement: Placement | None) -> dict[int, int]:
     """Step A: what members keep of their own. Returns what they give up: partition to position."""
     revoked: dict[int, int] = {}
-    by_number = _by_number(spans) if any(claims.owned) else []
+    by_number = _by_number(spans, claims.strays) if any(claims.owned) else []
     for member, own in enumerate(claims.owned):
         if placement is not None:
             far = {partition for partition in own if placement.mismatch(member, partition)}
@@ -59,17 +61,31 @@ def _keep(shares: Shares, spans: dict[str, range], claims: Claims, placement: Pl
     return revoked
 
 
-def _by_number(spans: dict[str, range]) -> list[int]:
+def _by_number(spans: dict[str, range], strays: dict[Partition, int]) -> list[int]:
     """Partition to its place in the order of partition numbers, then topics."""
-    places = [0] * max(span.stop for span in spans.values())
+    places = [0] * max(*(span.stop for span in spans.values()), *(number + 1 for number in strays.values()), 0)
+    topic_at = {topic: at for at, topic in enumerate(spans)} if strays else {}
+    for (topic, partition), number in strays.items():
+        places[number] = topic_at[topic] + partition * len(spans)
     for place, span in enumerate(spans.values()):
         places[span.start : span.stop] = range(place, place + len(span) * len(spans), len(spans))
     return places
 
 
-def _left_over(spans: dict[str, range], owned: list[list[int]]) -> list[int]:
-    """Partitions that nobody kept, by topic, then number."""
+def _left_over(spans: dict[str, range], owned: list[list[int]], strays: dict[Partition, int]) -> list[int]:
+    """Partitions that nobody kept, by topic, then number.
+
+    The released assignor walks the kept ones and all others side by side. At a kept one that does not exist it
+    halts, so that the partitions of later topics are all left over, kept or not, and get a second owner.
+    """
     kept = set(chain.from_iterable(owned))
+    halted = {topic for (topic, _), number in strays.items() if number in kept}
+    if halted:
+        found: list[int] = []
+        at = min(map(list(spans).index, halted))
+        for place, span in enumerate(spans.values()):
+            found += (partition for partition in span if place > at or partition not in kept)
+        return found
     every = chain.from_iterable(spans.values())
     return [partition for partition in every if partition not in kept] if kept else list(every)
 

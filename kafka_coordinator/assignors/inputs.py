@@ -61,10 +61,13 @@ class Assignment:
     """The assignor's answer: ``owned[i]`` are the partition numbers of ``members[i]``.
 
     ``withheld`` (cooperative only): partition number to the position of the member who gets it next round.
+    ``strays`` (client sticky kinds): partitions that do not exist, which members claim and may be given all the same;
+    their numbers go on from the last partition of the group.
     """
 
     owned: list[list[int]]
     withheld: dict[int, int] = field(default_factory=dict)
+    strays: tuple[Partition, ...] = ()
 
 
 class AssignorError(Exception):

@@ -27,7 +27,7 @@ class Placement:
 
     def mismatch(self, member: int, partition: int) -> bool:
         """Whether the member has a rack that holds no replica of the partition."""
-        return not fits(self.rack_of[member], self.racks[partition])
+        return not fits(self.rack_of[member], self.racks.get(partition, ()))
 
     def beside(self, members: Sequence[int], partition: int) -> list[int]:
         """Those of the members whose rack holds a replica of the partition."""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from kafka_coordinator.assignors.inputs import AssignorError
+
 
 @dataclass(slots=True)
 class Shares:
@@ -31,7 +33,8 @@ class Shares:
     def deal(self, left: list[int]) -> None:
         """Step D: give the partitions in turn to the members below their share, then one each to the even ones.
 
-        While nobody reaches the share the turns are regular, so that every member gets a slice at once.
+        While nobody reaches the share the turns are regular, so that every member gets a slice at once. Raises
+        `AssignorError` where some are left in the end.
         """
         start = 0
         below = self.below
@@ -44,5 +47,7 @@ class Shares:
             start = end
             self.even += [member for member in below if len(self.owned[member]) == self.least]
             below = [member for member in below if len(self.owned[member]) < self.least]
+        if len(left) - start > len(self.even):
+            raise AssignorError("IllegalStateException", "partitions are left, and nobody may own more")
         for member, partition in zip(self.even, left[start:], strict=False):
             self.owned[member].append(partition)

@@ -15,7 +15,8 @@ from kafka_coordinator.assignors.subscription_kinds import Subscriptions, order_
 def sticky(group: GroupMetadata, max_generation: int = NO_GENERATION) -> Assignment:
     """The eager sticky assignor. ``max_generation``: the highest generation that this assignor object has seen.
 
-    Raises `AssignorError` with NullPointerException where the released assignor fails (spec 5.7).
+    Raises `AssignorError` with NullPointerException where the released assignor fails (spec 5.7), and with
+    IllegalStateException where claims on partitions that do not exist make it fail.
     """
     return _assigned(group, max_generation, cooperative=False)
 
@@ -30,10 +31,13 @@ def _assigned(group: GroupMetadata, max_generation: int, *, cooperative: bool) -
     spans = subscriptions.spans
     if not spans:
         return Assignment([[] for _ in group.members])
-    claims = Claims.of(group, spans, highest_generation(group, max_generation))
+    equal = subscriptions.are_equal
+    # Where subscriptions differ the released assignor keeps claims on partitions that do not exist too, and gives many
+    # partitions a second owner then; that mess is not followed.
+    claims = Claims.of(group, spans, highest_generation(group, max_generation), with_strays=equal)
     placement = Placement.of(group, spans)
     by_id = order_by_id(group.members)
-    if subscriptions.are_equal:
+    if equal:
         return constrained(spans, by_id, claims, placement, cooperative)
     return general(group, subscriptions, by_id, claims, placement, cooperative)
 

@@ -51,20 +51,21 @@ def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Pa
     racks = {topic: each for topic, each in c.racks.items() if topic in topics}
     try:
         if name in STATELESS:
-            owned = STATELESS[name](GroupMetadata(topics, _stateless(members), racks)).owned
+            found = STATELESS[name](GroupMetadata(topics, _stateless(members), racks))
         elif name in WITH_MEMORY:
             group = GroupMetadata(topics, (_sticky if name == "sticky" else _cooperative)(members), racks)
             memory = c.memories.get(name, Memory())
             highest = highest_generation(group, memory.highest)
             c.memories[name] = memory._replace(highest=highest)
-            owned = WITH_MEMORY[name](group, highest).owned
+            found = WITH_MEMORY[name](group, highest)
         else:
             return _registered(name, members, topics, racks)
     except AssignorError as error:
         raise CannotAssignError(f"the {name} assignor throws {error.error}") from None
+    partitions += found.strays
     return {
         member.member_id: tuple([partitions[number] for number in numbers])
-        for member, numbers in zip(members, owned, strict=True)
+        for member, numbers in zip(members, found.owned, strict=True)
     }
 
 

@@ -53,16 +53,16 @@ def rest(c: ConsumerState) -> Rest | None:
     settings, broker = c.config.settings, c.coordinator
     who = (c.config.group, c.member_id, c.generation)
     beat = Call((broker,), Heartbeat, HeartbeatAnswer, claim=who)
+    within = settings.request_timeout_ms
     exchanges = [
-        Exchange(timers.HEARTBEAT, settings.heartbeat_interval_ms, (beat,), awaiting=c.heartbeat_out),
+        Exchange(timers.HEARTBEAT, settings.heartbeat_interval_ms, (beat,), awaiting=c.heartbeat_out, within=within),
     ]
     harmless: dict[tuple[str, Any], Any] = {(broker, HeartbeatAnswer): None}
     if settings.enable_auto_commit and c.positions and not c.reading:
         offsets = tuple(sorted([(partition, each.start) for partition, each in c.positions.items()]))
         commit = Call((broker,), OffsetCommit, OffsetCommitAnswer, claim=(*who, offsets))
-        exchanges.append(
-            Exchange(timers.AUTO_COMMIT, settings.auto_commit_interval_ms, (commit,), awaiting=commits > 0)
-        )
+        period = settings.auto_commit_interval_ms
+        exchanges.append(Exchange(timers.AUTO_COMMIT, period, (commit,), awaiting=commits > 0, within=within))
         harmless[broker, OffsetCommitAnswer] = None
     elif commits:
         return None

@@ -23,7 +23,7 @@ SERVER = "zookeeper"
 CONNECTING, CONNECTED, CLOSING, CLOSED = "connecting", "connected", "closing", "closed"
 """States of a connection."""
 
-CONNECT, PING, CLOSE = "connect", "ping", "close"
+CONNECT, GIVE_UP, PING, CLOSE = "connect", "give up", "ping", "close"
 """Names of its timers."""
 
 
@@ -51,6 +51,17 @@ class Connection:
         self.session = 0
         self.asked: dict[int, Asked] = {}
 
+    def first(self, now: Time, out: Outbox) -> None:
+        """Connect for the first time, which must succeed within ``zookeeper.connection.timeout.ms``."""
+        out.set_timer(GIVE_UP, now + self._settings.zookeeper_connection_timeout_ms)
+        self.open(now, out)
+
+    def give_up(self, out: Outbox) -> None:
+        """The first connection took too long."""
+        out.cancel_timer(CONNECT)
+        out.close(SERVER)
+        self.state = CLOSED
+
     def open(self, now: Time, out: Outbox) -> None:
         """Connect, and try again until it succeeds."""
         self.state = CONNECTING
@@ -74,6 +85,7 @@ class Connection:
             return False
         self.state = CONNECTED
         out.cancel_timer(CONNECT)
+        out.cancel_timer(GIVE_UP)
         out.set_timer(PING, now + self._ping_ms())
         if message.session != self.session:
             self.session = message.session
@@ -106,6 +118,7 @@ class Connection:
     def end(self, now: Time, out: Outbox) -> None:
         """Nothing more will be asked: close the session as soon as all is answered. Gives up after its timeout."""
         out.cancel_timer(CONNECT)
+        out.cancel_timer(GIVE_UP)
         out.cancel_timer(PING)
         self.state = CLOSING
         out.set_timer(CLOSE, now + self._settings.zookeeper_session_timeout_ms)

@@ -14,6 +14,7 @@ from kafka_coordinator.zookeeper.connection import (
     CLOSING,
     CONNECT,
     CONNECTED,
+    GIVE_UP,
     PING,
     Asked,
     Connection,
@@ -36,6 +37,7 @@ from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancing import WORKING, Rebalancing
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
+from protocols.facts import Noted
 from protocols.load import Production
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
@@ -99,7 +101,7 @@ class Consumer:
         who = self._who
         made_up = out.new_id(f"{who.group}_{who.host}-{int(now)}")
         self._id = made_up[: len(made_up) - _UUID + _DIGITS]
-        self._connection.open(now, out)
+        self._connection.first(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         """An answer, a watch that fired, a command."""
@@ -126,6 +128,11 @@ class Consumer:
         """A timer of the connection, or one of ours."""
         if timer == CONNECT:
             self._connection.open(now, out)
+        elif timer == GIVE_UP:
+            self._connection.give_up(out)
+            waited = self._settings.zookeeper_connection_timeout_ms
+            out.observe(Noted(f"{self._who.member} gives up: no connection to ZooKeeper within {waited} ms"))
+            self._ended(now, out)
         elif timer == PING:
             self._connection.ping(now, out)
         elif timer == CLOSE:

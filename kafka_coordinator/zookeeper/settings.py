@@ -15,7 +15,7 @@ class ConsumerSettings:
     zookeeper_session_timeout_ms: int = 6000
     """How long ZooKeeper keeps a consumer's ephemeral nodes after it last heard from it."""
     zookeeper_connection_timeout_ms: int = 6000
-    """How long the first connection may take; it is tried again within."""
+    """How long the first connection may take, which is tried again within; then the consumer gives up for good."""
     zookeeper_sync_time_ms: int = 2000
     rebalance_max_retries: int = 4
     """Tries of one rebalance, the first one included."""

@@ -26,11 +26,12 @@ class MemberPart(Part):
     process: str | None = None
     """Members with equal ``process`` live in one client instance (one process); a member's name may be used."""
     strategy: str | None = None
-    """The member's own assignor or strategy, where it differs from the variant's: one name, or several with commas."""
+    """The member's own assignor or strategy, where it differs from the variant's (one name, in Kafka several with
+    commas). Every variant's system must have it."""
     handle: Duration = 0.0
     """How long the user's code takes for one record."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Client settings of this member alone, under the system's own names."""
+    """Client settings of this member alone, under the system's own names, which every variant must know."""
 
 
 class GroupPart(Part):
@@ -121,11 +122,12 @@ class Join(_Event):
     process: str | None = None
     """Members with equal ``process`` live in one client instance (one process); a member's name may be used."""
     strategy: str | None = None
-    """The member's own assignor or strategy, where it differs from the variant's: one name, or several with commas."""
+    """The member's own assignor or strategy, where it differs from the variant's (one name, in Kafka several with
+    commas). Every variant's system must have it."""
     handle: Duration = 0.0
     """How long the user's code takes for one record."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Client settings of this member alone, under the system's own names."""
+    """Client settings of this member alone, under the system's own names, which every variant must know."""
 
 
 class Leave(_Event):

@@ -224,13 +224,14 @@ class Broker:
         self.closed(now, peer, out)
 
     def _flush(self, now: Time, out: Outbox) -> None:
+        # Not where a round was passed over: its time, too, may lie ahead.
+        self.followed = {key: each for key, each in self.followed.items() if each.last.until > now}
         self._write_offsets(now)
         out.set_timer(FLUSH, now + self.settings.flush_consumer_offset_interval_ms)
 
     def _write_offsets(self, now: Time) -> None:
         if self.unflushed:
             self.disk.offsets = self.offsets.stored(following.offsets_at(self, now))
-            self.followed = {key: each for key, each in self.followed.items() if each.last.until > now}
             self.unflushed = bool(self.followed)
 
     def _notify_collected(self, now: Time, out: Outbox) -> None:
@@ -264,9 +265,8 @@ class Broker:
         resting.passed(self, now, sender, kind, out)
 
     def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
-        group, queue, _ = about
-        self.watches.passed(now, sender, group, queue)
         self.busy(now, sender)
+        resting.passed_about(self, now, sender, kind, about)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         if timer == FLUSH:

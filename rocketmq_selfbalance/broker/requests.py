@@ -153,7 +153,7 @@ def _retry(broker: "Broker", now: Time, message: ConsumerSendMsgBack, config: Su
     before = _record(broker, message)
     limit = config.retry_max_times if message.max_reconsume_times < 0 else message.max_reconsume_times
     store, levels = broker.disk.store, broker.settings.delay_levels_s
-    if before.times >= limit or message.delay_level < 0:
+    if max(before.times, message.tries) >= limit or message.delay_level < 0:
         dead = DLQ_PREFIX + message.group
         if dead not in broker.disk.topics.configs:
             broker.put_topic(now, TopicConfig(dead, 1, 1), out)

@@ -29,7 +29,7 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
-    `locks`, `commits`. Pulls are about what `Watches.of` tells.
+    `locks` (about a group), `commits`. Pulls are about what `Watches.of` tells.
     """
     harmless: dict[tuple[str, type[Message]], Any] = {}
     missed: dict[tuple[str, type[Message]], Time] = {}
@@ -69,16 +69,14 @@ def member_lists(heartbeat: HeartBeat, lists: dict[str, tuple[str, ...]]) -> tup
     return tuple(sorted((data.group, lists[data.group]) for data in heartbeat.consumers))
 
 
-def locks(broker: "Broker", heartbeat: HeartBeat) -> tuple[tuple[str, Queue], ...]:
-    """The claim of a client that renews its locks: those that it holds at this broker, sorted."""
-    return tuple(
-        sorted(
-            (data.group, queue)
-            for data in heartbeat.consumers
-            for queue, lock in broker.locks.table.get(data.group, {}).items()
-            if lock.client_id == heartbeat.client_id
-        )
-    )
+def locks(broker: "Broker", heartbeat: HeartBeat) -> dict[str, tuple[Queue, ...]]:
+    """Group to the claim of a client that renews its locks: those that it holds at this broker, sorted."""
+    return {data.group: _locked(broker, data.group, heartbeat.client_id) for data in heartbeat.consumers}
+
+
+def _locked(broker: "Broker", group: str, client_id: str) -> tuple[Queue, ...]:
+    held = broker.locks.table.get(group, {})
+    return tuple(sorted([queue for queue, lock in held.items() if lock.client_id == client_id]))
 
 
 def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int | None]]]:
@@ -114,7 +112,14 @@ def passed(broker: "Broker", now: Time, sender: str, kind: type[Message], out: O
             group = broker.consumers.groups[data.group]
             group.channels[sender].last_update = now
             group.last_update = max(group.last_update, now)
+
+
+def passed_about(broker: "Broker", now: Time, sender: str, kind: type[Message], about: Any) -> None:
+    """As `passed`: pulls of a queue, or locks of a group."""
+    if kind is PullMessage:
+        group, queue, _ = about
+        broker.watches.passed(now, sender, group, queue)
     elif kind is LockBatchMq:
-        heartbeat = broker.heartbeats[sender]
-        for group_name, queue in locks(broker, heartbeat):
-            broker.locks.try_lock(now, group_name, queue, heartbeat.client_id)
+        client_id = broker.heartbeats[sender].client_id
+        for queue in _locked(broker, about, client_id):
+            broker.locks.try_lock(now, about, queue, client_id)

@@ -1,6 +1,6 @@
 """Pulls that found nothing and that their clients hold themselves (see `PullMessage.watch`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeAlias
 
 from protocols.nodes import Time
@@ -24,7 +24,7 @@ class Watches:
     def __init__(self) -> None:
         self.by_sender: dict[str, dict[tuple[str, Queue], tuple[Time, PullMessage]]] = {}
         """Client to (group, queue) to when the pull came, and the pull."""
-        self._of: dict[str, frozenset[Watched]] = {}
+        self._of: dict[str, dict[Watched, None]] = {}
         """What `of` has told, while it holds."""
 
     def seen(self, now: Time, sender: str, message: PullMessage, answer: PullAnswer) -> None:
@@ -36,13 +36,13 @@ class Watches:
         elif sender in self.by_sender:
             self.by_sender[sender].pop(key, None)
 
-    def of(self, sender: str) -> frozenset[Watched]:
+    def of(self, sender: str) -> Mapping[Watched, None]:
         """All that the client has watched."""
         found = self._of.get(sender)
         if found is None:
             pulls = [message for _, message in self.by_sender.get(sender, {}).values()]
-            found = frozenset([(pull.group, pull.queue, pull.subscription_version) for pull in pulls])
-            self._of[sender] = found
+            watched = [(pull.group, pull.queue, pull.subscription_version) for pull in pulls]
+            found = self._of[sender] = dict.fromkeys(watched)
         return found
 
     def passed(self, now: Time, sender: str, group: str, queue: Queue) -> None:

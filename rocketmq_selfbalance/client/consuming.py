@@ -12,7 +12,7 @@ from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import SentBack
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
-from rocketmq_selfbalance.codes import CLUSTERING, SUCCESS
+from rocketmq_selfbalance.codes import CLUSTERING
 from rocketmq_selfbalance.messages import ConsumerSendMsgBack
 
 _MOST_EXPIRED = 16
@@ -116,7 +116,8 @@ def _finish(client: Instance, consumer: Consumer, work: Work) -> None:
         return  # nothing is done with the result: neither kept nor sent back
     failed = consumer.pool.fails and (queue, first) in consumer.pool.fails
     if failed and consumer.message_model == CLUSTERING:
-        send_back(client, consumer, work.batch, 0)
+        for offset in range(first, end):
+            send_back(client, consumer, Batch(queue, number, offset, offset + 1), 0)
     else:
         finished(client, consumer, process_queue, work.batch)
 
@@ -128,8 +129,9 @@ def finished(client: Instance, consumer: Consumer, process_queue: ProcessQueue, 
         consumer.store.table.update(batch.queue, offset, True)
 
 
-def send_back(client: Instance, consumer: Consumer, batch: Batch, delay_level: int) -> None:
-    """Give records that failed back to their broker, for the retry topic (spec 6.7)."""
+def send_back(client: Instance, consumer: Consumer, batch: Batch, delay_level: int, tries: int = 0) -> None:
+    """Give the batch's first record back to its broker, for the retry topic (spec 6.7); ``tries``: how often an ordered
+    consumer had it again before."""
     address = client.master(batch.queue.broker)
     if address is None:
         _try_again_later(client, consumer, batch)
@@ -138,22 +140,16 @@ def send_back(client: Instance, consumer: Consumer, batch: Batch, delay_level: i
     client.sent_back[number] = SentBack(consumer.group, *batch, address)
     client.out.set_timer(("sent back", number), client.now + client.settings.send_back_timeout_ms)
     most = consumer.settings.max_reconsume_times
-    back = ConsumerSendMsgBack(number, consumer.group, batch.queue, batch.first, delay_level, most)
+    back = ConsumerSendMsgBack(number, consumer.group, batch.queue, batch.first, delay_level, most, tries)
     client.out.send(address, back)
 
 
-def back_answered(client: Instance, number: int, code: int | None) -> None:
-    """A broker has the records back, or (None: no answer came) has not."""
-    sent = client.sent_back.pop(number)
-    client.out.cancel_timer(("sent back", number))
-    consumer = client.consumers.get(sent.group)
-    if consumer is None:
-        return
-    batch = Batch(sent.queue, sent.number, sent.first, sent.end)
-    process_queue = consumer.current(sent.queue, sent.number)
+def back_answered(client: Instance, consumer: Consumer, batch: Batch, *, success: bool) -> None:
+    """A broker has the records back, or has not."""
+    process_queue = consumer.current(batch.queue, batch.number)
     if process_queue is None or process_queue.dropped:
         return
-    if code == SUCCESS:
+    if success:
         finished(client, consumer, process_queue, batch)
     else:
         _try_again_later(client, consumer, batch)

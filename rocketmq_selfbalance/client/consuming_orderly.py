@@ -6,6 +6,7 @@ from protocols.facts import Delivered
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.consuming import send_back
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import LockAll, LockOne
 from rocketmq_selfbalance.client.pool import Batch, Work
@@ -143,15 +144,50 @@ def _finish(client: Instance, consumer: Consumer, work: Work) -> bool:
     if process_queue is None:
         return False
     if (queue, first) in consumer.pool.fails:
-        process_queue.consume_again([(first, end)])
+        most = consumer.settings.max_reconsume_times
         process_queue.task_since = None
-        pause = consumer.settings.suspend_current_queue_time_ms
-        later(client, consumer, queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION))
+        if most >= 0 and process_queue.gives_up(first, end, most) and not process_queue.dropped:
+            _give_up(client, consumer, process_queue, work.batch)
+        else:
+            _suspend(client, consumer, process_queue, work.batch)
         return False
+    _commit(consumer, queue, process_queue)
+    return True
+
+
+def _suspend(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+    """The queue waits for a moment, then its records come again."""
+    process_queue.rollback()
+    pause = consumer.settings.suspend_current_queue_time_ms
+    later(client, consumer, batch.queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION))
+
+
+def _commit(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
     offset = process_queue.commit()
     if offset is not None and not process_queue.dropped:
         consumer.store.table.update(queue, offset, False)
-    return True
+
+
+def _give_up(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+    """Give the records to their broker for the dead letters, one by one."""
+    if client.master(batch.queue.broker) is None:
+        _suspend(client, consumer, process_queue, batch)
+    else:
+        send_back(client, consumer, batch, 0, consumer.settings.max_reconsume_times)
+
+
+def back_answered(client: Instance, consumer: Consumer, batch: Batch, *, success: bool) -> None:
+    """A broker has the first of the records that are given up, or has not."""
+    process_queue = consumer.current(batch.queue, batch.number)
+    if process_queue is None or process_queue.dropped:
+        return
+    if success and batch.first + 1 < batch.end:
+        _give_up(client, consumer, process_queue, batch._replace(first=batch.first + 1))
+    elif success:
+        _commit(consumer, batch.queue, process_queue)
+        submit(client, consumer, batch.queue, batch.number)
+    else:
+        _suspend(client, consumer, process_queue, batch)
 
 
 def try_lock(client: Instance, consumer: Consumer, queue: Queue) -> None:

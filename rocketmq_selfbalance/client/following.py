@@ -58,6 +58,7 @@ def flows(client: Instance, consumer: Consumer) -> list[Flow] | None:
                     *[("consumed", consumer.group, serial) for serial in works],
                 ],
                 (client.task_due["persist"], client.settings.persist_consumer_offset_interval_ms),
+                consumer.settings.consumer_timeout_when_suspend_ms,
             )
         )
     needed = sum(flow.production.per_second for flow in found) * consumer.handle / 1000

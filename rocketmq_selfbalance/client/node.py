@@ -13,6 +13,7 @@ from rocketmq_selfbalance.client import (
     consuming,
     consuming_orderly,
     following,
+    giving_back,
     heartbeat,
     lifecycle,
     locks,
@@ -142,7 +143,10 @@ class Client:
         return resting.rest(self.instance)
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        resting.passed(self.instance, now, sender, kind)
+        """Nothing is kept of such messages."""
+
+    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
+        resting.passed_about(self.instance, now, sender, kind, about)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         resting.round_passed(self.instance, now, timer, begun)
@@ -180,8 +184,7 @@ def _lost(client: Instance, peer: str) -> None:
         routing.name_server_failed(client, peer)
     client.failed(peer)
     pulling.connection_lost(client, peer)
-    for number in [number for number, sent in client.sent_back.items() if sent.address == peer]:
-        consuming.back_answered(client, number, None)
+    giving_back.connection_lost(client, peer)
 
 
 # Messages that are no answers to a thread's call.
@@ -209,7 +212,7 @@ def _watched(client: Instance, sender: str, message: WatchedPullAnswer) -> None:
 
 def _answer(client: Instance, sender: str, message: Answer) -> None:
     if message.correlation in client.sent_back:
-        consuming.back_answered(client, message.correlation, message.code)
+        giving_back.answered(client, message.correlation, message.code)
     else:
         client.answered(message)
 
@@ -298,5 +301,5 @@ _TIMERS: Mapping[str, Callable[..., None]] = {
     "poll": _of_consumer(polling.poll),
     "pull task": _of_consumer(polling.begin_pulling),
     "assigned": polling.assigned,
-    "sent back": lambda client, number: consuming.back_answered(client, number, None),
+    "sent back": lambda client, number: giving_back.answered(client, number, None),
 }

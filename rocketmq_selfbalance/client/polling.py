@@ -4,6 +4,7 @@
 long enough ago.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from protocols.facts import Delivered, Position
@@ -135,12 +136,22 @@ def _keep_positions(client: Instance, consumer: Consumer) -> None:
 
 def keep_positions(consumer: Consumer) -> None:
     """Copy how far records were handed out into the offset store; the client's own task sends it."""
+    for queue, consumed_to in _positions(consumer):
+        consumer.store.table.update(queue, consumed_to, False)
+
+
+def would_keep(consumer: Consumer) -> bool:
+    """Whether one of the next polls, though it finds no records, changes the offset store."""
+    kept = consumer.store.table.offsets
+    return not consumer.pool.standing_still and any(kept.get(queue) != to for queue, to in _positions(consumer))
+
+
+def _positions(consumer: Consumer) -> Iterator[tuple[Queue, int]]:
     for queue in consumer.holds():
         process_queue = consumer.table[queue]
         if process_queue.highest or process_queue.count:
             waiting = process_queue.waiting
-            consumed_to = waiting.first if waiting else process_queue.highest + 1
-            consumer.store.table.update(queue, consumed_to, False)
+            yield queue, waiting.first if waiting else process_queue.highest + 1
 
 
 HANDLERS: Handlers = {_StartPulling: _start_pulling}

@@ -33,6 +33,7 @@ class ProcessQueue:
         "record_bytes",
         "taken",
         "task_since",
+        "tries",
         "try_unlock_times",
         "waiting",
         "watching",
@@ -70,6 +71,8 @@ class ProcessQueue:
         """Ordered: the starting offset was read again after the lock was there."""
         self.task_since: Time | None = None
         """Ordered: since when its consume task runs; None where none does."""
+        self.tries: dict[int, int] = {}
+        """Ordered, with a limit: offset of a record that failed to how often it was tried again."""
 
     def put(self, ranges: Iterable[tuple[int, int]], end_of_queue: int | None = None) -> bool:
         """Records have been fetched, in this order. ``end_of_queue``: the broker's end offset, told with the last.
@@ -127,11 +130,20 @@ class ProcessQueue:
         self.count -= count
         self.bytes = self.bytes - count * self.record_bytes if self.count else 0
         self.taken = OffsetSet()
+        self.tries = {offset: tries for offset, tries in self.tries.items() if offset >= end}
         return end
 
     def rollback(self) -> None:
         """Ordered: what was taken shall be consumed again."""
         self.consume_again(self.taken.ranges())
+
+    def gives_up(self, first: int, end: int, most: int) -> bool:
+        """Ordered: these could not be handled. Whether every one of them was tried again ``most`` times already; who
+        was not is counted once more."""
+        again = [offset for offset in range(first, end) if self.tries.get(offset, 0) < most]
+        for offset in again:
+            self.tries[offset] = self.tries.get(offset, 0) + 1
+        return not again
 
     def consume_again(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Ordered: these shall be consumed again."""
@@ -143,6 +155,7 @@ class ProcessQueue:
         """Forget all records."""
         self.waiting, self.taken = OffsetSet(), OffsetSet()
         self.count, self.bytes, self.highest = 0, 0, 0
+        self.tries = {}
 
     @property
     def max_span(self) -> int:
@@ -163,6 +176,7 @@ class ProcessQueue:
         for name in ProcessQueue.__slots__:
             setattr(copy, name, getattr(self, name))
         copy.waiting, copy.taken = self.waiting.copy(), self.taken.copy()
+        copy.tries = self.tries.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:
@@ -183,4 +197,5 @@ class ProcessQueue:
             self.production,
             self.watching,
             None if self.task_since is None else now - self.task_since,
+            tuple(sorted(self.tries.items())),
         )

@@ -11,9 +11,9 @@ from typing import Any
 from protocols.nodes import Message, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Call, Exchange, Flow, Rest
-from rocketmq_selfbalance.client import following, rebalance_service, tasks
+from rocketmq_selfbalance.client import following, polling, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
-from rocketmq_selfbalance.client.consumer import Consumer, Questions
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Questions
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
@@ -53,10 +53,7 @@ def rest(client: Instance) -> Rest | None:
     if client.ended:
         return _NOTHING
     consumers = list(client.consumers.values())
-    service = client.service
-    # A thread that was woken has yet to begin its pass, even where that is put off and will find nothing.
-    woken = service.notified or service.triggers
-    if not client.running or woken or client.sent_back or not all(map(_settled, consumers)):
+    if not client.running or client.service.has_to_tell or client.sent_back or not all(map(_settled, consumers)):
         return None
     under_way, flows = _under_way(client), _flows(client, consumers)
     if under_way is None or flows is None or client.route_claim is None:
@@ -107,6 +104,7 @@ def _settled(consumer: Consumer) -> bool:
         and consumer.settled == consumer.revision
         and not (consumer.paused or consumer.leaving or consumer.pool.backlog)
         and not any(each.dropped for each in consumer.table.values())
+        and (consumer.kind == PUSH or not polling.would_keep(consumer))
     )
 
 
@@ -218,16 +216,11 @@ def _questions(client: Instance, consumer: Consumer, claim: Any) -> tuple[Call, 
 
 
 def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> Iterator[Exchange]:
-    held: dict[str, list[tuple[str, Queue]]] = {}
-    locking = [consumer for consumer in consumers if consumer.locks]
-    for consumer in locking:
-        for queue in consumer.holds():
-            held.setdefault(client.master(queue.broker) or "", []).append((consumer.group, queue))
-    for consumer in locking:
+    for consumer in [consumer for consumer in consumers if consumer.locks]:
         calls = []
         for queues in by_broker(consumer.holds()):
             address = client.master(queues[0].broker) or ""
-            calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(held[address]))))
+            calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(queues))))
         yield Exchange(
             ("lock", consumer.group),
             consumer.settings.lock_interval_ms,
@@ -236,6 +229,7 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
             thread=lock_thread(consumer.group),
             awaiting="lock" in under_way,
             within=consumer.settings.lock_timeout_ms,
+            about=consumer.group,
         )
 
 
@@ -270,13 +264,12 @@ def _guarded(client: Instance, flows: Mapping[tuple[str, Queue], Flow]) -> dict[
     return found
 
 
-def passed(client: Instance, now: Time, sender: str, kind: type[Message]) -> None:
-    """Messages of this kind were passed over, the last one came now."""
+def passed_about(client: Instance, now: Time, sender: str, kind: type[Message], about: Any) -> None:
+    """Messages of this kind were passed over, the last one came now. (Of other kinds nothing is kept.)"""
     if kind is LockBatchMqAnswer:
-        for consumer in client.consumers.values():
-            for queue, process_queue in consumer.table.items():
-                if consumer.locks and client.master(queue.broker) == sender:
-                    process_queue.last_lock = now
+        for queue, process_queue in client.consumers[about].table.items():
+            if client.master(queue.broker) == sender:
+                process_queue.last_lock = now
 
 
 def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> None:

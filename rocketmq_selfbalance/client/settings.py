@@ -92,11 +92,11 @@ class ClientSettings:
     consume_thread_max: int = 20
     consume_timeout_ms: Time = 900_000.0
     max_reconsume_times: int = -1
+    """How often a record is tried again; -1: as the group's ``retryMaxTimes`` at the broker says, ordered for ever."""
     send_back_retry_ms: Time = 5_000.0
     """A record that could not be sent back is given to the listener again after this time."""
     expired_delay_level: int = 3
     reset_offset_pause_ms: Time = 10_000.0
-    await_termination_when_shutdown_ms: Time = 0.0
     pull_service_stop_ms: Time = 1_000.0
     """How long a client that shuts down waits for pulls that are put off, where there are any."""
     event_executor_stop_ms: Time = 3_000.0
@@ -202,7 +202,6 @@ REAL_NAMES: Mapping[str, str] = {
     "consumeThreadMax": "consume_thread_max",
     "consumeTimeout": "consume_timeout_ms",
     "maxReconsumeTimes": "max_reconsume_times",
-    "awaitTerminationMillisWhenShutdown": "await_termination_when_shutdown_ms",
     "messageModel": "message_model",
     "consumeFromWhere": "consume_from_where",
     "consumeTimestampBack": "consume_timestamp_back_ms",
@@ -215,6 +214,10 @@ REAL_NAMES: Mapping[str, str] = {
 }
 """The system's own configuration name to the field. (``consumer``, ``orderly``, ``consumeTimestampBack`` and
 ``recordBytes`` are ours: in RocketMQ one chooses a class, a listener and a time of day; records here have no body.)"""
+
+ONLY_DEFAULT: Mapping[str, Any] = {"awaitTerminationMillisWhenShutdown": 0}
+"""Settings of RocketMQ's of which only the default is modelled: a consumer that shuts down does not wait for listeners
+that run, but interrupts them."""
 
 VERSION = "version"
 """The setting that chooses between `VERSIONS`."""
@@ -236,6 +239,10 @@ def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) ->
     changes = dict(VERSIONS[version_of(given, where)])
     for name, value in given.items():
         if name == VERSION:
+            continue
+        if name in ONLY_DEFAULT:
+            if value != ONLY_DEFAULT[name]:
+                raise UserError(f"{where}: {name} is {value!r}, which is not modelled, expected {ONLY_DEFAULT[name]}")
             continue
         if name not in REAL_NAMES:
             raise UserError(f"{where}: no client setting {name!r} in RocketMQ, expected one of {', '.join(REAL_NAMES)}")

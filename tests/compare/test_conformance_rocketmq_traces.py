@@ -87,6 +87,19 @@ def test_the_offset_file_is_compared_by_what_it_says() -> None:
     assert not differences(with_value(trace, place, text.replace('["T","U"]', '["U","T"]').replace(",", ", ")))
 
 
+def test_a_reset_through_the_clients_is_nothing_to_pull_consumers() -> None:
+    client: dict[str, Any] = {"op": "create_client", "client": "c", "group": "g", "kind": "lite_pull", "orderly": False}
+    client |= {"message_model": "CLUSTERING", "strategy": "AVG", "consume_from_where": "CONSUME_FROM_FIRST_OFFSET"}
+    client |= {"consume_timestamp": None, "pull_threshold_for_topic": -1, "pull_threshold_size_for_topic": -1}
+    offsets = [[["T", "a", 0], 7]]
+    reset: dict[str, Any] = {"op": "reset_offset_on_client", "client": "c", "topic": "T", "offsets": offsets}
+    state: dict[str, Any] = {"process_queues": [], "subscription_versions_ms": [], "local_offsets": []}
+    steps = [client, {**reset, "topic_order": [], "result": None, "state": state}, {"op": "owners", "result": []}]
+    trace = {"trace_id": "made", "component": "rebalance", "title": "", "config": {}}
+    numbered = [{**step, "step": number, "at_ms": 0} for number, step in enumerate(steps)]
+    assert differences({**trace, "steps": numbered}) == []
+
+
 def differences(trace: dict[str, Any]) -> list[Difference]:
     try:
         return COMPONENTS[trace["component"]](trace)

@@ -209,6 +209,13 @@ def test_an_empty_group_without_lag_is_accused_of_nothing() -> None:
     assert list(findings(waiting)) == ["no-members"]
 
 
+def test_a_position_behind_the_end_does_not_hide_what_waits_elsewhere() -> None:
+    ahead, behind = Queue("t", "a", 0), Queue("t", "a", 1)
+    assert findings(observed({}, None, state="Empty", lag={ahead: -500})) == {}
+    (found,) = findings(observed({}, None, state="Empty", lag={ahead: -500, behind: 2})).values()
+    assert "2 records wait" in found.cause
+
+
 QUEUES = st.builds(Queue, st.sampled_from(["a", "b"]), st.sampled_from(["", "x"]), st.sampled_from([0, 1, 2, 10**9]))
 NAMES = st.sampled_from([None, "range", "sticky", "uniform", "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "?"])
 

@@ -1,10 +1,13 @@
 """Names are data: they do no harm in any output."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from compare.output import markdown_text, number, print_json, print_table, visible
+from tests.compare.console import EXAMPLES, ROOT
 
 HOSTILE = [
     "[red]x[/red]",
@@ -52,3 +55,15 @@ def test_json_is_ascii_and_exact(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_numbers_for_people() -> None:
     assert [number(x) for x in (None, 3, 2.0, 1.23456)] == ["-", "3", "2", "1.23"]
+
+
+@pytest.mark.parametrize("arguments", [["audit", "--engine", "local", str(EXAMPLES)], ["states", "kafka"]])
+def test_a_reader_that_goes_away_is_no_failure(arguments: list[str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "compare", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 0

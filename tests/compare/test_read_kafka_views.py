@@ -95,6 +95,23 @@ def test_an_assignment_that_does_not_hold_as_many_partitions_as_told_is_cut() ->
     assert "expected 3 partitions under ASSIGNMENT as #PARTITIONS says, not 2" in skipped[0].why
 
 
+def test_versions_that_leave_the_topics_out_tell_how_many_partitions_and_beside_the_offsets_which() -> None:
+    lines = [re.sub(r"[\w.-]+(\([\d,]+\))", r"\1", line) for line in members_view("g", [A, B], verbose=True, old=True)]
+    assert any("(0,1)" in line and "orders" not in line for line in lines)
+    groups, skipped = read(text(*lines))
+    assert skipped == []
+    assert {member.id: member.queue_count for member in groups["g"].members or ()} == {A.id: 3, B.id: 1}
+    groups, skipped = read(text(*lines), text(*offsets_view("g", [A, B], {}), name="offsets"))
+    owned = {
+        member.id: {(each.topic, each.number) for each in member.owned or ()} for member in groups["g"].members or ()
+    }
+    assert owned == {
+        member.id: {(topic, number) for topic, numbers in member.assigned.items() for number in numbers}
+        for member in (A, B)
+    }
+    assert groups["g"].notes == ()
+
+
 @pytest.mark.parametrize(
     ("header", "why"),
     [
@@ -247,6 +264,16 @@ def test_stack_traces_are_one_line() -> None:
     assert groups == {}
     assert [each.line for each in skipped] == [1, 2]
     assert all("no broker answered" in each.why for each in skipped)
+
+
+def test_an_offset_of_a_deleted_topic_fails_the_whole_view_and_the_remedy_says_which_views_do_not() -> None:
+    error = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException"
+    failed = (
+        f"Error: Executing consumer group command failed due to {error}: Failed to fetch metadata for partition t-0"
+    )
+    _, skipped = read(text("", failed))
+    assert [each.line for each in skipped] == [2]
+    assert "deleted topic: --members --verbose and --state do not ask for it" in skipped[0].why
 
 
 def test_an_error_quotes_only_its_beginning() -> None:

@@ -169,6 +169,27 @@ def test_a_list_goes_on_behind_the_exception_of_one_member() -> None:
     assert [each.line for each in skipped] == [4]
 
 
+def test_what_loggers_print_in_the_middle_of_a_view_is_left_out() -> None:
+    status = "12:00:01,234 |-INFO in ch.qos.logback.classic.LoggerContext[default] - This is logback"
+    shown = {RETRY: "10.0.0.1", Q[0]: "10.0.0.1", Q[1]: "10.0.0.2"}
+    for noise in ("RocketMQLog:WARN No appenders could be found for logger (x).", "SLF4J: No providers", status):
+        views = (progress_view(lag(*shown), shown), connections("10.0.0.1@a", "10.0.0.2@b"))
+        lines = [line for view in views for line in (noise, *view[:2], noise, *view[2:], noise)]
+        groups, skipped = read_all([text(*lines)])
+        assert (skipped, len(groups)) == ([], 1)
+        assert [member.owned for member in groups[0].members or ()] == [(RETRY, Q[0]), (Q[1],)]
+    route = text("{", status, '\t"queueDatas":[', '\t\t{"brokerName":"a","readQueueNums":2,"perm":6}', "\t]}", status)
+    assert read_all([route])[1] == []
+
+
+def test_that_a_broadcasting_group_has_no_offsets_comes_with_where_to_look() -> None:
+    error = "org.apache.rocketmq.client.exception.MQClientException: CODE: 213  DESC: Not found the consumer group"
+    _, (skipped,) = read_all([text(f"{error} consume stats, the consumer is under the broadcast mode")])
+    assert skipped.why.endswith(
+        "expected consumerConnection: members of a broadcasting group keep their offsets themselves"
+    )
+
+
 def test_rows_that_cannot_be_read_are_named_and_what_they_may_have_said_is_not_guessed() -> None:
     shown = {RETRY: "10.0.0.1", Q[0]: "10.0.0.1", Q[1]: "10.0.0.2"}
     table = progress_view(lag(*shown), shown)

@@ -15,6 +15,8 @@ from compare.testing.rocketmq_consumer import (
     PushConsumer,
 )
 from protocols.errors import UserError
+from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.codes import DLQ_PREFIX
 
 
 def _started(group: Group, listener: Any, member: str = "c1", *, orderly: bool = False) -> PushConsumer:
@@ -159,6 +161,59 @@ def test_an_orderly_listener_gets_what_fails_again_before_anything_else_of_the_q
     others = [offset for queue, offset, _, _ in seen if queue == 1]
     assert others == list(range(others[0], others[0] + len(others)))
     assert group.handled_twice() == group.never_handled() == []
+
+
+@pytest.mark.parametrize(("most", "size"), [(0, 1), (2, 1), (2, 3)])
+def test_an_orderly_consumer_gives_a_record_up_after_so_many_tries(most: int, size: int) -> None:
+    group = rocketmq_group(topics={"orders": 1}, produce=2)
+    consumer = group.push_consumer("c1", orderly=True)
+    seen: list[list[int]] = []
+
+    def listen(messages: list[MessageExt]) -> Any:
+        seen.append([message.queue_offset for message in messages])
+        return SUSPEND_CURRENT_QUEUE_A_MOMENT if 9 in seen[-1] else SUCCESS
+
+    consumer.subscribe("orders")
+    consumer.set_max_reconsume_times(most)
+    consumer.set_consume_message_batch_max_size(size)
+    consumer.register_message_listener(listen)
+    consumer.start()
+    group.clock.advance(seconds=40)
+    failed = [batch for batch in seen if 9 in batch]
+    # A record that joins its batch later has its tries then.
+    assert len(failed) == most + (1 if size == 1 else 2)
+    at = seen.index(failed[0])
+    assert seen[at : at + len(failed)] == failed
+    assert seen[at + len(failed)][0] == failed[-1][-1] + 1
+    cluster = group.world.cluster
+    assert isinstance(cluster, RocketMQCluster)
+    broker = cluster.broker(group.topics["orders"][0].broker)
+    assert broker is not None
+    dead = broker.disk.store.queue(DLQ_PREFIX + group.name, 0)
+    assert dead is not None
+    assert [record.origin_offset for record in dead.records] == failed[-1]
+
+
+def test_every_record_of_a_batch_that_failed_comes_again() -> None:
+    group = rocketmq_group(topics={"orders": 1}, produce=2)
+    consumer = group.push_consumer("c1")
+    good: set[int] = set()
+    seen: set[int] = set()
+
+    def listen(messages: list[MessageExt]) -> Any:
+        seen.update(message.queue_offset for message in messages)
+        if any(message.queue_offset % 5 == message.reconsume_times == 0 for message in messages):
+            return RECONSUME_LATER
+        good.update(message.queue_offset for message in messages)
+        return CONSUME_SUCCESS
+
+    consumer.subscribe("orders")
+    consumer.set_consume_message_batch_max_size(3)
+    consumer.register_message_listener(listen)
+    consumer.start()
+    group.clock.advance(seconds=70)
+    assert set(range(100)) <= seen
+    assert {offset for offset in seen if offset < 60} <= good
 
 
 def test_an_orderly_consumer_that_is_killed_keeps_its_queues_locked_for_a_minute() -> None:

@@ -74,6 +74,14 @@ def test_full_and_skipping_runs_observe_the_same(
     assert some == every
 
 
+def test_a_consumer_that_does_not_wait_for_slow_answers() -> None:
+    """A heartbeat and its answer take up to 10 ms."""
+    given_: dict[str, Any] = {"latency": (1.0, 5.0), "settings": {"request.timeout.ms": 8}}
+    skipping, full = (Story(**given_, full=full) for full in (False, True))
+    assert skipping.to_end(300).facts == full.to_end(300).facts
+    assert skipping.simulation.messages == full.simulation.messages
+
+
 def test_a_quiet_hour_costs_next_to_nothing() -> None:
     story = Story(members=[f"c{number}" for number in range(20)], topics={"t": 40})
     seen = story.until(20)

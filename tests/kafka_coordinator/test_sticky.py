@@ -65,6 +65,38 @@ def test_what_a_leaver_had_goes_to_the_others_at_once(assignor: Assignor) -> Non
     assert answer.withheld == {}
 
 
+@BOTH
+@pytest.mark.parametrize(
+    ("topics", "claims", "given"),
+    [
+        ({"t": 3}, {"m1": "t-5", "m2": "t-1"}, {"m1": "t-0 t-5", "m2": "t-1 t-2"}),
+        ({"t": 3}, {"m1": "t-0 t-1 t-2 t-3 t-4 t-5"}, {"m1": "t-0 t-1", "m2": "t-2"}),
+        ({"t": 3}, {"m1": "t-0 t-5", "m2": "t-1"}, "IllegalStateException"),
+        ({"t": 2, "u": 3}, {"m1": "t-0 t-5 u-0", "m2": "t-1 u-1 u-2"}, "IllegalStateException"),
+    ],
+)
+def test_claims_on_partitions_that_a_topic_no_longer_has_are_kept_and_may_make_it_fail(
+    assignor: Assignor, topics: dict[str, int], claims: dict[str, str], given: dict[str, str] | str
+) -> None:
+    # All four are what the released 4.1.0 answers.
+    group = _claiming(group_of(topics, dict.fromkeys(("m1", "m2"), " ".join(topics))), claims)
+    if isinstance(given, str):
+        with pytest.raises(AssignorError) as caught:
+            assignor(group)
+        assert caught.value.error == given
+        return
+    answer = assignor(group)
+    names = [f"{topic}-{number}" for topic, number in (*partitions_of(group), *answer.strays)]
+    found = {
+        member.member_id: " ".join(sorted(names[number] for number in numbers))
+        for member, numbers in zip(group.members, answer.owned, strict=True)
+    }
+    held = {names[number]: group.members[position].member_id for number, position in answer.withheld.items()}
+    for name, member_id in held.items():
+        found[member_id] = " ".join(sorted([*found[member_id].split(), name]))
+    assert found == given
+
+
 def test_members_list_what_they_kept_before_what_is_new() -> None:
     group = group_of(THREE_BY_TWO.topics, dict.fromkeys(("C0", "C2"), "t0 t1 t2"))
     answer = sticky(_claiming(group, {"C0": "t1-1 t0-0", "C2": "t1-0 t2-1"}))

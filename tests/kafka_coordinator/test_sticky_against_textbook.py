@@ -58,7 +58,7 @@ def fast(group: GroupMetadata, cooperative: bool, max_generation: int) -> object
         answer = (cooperative_sticky if cooperative else sticky)(group, max_generation)
     except AssignorError as error:
         return error.error
-    names = partitions_of(group)
+    names = [*partitions_of(group), *answer.strays]
     ids = [member.member_id for member in group.members]
     owned = {id: [names[number] for number in own] for id, own in zip(ids, answer.owned, strict=True)}
     return owned, {names[number]: ids[position] for number, position in answer.withheld.items()}

@@ -50,6 +50,17 @@ def test_the_surplus_stays_with_a_member_that_has_it() -> None:
     assert owned(group, uniform(group)) == {"A": "T1-0 T1-1", "B": "T1-2", "C": "T1-3"}
 
 
+@pytest.mark.parametrize(
+    ("wanted", "error"),
+    [({"A": "T1", "B": "T1"}, "PartitionAssignorException"), ({"A": "T1", "B": ""}, "ArrayIndexOutOfBoundsException")],
+)
+def test_a_target_that_a_subscribed_topic_does_not_have_makes_it_fail(wanted: dict[str, str], error: str) -> None:
+    group = group_of({"T1": 3}, wanted, claims={"A": _all_of("T1", 4)})
+    with pytest.raises(AssignorError) as caught:
+        uniform(group)
+    assert caught.value.error == error
+
+
 def test_different_subscriptions_are_dealt_topic_by_topic_to_the_smallest() -> None:
     group = group_of({"T1": 6, "T2": 3, "T3": 2}, {"A": "T1 T2", "B": "T1 T2 T3", "C": "T2 T3"})
     assert owned(group, uniform(group)) == {

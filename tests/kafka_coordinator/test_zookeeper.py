@@ -5,13 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.connection import SERVER
-from protocols.facts import Granted, Noted, Owns
+from protocols.facts import Delivered, Granted, Noted, Owns
 from protocols.queues import Queue
 from protocols.scenario.model import (
     AddTopic,
     BrokerEvent,
     Commit,
     Crash,
+    DeleteTopic,
     Hang,
     Join,
     Leave,
@@ -90,6 +91,29 @@ def test_a_consumer_that_is_cut_off_goes_on_until_it_learns_that_its_session_has
     story = Story(cut)
     assert any(len(owners) == 2 for owners in story.owners(44).values())
     assert all(len(owners) == 1 for owners in story.owners(59).values())
+
+
+def test_a_consumer_that_does_not_reach_zookeeper_in_time_gives_up_and_one_that_does_joins_late() -> None:
+    cut = Network.model_validate({"at": 0.0, "network": "cut", "between": ("c2", SERVER), "for": 4_000.0})
+    story = Story(cut, zookeeper_connection_timeout_ms=3_000)
+    assert story.notes() == ["c2 gives up: no connection to ZooKeeper within 3000 ms"]
+    assert {member for each in story.owners(59).values() for member in each} == {"c1", "c3"}
+    story = Story(cut)
+    assert story.notes() == []
+    assert {member for each in story.owners(59).values() for member in each} == {"c1", "c2", "c3"}
+
+
+def test_a_topic_created_again_is_read_from_its_first_record() -> None:
+    story = Story(
+        DeleteTopic(at=20_000.0, delete_topic="t"),
+        AddTopic(at=30_000.0, add_topic={"t": TopicPart(queues={"broker-a": 6})}),
+        seconds=120,
+    )
+    delivered = [each for each in story.of(Delivered) if each.at > 20_000]
+    assert all(each.fact.since >= 30_000 for each in delivered)
+    for queue in {each.fact.queue for each in delivered}:
+        spans = sorted((each.fact.first, each.fact.end) for each in delivered if each.fact.queue == queue)
+        assert (spans[0][0], spans[-1][1]) == (0, 900)
 
 
 def test_a_short_cut_changes_nothing() -> None:

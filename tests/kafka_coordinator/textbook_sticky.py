@@ -1,7 +1,7 @@
 """The sticky assignors word for word after spec 5.5-5.7: slow, without a clever line, the judge of the fast ones.
 
 Everything is a partition (topic, number) or a member id; every order is sorted anew where it is needed. Claims on
-partitions that do not exist are left out, as the fast ones do.
+partitions that do not exist count where subscriptions are equal, and are left out elsewhere, as the fast ones do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,8 +37,10 @@ class _Textbook:
         self.topics = {topic: n for topic, n in group.topics.items() if topic in subscribed and n > 0}
         self.partitions = [(topic, n) for topic, count in self.topics.items() for n in range(count)]
         self.max_generation = max([max_generation, *(self.generation(id) for id in self.members)])
+        equal = self.subscriptions_are_equal()
         self.claims = {
-            id: [(t, n) for t, n in member.claims if n < self.topics.get(t, 0)] for id, member in self.members.items()
+            id: [(t, n) for t, n in member.claims if t in self.topics and (equal or n < self.topics[t])]
+            for id, member in self.members.items()
         }
         member_racks = {member.rack for member in group.members if member.rack}
         replica_racks = {rack for partition in self.partitions for rack in self.racks(partition)}
@@ -62,7 +64,8 @@ class _Textbook:
 
     def racks(self, partition: Partition) -> Sequence[str]:
         topic, number = partition
-        return self.group.replica_racks[topic][number] if topic in self.group.replica_racks else ()
+        racks = self.group.replica_racks.get(topic, ())
+        return racks[number] if number < len(racks) else ()
 
     def beside(self, id: str, partition: Partition) -> bool:
         return self.rack_aware and bool(self.members[id].rack) and self.members[id].rack in self.racks(partition)
@@ -141,7 +144,14 @@ class _Textbook:
             owned[id] = own[:keep]
             revoked += [(id, p) for p in own[keep:]]
         kept = {p for each in owned.values() for p in each}
-        left = sorted((p for p in self.partitions if p not in kept), key=lambda p: (utf16_key(p[0]), p[1]))
+        # Both in order, side by side: a kept partition that does not exist is waited for in vain.
+        left = []
+        waiting = sorted(kept, key=lambda p: (utf16_key(p[0]), p[1]))
+        for partition in sorted(self.partitions, key=lambda p: (utf16_key(p[0]), p[1])):
+            if waiting and waiting[0] == partition:
+                waiting.pop(0)
+            else:
+                left.append(partition)
         under.sort(key=utf16_key)
         exact.sort(key=utf16_key)
         given: list[tuple[str, Partition]] = []

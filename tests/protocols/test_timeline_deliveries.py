@@ -1,6 +1,7 @@
 """Records handled twice, in bursts, late: computed from ranges of offsets, checked record by record."""
 
 from collections import Counter
+from math import inf
 
 import pytest
 from hypothesis import given, settings
@@ -28,6 +29,14 @@ def test_a_record_that_one_member_handles_again_counts_and_one_of_another_group_
     again = [handled("c1", 0, 5, 0, 1), handled("c1", 3, 5, 2, 3), handled("c1", 4, 5, 4, 5)]
     assert redelivered(again) == 2
     assert redelivered([handled("c1", 0, 5, 0, 1), Delivery("other", "c1", A, 0, 5, 0, 1)]) == 0
+
+
+def test_the_records_of_a_topic_created_again_are_others_though_their_offsets_are_the_same() -> None:
+    deliveries = [handled("c1", 0, 10, 0, 1000), handled("c2", 8, 10, 1000, 1500), handled("c1", 0, 9, 2000, 3000)]
+    assert redelivered(deliveries) == 10
+    lives = {A: ((0.0, 1500.0), (2000.0, inf))}
+    assert redelivered(deliveries, lives) == 2
+    assert handled_more_than_once(deliveries, lives) == {("g", A): [(8, 10)]}
 
 
 @settings(max_examples=100, deadline=None)

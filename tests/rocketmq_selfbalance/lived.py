@@ -26,6 +26,7 @@ class Lived:
         strategy: str = "AVG",
         produce: float = 0.0,
         seed: int = 1,
+        latency: tuple[float, float] = (1.0, 5.0),
         groups: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None,
         full: bool = False,
@@ -38,7 +39,7 @@ class Lived:
                 "topics": {topic: {"queues": queues} for topic, queues in topics.items()},
                 "groups": groups or {"g": {"members": members}},
                 "load": {"produce": produce},
-                "run": {"for": seconds * 1000.0, "seed": seed},
+                "run": {"for": seconds * 1000.0, "seed": seed, "latency": latency},
                 "events": events,
             }
         )

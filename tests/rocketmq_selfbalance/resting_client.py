@@ -144,7 +144,7 @@ class RestingClient:
         beat = [Call((each,), HeartBeat, Answer, claim=(self.name, self.data)) for each in BROKERS]
         ask = Call(BROKERS, GetConsumerListByGroup, ConsumerList, label="broker", claim=members)
         commit = [Call((each,), UpdateConsumerOffset, None, claim=(("g", self.queues[each], 7),)) for each in BROKERS]
-        lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(("g", self.queues[each]),)) for each in BROKERS]
+        lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(self.queues[each],)) for each in BROKERS]
         route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=self.revision)
         awaiting = {timer: count > 0 for timer, count in self.waiting.items()}
         exchanges = [
@@ -152,9 +152,13 @@ class RestingClient:
             Exchange("beat", BEAT_MS, tuple(beat), awaiting=awaiting["beat"]),
             Exchange("pass", PASS_MS, (ask,), awaiting=awaiting["pass"]),
             Exchange("persist", PERSIST_MS, tuple(commit)),
-            Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"]),
+            Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"], about="g"),
             *(
-                Exchange(timer, PULL_MS, (Call((broker,), PullMessage, PullAnswer),), awaiting=awaiting[timer])
+                Exchange(
+                    *(timer, PULL_MS, (Call((broker,), PullMessage, PullAnswer),)),
+                    awaiting=awaiting[timer],
+                    about=("g", self.queues[broker], 0.0),
+                )
                 for broker in BROKERS
                 for timer in (f"pull {broker}",)
             ),
@@ -164,6 +168,8 @@ class RestingClient:
         return Rest(tuple(exchanges), {**harmless, ("namesrv", RouteInfoAnswer): None})
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None: ...
+
+    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None: ...
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
 

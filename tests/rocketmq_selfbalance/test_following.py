@@ -93,6 +93,41 @@ def test_facts_come_in_the_order_of_time() -> None:
         assert times == sorted(times)
 
 
+@pytest.mark.parametrize(
+    ("events", "per_second", "handle"),
+    [
+        ([at(60.59, produce={"T-broker-a-0": 3})], 3.0, 20.0),
+        ([at(70, reset_offsets="g", topic="T", to=10_000.0, via="client")], 10.0, 0.0),
+    ],
+    ids=["records at other times", "readers behind"],
+)
+def test_nobody_goes_ahead_of_what_is_yet_to_be_told(events: list[Any], per_second: float, handle: float) -> None:
+    quick, full = (lived(events, per_second, handle, seconds=110.742, full=full) for full in (False, True))
+    times = [time for time, _, _ in quick.facts]
+    assert times == sorted(times)
+    assert handled(quick) == handled(full)
+
+
+def test_reading_does_not_go_ahead_of_the_end_of_a_pass() -> None:
+    topics = {"T": {"broker-a": 3}, "U": {"broker-a": 1, "broker-b": 1}}
+    join = at(115.424, join="gn1", subscribe=("T",))
+    members = {"g1": {"subscribe": ("T", "U")}}
+    given: dict[str, Any] = {"strategy": "CONSISTENT_HASH", "latency": (2.0, 2.0), "seed": 2}
+    joined = Lived(topics, members, join, seconds=315.424, produce=3.0, **given)
+    times = [time for time, _, _ in joined.facts]
+    assert times == sorted(times)
+
+
+def test_a_reader_whose_pull_was_lost_reads_on_when_it_is_overdue() -> None:
+    cut = {"network": "cut", "between": ("c1", "broker-a"), "for": 2_400.0}
+    quick, full = (lived([at(99.9, **cut)], 1.0, full=full, latency=(0.0, 60.0)) for full in (False, True))
+    late = [
+        {(each[2].queue, each[2].first) for each in of.told(Delivered) if 103 < each[0] < 125} for of in (quick, full)
+    ]
+    assert late[0] == late[1]
+    assert handled(quick) == handled(full)
+
+
 def test_the_cost_does_not_grow_with_the_rate() -> None:
     numbers = [lived([], rate, seconds=600).variant.simulation.number for rate in (10.0, 500.0)]
     assert numbers[1] < 15 * numbers[0]

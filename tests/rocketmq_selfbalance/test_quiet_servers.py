@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.links import Fault, Latency
@@ -83,6 +83,9 @@ HAPPENINGS = st.lists(
 
 
 @settings(max_examples=30, deadline=None)
+@example(
+    [Happens(976.5625, "disconnect", 1, 0), Happens(25_269_249 * TICK, "hang", 1, 0)], 0, Latency(2.0, 2.0)
+)  # both brokers find the connection idle at the same time
 @given(HAPPENINGS, st.integers(0, 3), st.sampled_from([Latency(1.0, 5.0), Latency(2.0, 2.0), Latency(0.0, 0.0)]))
 def test_full_runs_and_others_tell_send_and_leave_behind_the_same(
     happenings: list[Happens], seed: int, latency: Latency

@@ -71,7 +71,79 @@ def test_damaged_bytes_are_a_frame_or_a_frame_error(frame: Frame, data: st.DataO
         decode(bytes(raw[: data.draw(st.integers(0, len(raw)))]))
 
 
+@given(st.binary(max_size=80), st.sampled_from([JSON, BINARY, 2, 255]), st.integers(0, 2**24 - 1))
+@settings(max_examples=200, deadline=None)
+def test_whatever_a_header_holds_it_is_a_frame_or_a_frame_error(header: bytes, form: int, claimed: int) -> None:
+    for length in (len(header), claimed):
+        with contextlib.suppress(FrameError):
+            decode((form << 24 | length).to_bytes(4) + header)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["code", "opaque", "extFields", "remark", "flag", "language", "version", "other"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+            lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+            max_leaves=4,
+        ),
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_a_header_of_any_json_is_a_frame_of_texts_and_numbers_or_a_frame_error(told: dict[str, Any]) -> None:
+    header = json.dumps({"code": 0, "opaque": 1, **told}).encode()
+    with contextlib.suppress(FrameError):
+        frame = decode(len(header).to_bytes(4) + header)
+        assert all(isinstance(each, str) for pair in frame.fields.items() for each in pair)
+        assert frame.remark is None or isinstance(frame.remark, str)
+        assert all(isinstance(each, int) for each in (frame.code, frame.opaque, frame.flag, frame.version))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"[" * 99_999, b'{"code":1e999,"opaque":1}', b'{"code":0,"opaque":1,"extFields":["a"]}', b"[0,1]", b"\xff"],
+)
+def test_json_that_is_no_header_is_a_frame_error(header: bytes) -> None:
+    with pytest.raises(FrameError):
+        decode(len(header).to_bytes(4) + header)
+
+
+def test_numbers_among_the_fields_are_read_as_their_text() -> None:
+    header = b'{"code":0,"opaque":1,"extFields":{"n":7,"truth":true,"none":null,"text":"x"}}'
+    assert decode(len(header).to_bytes(4) + header).fields == {"n": "7", "truth": "true", "text": "x"}
+
+
+def test_a_language_that_is_not_listed_is_some_other() -> None:
+    raw = bytearray(encode(Frame(105, 1, form=BINARY))[4:])
+    raw[4 + 2] = 200
+    assert decode(bytes(raw)).language == "OTHER"
+
+
+def test_binary_fields_end_where_their_length_says() -> None:
+    raw = bytearray(encode(Frame(105, 1, {"topic": "T"}, form=BINARY))[4:])
+    at = 4 + 13 + 4
+    for length in (-1, 3, 11, 13, 2**31 - 1):
+        raw[at : at + 4] = length.to_bytes(4, signed=True)
+        with pytest.raises(FrameError):
+            decode(bytes(raw))
+
+
+def test_every_beginning_of_a_header_is_refused() -> None:
+    for form in (JSON, BINARY):
+        raw = encode(Frame(105, 1, {"topic": "T"}, form=form))[4:]
+        for end in range(len(raw)):
+            with pytest.raises(FrameError):
+                decode(raw[:end])
+
+
+@pytest.mark.parametrize("frame", [Frame(200_050, 1, form=BINARY), Frame(1, 1, language="COBOL", form=BINARY)])
+def test_what_the_binary_form_has_no_room_for_is_not_written(frame: Frame) -> None:
+    with pytest.raises(FrameError, match="cannot be written"):
+        encode(frame)
+    assert decode(encode(frame._replace(form=JSON))[4:]) == frame._replace(form=JSON)
+
+
 def test_a_length_that_no_frame_has_is_refused() -> None:
-    for start in (b"\xff\xff\xff\xff", b"\0\0\0\0", b"HTTP"):
+    for start in (b"\xff\xff\xff\xff", b"\0\0\0\0", b"HTTP", b"\0\0\1", b""):
         with pytest.raises(FrameError, match="bytes, expected"):
             length_of(start)

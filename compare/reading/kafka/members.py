@@ -1,14 +1,15 @@
 """The members view of kafka-consumer-groups: one row per member, idle ones too.
 
 The verbose form tells what each member owns now (CURRENT-ASSIGNMENT, before version 4 ASSIGNMENT) and, in the
-consumer protocol, what it is to own (TARGET-ASSIGNMENT); the short form only how many queues.
+consumer protocol, what it is to own (TARGET-ASSIGNMENT); the short form only how many queues, and so does the verbose
+one of the versions that leave the topics out.
 """
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from compare.reading.blocks import Block, skipped
-from compare.reading.kafka.assignments import has_colon_form, read_assignment
+from compare.reading.kafka.assignments import count_without_topics, has_colon_form, read_assignment
 from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import MembersTable
 from compare.reading.kafka.names import client_id, group_of, speaks_consumer_protocol
@@ -62,7 +63,7 @@ def _table(source: str, group: str, rows: list[_Row], columns: Columns, complete
         source=source,
         group=group,
         members=tuple(row.member for row in rows),
-        assigned=_assignment_column(columns) is not None,
+        assigned=_assignment_column(columns) is not None and all(row.member.owned is not None for row in rows),
         targets=tuple(dict.fromkeys(queue for row in rows for queue in row.targets)),
         consumer_protocol=any(told) if told else None,
         complete=complete,
@@ -109,9 +110,12 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
             raise RowError("expected a number under #PARTITIONS and an address under HOST")
         owned: tuple[Queue, ...] | None = () if count == 0 else None
         if assignment is not None and assignment_at is not None:
-            owned = read_assignment(cells[assignment_at], assignment)
-            if len(owned) != count:
-                raise RowError(f"expected {count} partitions under {assignment} as #PARTITIONS says, not {len(owned)}")
+            listed = count_without_topics(cells[assignment_at])
+            if listed is None:
+                owned = read_assignment(cells[assignment_at], assignment)
+                listed = len(owned)
+            if listed != count:
+                raise RowError(f"expected {count} partitions under {assignment} as #PARTITIONS says, not {listed}")
         member = ObservedMember(
             id=consumer,
             owned=owned,

@@ -27,6 +27,10 @@ _REMEDIES = (
     ("is not a consumer group", "it is a share or streams group, whose queues have no owners to judge"),
     ("does not exist", "ask with --list how the group is called"),
     ("not found", "ask with --list how the group is called"),
+    (
+        "UnknownTopicOrPartition",
+        "a group has an offset or a partition of a deleted topic: --members --verbose and --state do not ask for it",
+    ),
     ("Authoriz", "the user needs the right to describe groups and topics"),
     ("Timeout", "no broker answered: check --bootstrap-server and --command-config"),
     ("timed out", "no broker answered: check --bootstrap-server and --command-config"),

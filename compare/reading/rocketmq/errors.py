@@ -15,6 +15,7 @@ _NO_ROUTE = re.compile(r"for the topic: (\S+)")
 _OFFLINE = re.compile(r"the consumer group\[(.*?)\] not online")
 _NOT_ONLINE = "206"
 _NO_TOPIC = "17"
+_BROADCASTING = "213"
 _LONGEST = 200
 
 
@@ -49,6 +50,8 @@ def _remedy(code: re.Match[str] | None) -> str:
         return "expected a topic that exists: check its name"
     if code[1] == _NOT_ONLINE:
         return "expected a group or client that is connected: nobody is, or the name is wrong"
+    if code[1] == _BROADCASTING:
+        return "expected consumerConnection: members of a broadcasting group keep their offsets themselves"
     return "expected the tool's output: run the command again"
 
 

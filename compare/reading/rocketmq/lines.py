@@ -1,5 +1,6 @@
 """What all views share: rows, numbers, and lines that are none of the view's."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,9 @@ _NOISE = (
     "WARNING: ",
 )
 """How the lines begin that Java and its loggers print beside the tool's own output."""
+
+_LOGGER_STATUS = re.compile(r"\d\d:\d\d:\d\d,\d{3} \|-")
+"""How the lines begin in which the logger of 5.x tells of its own start."""
 
 _MOST_DIGITS = 19
 _MOST_QUOTED = 60
@@ -61,7 +65,7 @@ class Lines:
 
 def is_noise(line: str) -> bool:
     """Whether Java or a logger printed the line, not the tool."""
-    return line.startswith(_NOISE)
+    return line.startswith(_NOISE) or _LOGGER_STATUS.match(line) is not None
 
 
 def quoted(text: str) -> str:

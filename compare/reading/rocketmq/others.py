@@ -61,5 +61,5 @@ def explain(block: Block) -> Skipped | None:
     return skipped(block, 0, f"topicList does not tell who owns which queue, {_EXPECTED}")
 
 
-NOISE = BlockKind("rocketmq", "logger", is_noise, _parse_noise)
+NOISE = BlockKind("rocketmq", "logger", is_noise, _parse_noise, aside=True)
 OTHER = BlockKind("rocketmq", "other views", _starts, _parse)

@@ -7,7 +7,7 @@ from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Route
 from compare.reading.rocketmq.json_text import read_json
-from compare.reading.rocketmq.lines import Lines, RowError, number, quoted, starting
+from compare.reading.rocketmq.lines import Lines, RowError, is_noise, number, quoted, starting
 from compare.reading.rocketmq.names import topic_name
 from protocols import Queue, sort_queues
 from rocketmq_selfbalance.codes import PERM_READ
@@ -23,8 +23,9 @@ def _starts_json(line: str) -> bool:
 
 
 def _parse_json(block: Block) -> Iterator[Route | Skipped]:
+    lines = ["" if is_noise(line) else line for line in block.lines]
     try:
-        value, after = read_json(block.lines)
+        value, after = read_json(lines)
     except ValueError as error:
         yield skipped(block, 0, f"expected the JSON of topicRoute or allocateMQ: {error}")
         return
@@ -41,9 +42,9 @@ def _parse_json(block: Block) -> Iterator[Route | Skipped]:
             raise RowError("brokerDatas and queueDatas, or result")
     except RowError as error:
         yield skipped(block, 0, f"JSON of no known view: expected that of topicRoute or allocateMQ, with {error}")
-    rest = next((offset for offset in range(after, len(block.lines)) if block.lines[offset].strip()), None)
+    rest = next((offset for offset in range(after, len(lines)) if lines[offset].strip()), None)
     if rest is not None:
-        yield skipped(block, rest, f"expected nothing behind the JSON, found {quoted(block.lines[rest])}")
+        yield skipped(block, rest, f"expected nothing behind the JSON, found {quoted(lines[rest])}")
 
 
 def _route(block: Block, route: dict[str, Any]) -> Iterator[Route | Skipped]:

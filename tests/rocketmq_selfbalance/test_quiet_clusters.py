@@ -1,0 +1,105 @@
+"""Whole clusters without load: passing over quiet times tells the same facts at the same times, and sends the same."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.facts import RebalanceBegan
+from rocketmq_selfbalance.messages import WatchedPullAnswer
+from tests.rocketmq_selfbalance.lived import Lived
+from tests.rocketmq_selfbalance.test_random_scenarios import HAPPENINGS, events_of
+
+TOPICS = {"T": {"broker-a": 2, "broker-b": 3}, "U": {"broker-b": 1}}
+KINDS: list[dict[str, Any]] = [
+    {},
+    {"orderly": True},
+    {"consumer": "lite_pull"},
+    {"messageModel": "BROADCASTING"},
+    {"version": "4.5"},
+    {"heartbeatBrokerInterval": 150_000},
+    {"rocketmq.client.rebalance.waitInterval": 3_000, "rocketmq.client.rebalance.minInterval": 5_000},
+    {"mqClientApiTimeout": 8},
+]
+"""Of the last three one lets clients be forgotten between two heartbeats, one lets its thread wake before it may begin
+a pass, and one does not wait for the slowest answers."""
+
+
+def at(seconds: float, **what: Any) -> dict[str, Any]:
+    return {"at": seconds * 1000.0, **what}
+
+
+def both(*events: Any, seconds: float, members: Any = ("c1", "c2"), **more: Any) -> tuple[Lived, Lived]:
+    """A quick run and a full one."""
+    parts = members if isinstance(members, dict) else {name: {"subscribe": ("T", "U")} for name in members}
+    quick, full = (Lived(TOPICS, parts, *events, seconds=seconds, full=full, **more) for full in (False, True))
+    return quick, full
+
+
+def assert_equal(quick: Lived, full: Lived) -> None:
+    assert quick.facts == full.facts
+    assert quick.variant.simulation.messages == full.variant.simulation.messages
+    now = full.variant.simulation.now
+    for name in ("broker-a", "broker-b"):
+        assert quick.cluster.broker(name) is None or quick.broker(name).key(now) == full.broker(name).key(now)
+
+
+@settings(max_examples=30, deadline=None)
+@given(HAPPENINGS, st.sampled_from(KINDS), st.integers(0, 99), st.booleans())
+def test_whatever_happens(
+    happenings: list[tuple[str, int, int]], chosen: dict[str, Any], seed: int, burst: bool
+) -> None:
+    events, over = events_of(happenings)
+    events += [at(over + 70, produce={"T": 40})] if burst else []
+    assert_equal(*both(*events, seconds=over + 150, settings=chosen, seed=seed))
+
+
+@pytest.mark.parametrize("chosen", KINDS[-3:], ids=str)
+def test_unusual_periods_and_patience(chosen: dict[str, Any]) -> None:
+    assert_equal(*both(seconds=400, settings=chosen))
+
+
+def test_records_wake_only_those_who_still_watch_the_queue() -> None:
+    """The former owner's last pull is long over when they come, though he goes on pulling other queues."""
+    quick, full = both(at(60, join="c3", subscribe=("T", "U")), at(200, produce={"T": 5, "U": 1}), seconds=230)
+    assert_equal(quick, full)
+    assert quick.variant.simulation.messages[WatchedPullAnswer] == 6
+
+
+def test_a_broker_that_returns_hears_anew_who_watches() -> None:
+    down = [at(60, broker="broker-b", does="kill"), at(61, broker="broker-b", does="return")]
+    for burst in (66, 200):
+        assert_equal(*both(*down, at(burst, produce={"T": 10}), seconds=250))
+
+
+def test_locks_of_two_groups_in_a_process_are_renewed_each_at_its_time() -> None:
+    groups = {
+        group: {"members": {f"{group}{number}": {"subscribe": ("T",), "process": f"p{number}"} for number in (1, 2)}}
+        for group in ("g", "h")
+    }
+    assert_equal(*both(seconds=150, groups=groups, settings={"orderly": True}))
+
+
+def test_pulls_that_were_lost_are_overdue_though_others_are_answered() -> None:
+    cut = {"network": "cut", "between": ("c1", "broker-b"), "for": 11_500.0}
+    for seconds in (100, 104, 108):
+        assert_equal(*both(at(seconds, **cut), seconds=300, members=("c1",)))
+
+
+def test_positions_that_lite_pull_is_yet_to_keep_are_kept_in_time() -> None:
+    stop = at(30, stop_polling="c1", **{"for": 93_000.0})
+    chosen = {"consumer": "lite_pull", "persistConsumerOffsetInterval": 700}
+    assert_equal(*both(stop, at(56, produce={"U": 3}), seconds=250, members=("c1",), settings=chosen))
+
+
+def test_a_commit_comes_too_late_for_a_member_that_shuts_down() -> None:
+    late = [at(60, leave="c1"), at(60.005, commit="c1")]
+    assert_equal(*both(*late, seconds=120))
+
+
+def test_a_pass_that_is_put_off_is_told_even_if_it_finds_nothing() -> None:
+    chosen = {"rocketmq.client.rebalance.minInterval": 8_000}
+    quick, full = both(at(62, disconnect="c1", broker="broker-a"), seconds=120, settings=chosen)
+    assert_equal(quick, full)
+    assert [time for time, _, _ in quick.told(RebalanceBegan) if time > 62]
