@@ -36,6 +36,10 @@ def gather(
     """
     arguments = list(arguments)
     live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
+    if command_config is not None and not any(each.startswith(kafka_live.SCHEME) for each in live):
+        raise UserError(
+            f"--command-config {command_config}: is for a running Kafka, expected a source kafka://host:port"
+        )
     facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
     skipped: list[Skipped] = []
     for source in load(each for each in arguments if each not in live):

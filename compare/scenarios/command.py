@@ -1,6 +1,7 @@
 """The verb `compare`."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -123,15 +124,26 @@ def compare(
     if report is not None:
         check_report(report)
     found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
-    with (
-        _progress(sum(map(len, orders))) as tell,
-        closing(run_all([order for each in orders for order in each], tell)) as runs,
-    ):
-        for (scenario, _), of_scenario in zip(planned, orders, strict=True):
-            done = list(islice(runs, len(of_scenario)))
-            found.append((scenario, done, document(scenario, done)))
-        # The next one does not exist; asking for it lets the processes end.
-        next(runs, None)
+    done: list[Run] = []
+    try:
+        with (
+            _progress(sum(map(len, orders))) as tell,
+            closing(run_all([order for each in orders for order in each], tell)) as runs,
+        ):
+            for (scenario, _), of_scenario in zip(planned, orders, strict=True):
+                done = []
+                done.extend(islice(runs, len(of_scenario)))
+                found.append((scenario, done, document(scenario, done)))
+            # The next one does not exist; asking for it lets the processes end.
+            next(runs, None)
+    except KeyboardInterrupt:
+        # The scenario at which it stopped is told of those variants that are finished.
+        if len(found) < len(planned) and (finished := _finished(done, planned[len(found)][1])):
+            scenario = planned[len(found)][0]
+            found.append((scenario, finished, document(scenario, finished)))
+        if found:
+            _print(found, None, format)
+        raise
     changed = None if before is None else [changes(before, each) for _, _, each in found]
     # First what was computed is told: a file that cannot be written takes nothing of it away.
     _print(found, changed, format)
@@ -147,6 +159,12 @@ def compare(
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
+
+
+def _finished(done: Sequence[Run], variants: Sequence[Chosen]) -> list[Run]:
+    """The runs of those variants of which no run is missing."""
+    wanted, there = (Counter(each.label for each in some) for some in (variants, [run.chosen for run in done]))
+    return [run for run in done if there[run.chosen.label] == wanted[run.chosen.label]]
 
 
 def _seeds(scenario: Scenario, seeds: Sequence[int], many: int | None) -> Sequence[int]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from protocols.nodes import Time
 from protocols.scenario.lives import MEMBER_EVENTS
-from protocols.scenario.model import Commit, Crash, Event, Hang, Leave, Restart, StopPolling, Subscribe
+from protocols.scenario.model import Commit, Crash, Event, Hang, Leave, Produce, Restart, StopPolling, Subscribe
 from protocols.scenario.telling import in_words
 from protocols.simulation import CLOCK
 
@@ -73,7 +73,7 @@ class Causes:
                     members,
                     call.number,
                     follows,
-                    stirs=not isinstance(event, Commit),
+                    stirs=not isinstance(event, Commit | Produce),
                     lingers=isinstance(event, Crash | Hang | StopPolling),
                 )
         self.happenings: Sequence[Happening] = sorted(

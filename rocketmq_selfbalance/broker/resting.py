@@ -29,7 +29,8 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
-    `locks` (about a group), `commits`. Pulls are about what `Watches.of` tells.
+    `locks` (about a group), `commits`. Pulls are about what `Watches.of` tells, their claim is what the client
+    tells of its consumers: a pull goes by the subscription of the last heartbeat.
     """
     harmless: dict[tuple[str, type[Message]], Any] = {}
     missed: dict[tuple[str, type[Message]], Time] = {}
@@ -49,7 +50,7 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
         harmless[channel, LockBatchMq] = locks(broker, heartbeat)
         if not resets:
             harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
-            harmless[channel, PullMessage] = broker.watches.of(channel)
+            harmless[channel, PullMessage] = broker.watches.of(channel, heartbeat.consumers)
     guarded: dict[TimerName, tuple[str, type[Message]]] = {(idle, peer): (peer, HeartBeat) for peer in broker.active}
     held = {
         (HELD, queue): [(each.sender, each.message.correlation) for each in waiting]
@@ -117,7 +118,7 @@ def passed(broker: "Broker", now: Time, sender: str, kind: type[Message], out: O
 def passed_about(broker: "Broker", now: Time, sender: str, kind: type[Message], about: Any) -> None:
     """As `passed`: pulls of a queue, or locks of a group."""
     if kind is PullMessage:
-        group, queue, _ = about
+        group, queue = about
         broker.watches.passed(now, sender, group, queue)
     elif kind is LockBatchMq:
         client_id = broker.heartbeats[sender].client_id

@@ -12,8 +12,8 @@ _SLACK = 2
 """A watch is over when its client has not pulled again for so many times the hold time: it has given the queue up."""
 
 
-Watched: TypeAlias = tuple[str, Queue, Time]
-"""What a pull is about: group, queue, and the version of the subscription that it goes by."""
+Watched: TypeAlias = tuple[str, Queue]
+"""What a pull is about: group and queue."""
 
 
 class Watches:
@@ -24,8 +24,8 @@ class Watches:
     def __init__(self) -> None:
         self.by_sender: dict[str, dict[tuple[str, Queue], tuple[Time, PullMessage]]] = {}
         """Client to (group, queue) to when the pull came, and the pull."""
-        self._of: dict[str, dict[Watched, None]] = {}
-        """What `of` has told, while it holds."""
+        self._of: dict[str, tuple[object, dict[Watched, Any]]] = {}
+        """What `of` was asked and has told, while it holds."""
 
     def seen(self, now: Time, sender: str, message: PullMessage, answer: PullAnswer) -> None:
         """A pull was answered: from now on it is watched, or not any more."""
@@ -36,13 +36,12 @@ class Watches:
         elif sender in self.by_sender:
             self.by_sender[sender].pop(key, None)
 
-    def of(self, sender: str) -> Mapping[Watched, None]:
-        """All that the client has watched."""
-        found = self._of.get(sender)
-        if found is None:
-            pulls = [message for _, message in self.by_sender.get(sender, {}).values()]
-            watched = [(pull.group, pull.queue, pull.subscription_version) for pull in pulls]
-            found = self._of[sender] = dict.fromkeys(watched)
+    def of(self, sender: str, told: object) -> Mapping[Watched, Any]:
+        """All that the client has watched, to ``told``: what it told of itself."""
+        known, found = self._of.get(sender, (None, {}))
+        if known is not told:
+            found = dict.fromkeys(self.by_sender.get(sender, {}), told)
+            self._of[sender] = told, found
         return found
 
     def passed(self, now: Time, sender: str, group: str, queue: Queue) -> None:
@@ -74,5 +73,6 @@ class Watches:
         return twin
 
     def key(self, now: Time) -> tuple[Any, ...]:
-        """Who watches what, as plain tuples."""
-        return tuple((sender, message[1:]) for sender, message in self._present(now))
+        """Who watches what, as plain tuples. A later pull may go by a later version of the subscription."""
+        present = self._present(now)
+        return tuple((sender, message._replace(subscription_version=0.0)[1:]) for sender, message in present)

@@ -235,6 +235,7 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
 
 def _pulls(client: Instance, consumers: list[Consumer], flows: Mapping[tuple[str, Queue], Flow]) -> Iterator[Exchange]:
     out = {(pulled.group, pulled.queue) for pulled in client.pulled.values()}
+    data = tuple(consumer_data(consumer) for consumer in consumers)
     for consumer in consumers:
         for queue in consumer.table:
             if (consumer.group, queue) in flows:
@@ -243,11 +244,11 @@ def _pulls(client: Instance, consumers: list[Consumer], flows: Mapping[tuple[str
             yield Exchange(
                 ("pull", consumer.group, queue),
                 consumer.settings.broker_suspend_max_time_ms,
-                (Call((address,), PullMessage, PullAnswer),),
+                (Call((address,), PullMessage, PullAnswer, claim=data),),
                 after_end=True,
                 awaiting=(consumer.group, queue) in out,
                 within=consumer.settings.consumer_timeout_when_suspend_ms,
-                about=(consumer.group, queue, consumer.subscriptions.get(queue.topic, 0.0)),
+                about=(consumer.group, queue),
             )
 
 

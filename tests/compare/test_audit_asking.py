@@ -76,3 +76,11 @@ def test_a_question_that_cannot_be_is_one_line(options: tuple[str, ...], part: s
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert part in done.stderr
+
+
+def test_a_login_is_for_a_running_kafka_alone() -> None:
+    done = equipoise("audit", SEED, "--command-config", "admin.properties")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "equipoise: --command-config admin.properties: is for a running Kafka, expected a source kafka://host:port\n"
+    )

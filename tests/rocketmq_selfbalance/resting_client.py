@@ -155,9 +155,9 @@ class RestingClient:
             Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"], about="g"),
             *(
                 Exchange(
-                    *(timer, PULL_MS, (Call((broker,), PullMessage, PullAnswer),)),
+                    *(timer, PULL_MS, (Call((broker,), PullMessage, PullAnswer, claim=self.data),)),
                     awaiting=awaiting[timer],
-                    about=("g", self.queues[broker], 0.0),
+                    about=("g", self.queues[broker]),
                 )
                 for broker in BROKERS
                 for timer in (f"pull {broker}",)
