@@ -63,6 +63,7 @@ def main() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = cli(prog_name="equipoise", standalone_mode=False)
+        sys.stdout.flush()
     except click.UsageError as error:
         verb = error.ctx.command_path if error.ctx else "equipoise"
         _refuse(f"{verb}: {error.format_message()} See: {verb} --help")
@@ -70,7 +71,7 @@ def main() -> None:
         _refuse(f"equipoise: {error}")
     except click.Abort:
         _refuse("equipoise: interrupted")
-    except _ReaderGoneError:
+    except (_ReaderGoneError, BrokenPipeError):
         # Nobody is left to be told, nor is there a place for what Python would still write when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -107,6 +107,7 @@ def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]
         table.add_column(Text(heading), justify="right" if alignment == "right" else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
+    sys.stdout.flush()  # a reader that is gone is noticed here: rich would end the program with 1
     # Away from a terminal nothing limits the width: a name is never broken in a file or a pipe.
     console = Console() if sys.stdout.isatty() else Console(width=4000, no_color=True)
     if console.is_terminal:

@@ -1,6 +1,7 @@
 """Names are data: they do no harm in any output."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -57,10 +58,16 @@ def test_numbers_for_people() -> None:
     assert [number(x) for x in (None, 3, 2.0, 1.23456)] == ["-", "3", "2", "1.23"]
 
 
-@pytest.mark.parametrize("arguments", [["audit", "--engine", "local", str(EXAMPLES)], ["states", "kafka"]])
-def test_a_reader_that_goes_away_is_no_failure(arguments: list[str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["audit", "--engine", "local", str(EXAMPLES)], ["states", "kafka"], ["states", "kafka", "--format", "json"]],
+)
+def test_a_reader_that_goes_away_is_no_failure(arguments: list[str], unbuffered: str) -> None:
+    command = [sys.executable, "-m", "compare", *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with subprocess.Popen(
-        [sys.executable, "-m", "compare", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env=environment
     ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
