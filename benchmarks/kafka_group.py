@@ -17,7 +17,9 @@ from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Close, Consumer
 from kafka_coordinator.consumer.states import STABLE
 from protocols.links import Latency
-from protocols.scenario.model import Crash, GroupPart, MemberPart, Scenario, SystemPart, TopicPart
+from protocols.scenario.events import Crash
+from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Variant
 from protocols.simulation import Simulation
 from protocols.timeline import Recorder

@@ -15,7 +15,9 @@ from tabulate import tabulate
 
 from benchmarks.large_groups import COLUMNS, Last, each_alone, spent
 from protocols.links import Latency
-from protocols.scenario.model import Event, GroupPart, Join, Leave, MemberPart, RunPart, Scenario, SystemPart, TopicPart
+from protocols.scenario.events import Event, Join, Leave
+from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.scenario.running import Variant
 from protocols.simulation import Simulation
 from rocketmq_selfbalance.client.commands import Shutdown

@@ -1,5 +1,6 @@
 """The command line: `equipoise VERB ...`. Verbs are imported when they are called, so that help is quick."""
 
+import errno
 import importlib
 import os
 import sys
@@ -18,6 +19,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "states": ("compare.states.command", "Draw the state machines from which the systems' models run."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
+
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What writing results fails with where the disk, or what stands for it, takes no more."""
 
 
 class _ReaderGoneError(Exception):
@@ -40,6 +45,12 @@ class _LazyVerbs(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error  # click itself would end with 1, which says that a condition failed
+        except click.UsageError as error:
+            if error.ctx is None and ctx.invoked_subcommand is not None:
+                # Of an option without its value click does not say which verb's it is.
+                verb = self.get_command(ctx, ctx.invoked_subcommand)
+                error.ctx = None if verb is None else click.Context(verb, ctx, ctx.invoked_subcommand)
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -58,6 +69,9 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point of the console script."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us: nobody wants to read it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # Names may hold any Unicode, lone surrogates too; a console that lacks a character gets an escape.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -66,16 +80,27 @@ def main() -> None:
         sys.stdout.flush()
     except click.UsageError as error:
         verb = error.ctx.command_path if error.ctx else "equipoise"
-        _refuse(f"{verb}: {error.format_message()} See: {verb} --help")
+        message = error.format_message().rstrip()
+        _refuse(f"{verb}: {message}{'' if message.endswith(('.', '?')) else '.'} See: {verb} --help")
     except (UserError, click.ClickException) as error:
         _refuse(f"equipoise: {error}")
     except click.Abort:
         _refuse("equipoise: interrupted")
     except (_ReaderGoneError, BrokenPipeError):
-        # Nobody is left to be told, nor is there a place for what Python would still write when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Nobody is left to be told.
+        _write_no_more()
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        _write_no_more()
+        _refuse(f"equipoise: standard output: {error.strerror}, expected a place with room for the results")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _write_no_more() -> None:
+    """There is no place for what Python would still write when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(line: str) -> NoReturn:

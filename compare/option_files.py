@@ -22,6 +22,13 @@ def check_report(path: Path) -> None:
         raise UserError(f"--report {path}: must not be written, expected a file that can be written")
 
 
+def check_folder(path: Path) -> None:
+    """The same for ``--parquet``: `UserError` if the folder is not there and cannot be made, or not be written in."""
+    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise UserError(f"--parquet {path}: {there} must not be written in, expected a folder that can be written")
+
+
 def save_report(path: Path, text: str) -> None:
     """Write it, and say on standard error where it is; `UserError` if it cannot be written."""
     try:

@@ -4,13 +4,19 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from compare.narrow import need, tables
 
 FORMATS = ("table", "markdown", "json")
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 """Context settings of every verb: click remembers them from a command's first use, wherever that was."""
+
+_EDGES = 2
+_BETWEEN = 3
+"""Characters that rich's box leaves empty at both ends of a table, and between two columns."""
 
 _HIDDEN_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 # Directional marks: invisible, and able to reorder what stands beside them.
@@ -57,16 +63,18 @@ def print_json(value: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], format: str, title: str = ""
+    columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], format: str, title: str = "", names: int = 1
 ) -> None:
     """A table on standard output.
 
     ``columns``: heading and alignment (``left`` or ``right``); ``rows``: cells as plain text.
-    ``format``: ``table`` or ``markdown``.
+    ``format``: ``table`` or ``markdown``. ``names``: so many columns on the left say what a row is about; in a narrow
+    terminal they are repeated.
     """
-    printer: Callable[[Sequence[tuple[str, str]], Iterable[Sequence[str]], str], None]
-    printer = _print_markdown if format == "markdown" else _print_rich
-    printer(columns, rows, title)
+    if format == "markdown":
+        _print_markdown(columns, rows, title)
+    else:
+        _print_rich(columns, rows, title, names)
 
 
 def print_line(text: str, format: str = "table", heading: bool = False) -> None:
@@ -93,26 +101,41 @@ def _print_markdown(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[
     print(table + "\n")
 
 
-def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], title: str) -> None:
+def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], title: str, names: int) -> None:
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     if title:
         print_line(title)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, alignment in columns:
-        # `fold` shows long names whole.
-        table.add_column(Text(heading), justify="right" if alignment == "right" else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+    shown = [[visible(cell) for cell in row] for row in rows]
     sys.stdout.flush()  # a reader that is gone is noticed here: rich would end the program with 1
     # Away from a terminal nothing limits the width: a name is never broken in a file or a pipe.
     console = Console() if sys.stdout.isatty() else Console(width=4000, no_color=True)
-    if console.is_terminal:
-        console.print(table)
-    else:
-        with console.capture() as text:
+    width = console.width - _EDGES
+    needs = [
+        need(
+            [[cell_len(word) for word in row[at].split(" ")] for row in shown],
+            [cell_len(word) for word in heading.split(" ")],
+            alignment == "right",
+            width,
+        )
+        for at, (heading, alignment) in enumerate(columns)
+    ]
+    for part in tables(needs, width, names, _BETWEEN):
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for at, wide in part:
+            heading, alignment = columns[at]
+            # `fold` shows long names whole.
+            side: Any = "right" if alignment == "right" else "left"
+            table.add_column(Text(heading), justify=side, overflow="fold", width=wide)
+        for row in shown:
+            table.add_row(*(Text(row[at]) for at, _ in part))
+        if console.is_terminal:
             console.print(table)
-        print("\n".join(line.rstrip() for line in text.get().rstrip().split("\n")) + "\n")
+        else:
+            with console.capture() as text:
+                console.print(table)
+            print("\n".join(line.rstrip() for line in text.get().rstrip().split("\n")) + "\n")

@@ -30,9 +30,10 @@ from kafka_coordinator.members import Members
 from kafka_coordinator.settings import Divided
 from kafka_coordinator.topics import TopicTable
 from protocols.nodes import Message
-from protocols.scenario import model
+from protocols.scenario import events
 from protocols.scenario.commits import offsets_of
-from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.world import apply_to_world, end_process
 from protocols.simulation import Simulation
@@ -66,9 +67,8 @@ class KafkaCluster:
         """Brokers first, then the members in the order written."""
         for broker in self.scenario.brokers:
             self._start_broker(broker)
-        for group, each in self.scenario.groups.items():
-            for member, part in each.members.items():
-                self._start_member(MemberKey(group, member), self.members.config(group, member, part, self.topics.load))
+        for key, part in list(self.members.parts.items()):
+            self._start_member(key, self.members.config(*key, part, self.topics.load))
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
@@ -121,15 +121,15 @@ class KafkaCluster:
             self.simulation.end(node)
         self.simulation.start(node, Consumer(config))
 
-    def _join(self, event: model.Join) -> None:
+    def _join(self, event: events.Join) -> None:
         key = self.places.key(event.group, event.join)
         part = self.members.part(key.group, key.member, event)
         self._start_member(key, self.members.config(*key, part, self.topics.load))
 
-    def _leave(self, event: model.Leave) -> None:
+    def _leave(self, event: events.Leave) -> None:
         self.tell(self.places.node[self.places.key(event.group, event.leave)], Close())
 
-    def _crash(self, event: model.Crash) -> None:
+    def _crash(self, event: events.Crash) -> None:
         for node in self.places.together[self.places.key(event.group, event.crash)]:
             self._kill(node)
 
@@ -140,7 +140,7 @@ class KafkaCluster:
         end_process(self.simulation, self.places, node)
         return lived
 
-    def _restart(self, event: model.Restart) -> None:
+    def _restart(self, event: events.Restart) -> None:
         key = self.places.key(event.group, event.restart)
         part = self.members.part(key.group, key.member, event)
         again = [key]
@@ -153,7 +153,7 @@ class KafkaCluster:
             fields = part if each == key else self.members.parts[each]
             self._start_member(each, self.members.config(*each, fields, self.topics.load))
 
-    def _hang(self, event: model.Hang) -> None:
+    def _hang(self, event: events.Hang) -> None:
         nodes = self.places.together[self.places.key(event.group, event.hang)]
         for node in nodes:
             self.tell(node, Freeze())
@@ -161,7 +161,7 @@ class KafkaCluster:
         for node in nodes:
             self.tell(node, Thaw())  # waits with everything else until it goes on, and comes first then
 
-    def _stop_polling(self, event: model.StopPolling) -> None:
+    def _stop_polling(self, event: events.StopPolling) -> None:
         node = self.places.node[self.places.key(event.group, event.stop_polling)]
         stopped = self.consumer(node)
         if stopped is not None:
@@ -173,13 +173,13 @@ class KafkaCluster:
         if self.consumer(node) is stopped:
             self.simulation.command(node, GoOn())
 
-    def _subscribe(self, event: model.Subscribe) -> None:
+    def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
             key = self.places.key(event.group, member)
             self.members.subscribe(key, topics)
             self.tell(self.places.node[key], Subscribe(topics))
 
-    def _commit(self, event: model.Commit) -> None:
+    def _commit(self, event: events.Commit) -> None:
         offsets = None
         if event.offsets is not None:
             named = offsets_of(event, self.topics.per_broker)
@@ -189,19 +189,19 @@ class KafkaCluster:
 
     # Topics.
 
-    def _queues(self, event: model.Queues) -> None:
+    def _queues(self, event: events.Queues) -> None:
         self.topics.grow(event, self.simulation.now)
         self._topics_changed()
 
-    def _add_topic(self, event: model.AddTopic) -> None:
+    def _add_topic(self, event: events.AddTopic) -> None:
         self.topics.add(event, self.simulation.now)
         self._topics_changed()
 
-    def _delete_topic(self, event: model.DeleteTopic) -> None:
+    def _delete_topic(self, event: events.DeleteTopic) -> None:
         self.topics.delete(event)
         self._topics_changed()
 
-    def _produce(self, event: model.Produce) -> None:
+    def _produce(self, event: events.Produce) -> None:
         self.topics.write(event, self.simulation.now)
         self._load_changed()
 
@@ -213,7 +213,7 @@ class KafkaCluster:
         for node in self.places.members:
             self.tell(node, NewLoad(self.topics.load))
 
-    def _reset(self, event: model.Reset) -> None:
+    def _reset(self, event: events.Reset) -> None:
         if not self.simulation.is_running(ADMIN):
             self.simulation.start(ADMIN, Admin(self.scenario.brokers))
         self.simulation.command(ADMIN, ResetOffsets(event.reset_offsets, self.topics.offsets_at(event.topic, event.to)))
@@ -223,7 +223,7 @@ class KafkaCluster:
     def _start_broker(self, name: str) -> None:
         self.simulation.start(name, Broker(name, self.settings, self.storage, self.controller.state))
 
-    def _broker(self, event: model.BrokerEvent) -> None:
+    def _broker(self, event: events.BrokerEvent) -> None:
         name, simulation = event.broker, self.simulation
         if event.does == "return":
             if not simulation.is_running(name):
@@ -262,19 +262,19 @@ class KafkaCluster:
 
 
 _OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
-    model.Join: KafkaCluster._join,
-    model.Leave: KafkaCluster._leave,
-    model.Crash: KafkaCluster._crash,
-    model.Restart: KafkaCluster._restart,
-    model.Hang: KafkaCluster._hang,
-    model.StopPolling: KafkaCluster._stop_polling,
-    model.Subscribe: KafkaCluster._subscribe,
-    model.Commit: KafkaCluster._commit,
-    model.Produce: KafkaCluster._produce,
-    model.Queues: KafkaCluster._queues,
-    model.AddTopic: KafkaCluster._add_topic,
-    model.DeleteTopic: KafkaCluster._delete_topic,
-    model.BrokerEvent: KafkaCluster._broker,
-    model.Reset: KafkaCluster._reset,
+    events.Join: KafkaCluster._join,
+    events.Leave: KafkaCluster._leave,
+    events.Crash: KafkaCluster._crash,
+    events.Restart: KafkaCluster._restart,
+    events.Hang: KafkaCluster._hang,
+    events.StopPolling: KafkaCluster._stop_polling,
+    events.Subscribe: KafkaCluster._subscribe,
+    events.Commit: KafkaCluster._commit,
+    events.Produce: KafkaCluster._produce,
+    events.Queues: KafkaCluster._queues,
+    events.AddTopic: KafkaCluster._add_topic,
+    events.DeleteTopic: KafkaCluster._delete_topic,
+    events.BrokerEvent: KafkaCluster._broker,
+    events.Reset: KafkaCluster._reset,
 }
 """Events that are Kafka's own; the others befall processes and the network."""

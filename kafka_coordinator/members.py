@@ -14,10 +14,11 @@ from kafka_coordinator.settings import (
     check_member_settings,
     check_protocol,
 )
-from protocols.errors import UserError
+from protocols.scenario.events import Join, Restart
+from protocols.scenario.groups import MemberPart
 from protocols.scenario.lives import started_as
-from protocols.scenario.model import Join, MemberPart, Restart, Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.scenario.systems import split_system
 
 
@@ -43,17 +44,13 @@ class Members:
         strategy = split_system(system.system)[1]
         self._strategy = assignor_names(settings.get(STRATEGY, strategy))
         check_assignors((strategy, *self._strategy), where)
-        self.parts: dict[MemberKey, MemberPart] = {
-            MemberKey(group, member): part
-            for group, each in scenario.groups.items()
-            for member, part in each.members.items()
-        }
+        self.parts = listed_members(scenario)
         for key, part in self.parts.items():
             self.config(*key, part, Load())
         will_be = dict(self.parts)
         for event in scenario.events:
             if isinstance(event, Join | Restart):
-                key = _key(will_be, event, scenario)
+                key = places.starting(event)
                 will_be[key] = started_as(will_be.get(key), event)
                 self.config(*key, will_be[key], Load())
 
@@ -100,13 +97,3 @@ class Members:
             made = ConsumerSettings.of({name: value for name, value in given.items() if name not in OF_MEMBERS})
             self._made[key] = made
         return made
-
-
-def _key(parts: Mapping[MemberKey, MemberPart], event: Join | Restart, scenario: Scenario) -> MemberKey:
-    name = event.join if isinstance(event, Join) else event.restart
-    if event.group is not None:
-        return MemberKey(event.group, name)
-    found = [key for key in parts if key.member == name] or [MemberKey(group, name) for group in scenario.groups]
-    if len(found) != 1:
-        raise UserError(f"member {name!r}: say which group, expected one of {', '.join(scenario.groups)}")
-    return found[0]

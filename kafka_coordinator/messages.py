@@ -40,6 +40,11 @@ class CoordinatorFound(NamedTuple):
     """Node name of the coordinator; empty where there is none."""
 
 
+METADATA_CHANGED = "cached metadata has changed"
+SUBSCRIPTION_CHANGED = "subscription has changed"
+"""Reasons of a JoinGroup (KIP-800) of a member that sees other topics or partitions than before, or reads others."""
+
+
 class JoinGroup(NamedTuple):
     correlation: int
     group: str

@@ -41,6 +41,11 @@ class Divided:
                 raise UserError(f"{where}: {_unknown(name, (*CONSUMER, PROTOCOL, *COORDINATOR, *controller.NAMES))}")
 
 
+def member_settings() -> frozenset[str]:
+    """Names of what a single member may have as settings."""
+    return frozenset((*CONSUMER, *OF_MEMBERS))
+
+
 def check_member_settings(given: Mapping[str, Any], where: str) -> None:
     """Raises `UserError` for a name that is no setting of a consumer."""
     for name in given:

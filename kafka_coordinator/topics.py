@@ -10,7 +10,8 @@ from protocols.errors import UserError
 from protocols.nodes import Time
 from protocols.scenario.commits import NamedCount, NamedOffset, records_of
 from protocols.scenario.dealt import grown, listed, place
-from protocols.scenario.model import AddTopic, DeleteTopic, Event, Produce, Queues, Reset, Scenario
+from protocols.scenario.events import AddTopic, DeleteTopic, Event, Produce, Queues, Reset
+from protocols.scenario.model import Scenario
 
 
 class TopicTable:

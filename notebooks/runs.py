@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from compare.scenarios.figures import result
-from compare.scenarios.lag import lag_of, productions
+from compare.scenarios.lag import lag_of
 from compare.scenarios.living import Lived, live
 from compare.scenarios.variants import Chosen, chosen
+from compare.scenarios.written import productions
 from protocols.scenario.model import Scenario, SystemPart
 
 

@@ -1,9 +1,10 @@
 """Rounds during which nothing else happens at their node: these can be computed as a whole (`protocols.rounds`)."""
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from protocols.lanes import Lane
+from protocols.lanes import Lane, Turn
+from protocols.lines import Line
 from protocols.nodes import Message, Time
 from protocols.randomness import Choices, tally
 
@@ -11,17 +12,19 @@ MANY = 8
 """Where so many calls of a round go to each peer on average, nearly every round has one for each of them."""
 
 
-class Turn(NamedTuple):
-    """A call of a round whose calls are made one after the other."""
-
-    choices: Choices | None
-    """Of the peer; None where it is not chosen."""
-    lanes: tuple[tuple[Lane, Lane], ...]
-    """There and back, of each peer."""
-
-
 LastCall: TypeAlias = tuple[Lane, Lane, Time, Time, Time]
 """The last call of a round on one lane: there and back; when it was sent, arrived, was answered."""
+
+
+def alone_of(line: Line, turns: Sequence[Turn], most: Time) -> "Alone | None":
+    """The rounds of a line, with what its calls use; None where they are of another kind. ``most``: how long a message
+    travels, in milliseconds."""
+    exchange = line.exchange
+    kinds = {(call.request, call.answer) for call in exchange.calls}
+    if len(kinds) != 1 or (not exchange.in_turn and len(exchange.calls) > 1):
+        return None
+    ((request, answer),) = kinds
+    return None if answer is None else Alone(request, answer, turns, most, exchange.about)
 
 
 class Alone:

@@ -28,7 +28,7 @@ def count(simulation: "Simulation", process: Process, lines: list[Line], passed:
         link.sent = number
         link.last_arrival = arrival
     for label, made in passed.choices.items():
-        simulation.counts["choose", process.name, label] = made
+        process.choices_of(label).made = made
 
 
 def catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line], Passed]]) -> None:

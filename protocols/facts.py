@@ -33,7 +33,8 @@ class RebalanceBegan(NamedTuple):
     """The group (Kafka), or this one member (RocketMQ, ZooKeeper), begins to share its queues anew.
 
     ``trigger`` says why in a few words ("c2 left", "session of c2 timed out", "member list changed");
-    ``by`` is the member who caused it, or None.
+    ``by`` is the member who caused it, or None. ``of_topics``: whether it began because somebody saw other topics or
+    queues than before, or reads others; None where that cannot be told.
     """
 
     group: str
@@ -41,6 +42,7 @@ class RebalanceBegan(NamedTuple):
     by: str | None
     generation: int | None
     member: str | None = None
+    of_topics: bool | None = None
 
 
 class RebalanceEnded(NamedTuple):

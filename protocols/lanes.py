@@ -1,7 +1,12 @@
 """How rounds that are computed ahead use links (`protocols.rounds`)."""
 
+from typing import NamedTuple
+
+from protocols.lines import Line
 from protocols.links import Link
 from protocols.nodes import Time
+from protocols.process import Process
+from protocols.randomness import Choices
 
 
 class Lane:
@@ -57,3 +62,55 @@ class Lane:
             self.arrival = max(self.arrival, now + max(taken))
             messages -= len(taken)
         return self.arrival
+
+
+class Turn(NamedTuple):
+    """A call of a round whose calls are made one after the other."""
+
+    choices: Choices | None
+    """Of the peer; None where it is not chosen."""
+    lanes: tuple[tuple[Lane, Lane], ...]
+    """There and back, of each peer."""
+
+
+class Lanes:
+    """Those of all links and choices that the rounds of a process use."""
+
+    __slots__ = ("_choices", "_lanes", "_process")
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._lanes: dict[Link, Lane] = {}
+        self._choices: dict[str, Choices] = {}
+
+    def of(self, link: Link) -> Lane:
+        """The lane of a link."""
+        lane = self._lanes.get(link)
+        if lane is None:
+            lane = self._lanes[link] = Lane(link)
+        return lane
+
+    def turns_of(self, line: Line) -> list[Turn]:
+        """What each call of a round uses."""
+        pairs: dict[tuple[Link, ...], tuple[tuple[Lane, Lane], ...]] = {}
+        turns = []
+        for call, links in zip(line.exchange.calls, line.links, strict=True):
+            lanes = pairs.get(links)
+            if lanes is None:
+                lanes = pairs[links] = tuple([(self.of(link), self.of(link.back)) for link in links])
+            turns.append(Turn(self._choices_of(call.label) if call.label else None, lanes))
+        return turns
+
+    def used(self) -> tuple[tuple[Link, int, Time], ...]:
+        """Link, number of the next message, arrival of the last one."""
+        return tuple([(lane.link, lane.number, lane.arrival) for lane in self._lanes.values()])
+
+    def made(self) -> dict[str, int]:
+        """Label to how many choices were made so far."""
+        return {label: choices.made for label, choices in self._choices.items()}
+
+    def _choices_of(self, label: str) -> Choices:
+        choices = self._choices.get(label)
+        if choices is None:
+            choices = self._choices[label] = self._process.choices_of(label).ahead()
+        return choices

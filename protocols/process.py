@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, final
 
 from protocols.links import Link
 from protocols.nodes import OPERATOR, Message, Node, Time, TimerName
-from protocols.randomness import Stream, uuid_like
+from protocols.randomness import Choices
 
 if TYPE_CHECKING:
     from protocols.simulation import Simulation
@@ -72,7 +72,8 @@ class Process:
         self.backlog: list[tuple[int, int, Handler, Any]] = []
         """Number, root, handler and what of all that came while the process hung."""
         self._heap = simulation.heap
-        self.choices = Stream(simulation.seed, "choose", name)
+        self.choices = simulation.choices.setdefault(name, {})
+        """Label to the choices of all processes of this name."""
         self.firing: TimerName = NOT_FIRING
         """The timer that the node is told of now."""
 
@@ -134,14 +135,13 @@ class Process:
         simulation.observer.fact(simulation.now, self.name, fact, simulation.root, simulation.handling)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
-        counts, stream = self.simulation.counts, ("choose", self.name, label)
-        number = counts[stream] = counts.get(stream, 0) + 1
-        return options[self.choices.below(len(options), label, number)]
+        choices = self.choices.get(label) or self.choices_of(label)
+        return options[choices.next(len(options))]
 
     def new_id(self, prefix: str) -> str:
         recorded = self.simulation.ids.get(prefix)
         given = None if recorded is None else next(recorded, None)
-        return given or f"{prefix}-{uuid_like(*self.simulation.counted('id', self.name, prefix))}"
+        return given or self.simulation.new_id(self.name, prefix)
 
     # What the heap hands to us.
 
@@ -202,6 +202,13 @@ class Process:
     def wait(self, handler: Handler, what: Any) -> None:
         """We hang: for later."""
         self.backlog.append((self.simulation.handling, self.simulation.root, handler, what))
+
+    def choices_of(self, label: str) -> Choices:
+        """The choices of this label."""
+        choices = self.choices.get(label)
+        if choices is None:
+            choices = self.choices[label] = Choices(self.simulation.seed, "choose", self.name, label)
+        return choices
 
     def move_timer(self, name: TimerName, timer: Entry) -> None:
         """The timer, which may be set already, stands as this entry from now on."""

@@ -32,39 +32,23 @@ def number_below(limit: int, *parts: object) -> int:
     return int.from_bytes(digest(*parts, size=8), "big") * limit >> 64
 
 
-class Stream:
-    """`number_below` for those who need many numbers whose first parts are the same."""
-
-    __slots__ = ("_begun",)
-
-    def __init__(self, *parts: object) -> None:
-        """``parts``: the first ones."""
-        self._begun = blake2b(
-            "".join([f"{part}\x1f" for part in parts]).encode("utf-8", "surrogatepass"), digest_size=8
-        )
-
-    def below(self, limit: int, label: str, number: int) -> int:
-        """The number of the first parts, a label and a number."""
-        drawn = self._begun.copy()
-        drawn.update(f"{label}\x1f{number}".encode("utf-8", "surrogatepass"))
-        return int.from_bytes(drawn.digest(), "big") * limit >> 64
-
-    def choices(self, label: str, made: int) -> "Choices":
-        """Those of a label; so many were made before."""
-        begun = self._begun.copy()
-        begun.update(f"{label}\x1f".encode("utf-8", "surrogatepass"))
-        return Choices(begun, made)
-
-
 class Choices:
     """Choices of one stream, counted from 1: each is what `number_below` gives for the stream's parts and number."""
 
     __slots__ = ("copy", "made")
 
-    def __init__(self, begun: blake2b, made: int) -> None:
-        """``begun``: the hash of the stream's parts (see `Stream`)."""
-        self.copy, self.made = begun.copy, made
+    def __init__(self, *parts: object, made: int = 0) -> None:
+        """``parts`` of the stream; so many choices were ``made`` before."""
+        begun = "".join([f"{part}\x1f" for part in parts])
+        self.copy = blake2b(begun.encode("utf-8", "surrogatepass"), digest_size=8).copy
+        self.made = made
         """How many choices were made so far."""
+
+    def ahead(self) -> "Choices":
+        """The same from here on, counted for itself."""
+        ahead: Choices = object.__new__(Choices)
+        ahead.copy, ahead.made = self.copy, self.made
+        return ahead
 
     def next(self, limit: int) -> int:
         """The next choice, from 0 to ``limit - 1``."""

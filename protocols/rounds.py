@@ -8,14 +8,13 @@ happens are computed one by one.
 from heapq import heapify, heappop, heappush
 from math import ceil
 
-from protocols.alone import Alone, Turn
-from protocols.lanes import Lane
+from protocols.alone import alone_of
+from protocols.lanes import Lanes
 from protocols.lines import Came, Due, Last, Line, Passed, Traffic, Volley, volleys
 from protocols.links import Link
 from protocols.nodes import Message, Time
 from protocols.process import CLOCK, Process
 from protocols.quiet import Exchange
-from protocols.randomness import Choices
 
 RARE = 4
 """A line whose period is so many times that of the most frequent one is computed round by round."""
@@ -44,7 +43,6 @@ class Rounds:
     __slots__ = (
         "_alone",
         "_any",
-        "_choices",
         "_dues",
         "_even",
         "_even_until",
@@ -62,6 +60,7 @@ class Rounds:
         "_settle",
         "_spans",
         "_threads",
+        "_turns",
         "_unclear",
         "_unknown",
         "_volleys",
@@ -85,9 +84,7 @@ class Rounds:
         """Whether rounds were counted instead of computed."""
         self._any = False
         """Whether there was a round at all."""
-        self._lanes: dict[Link, Lane] = {}
         self._last: Last = {}
-        self._choices: dict[str, Choices] = {}
         self._orders = process.simulation.number
         self._free: Time = -1.0
         """When the last answer under way comes."""
@@ -108,7 +105,9 @@ class Rounds:
         """Messages that were sent so long before do not matter to those of now, nor to whether one is under way."""
         self._late = horizon - max(least, self._settle)
         self._even_until: Time | None = None
-        self._alone: list[Alone | None] = [self._as_alone(line) for line in lines]
+        self._lanes = Lanes(process)
+        self._turns = [self._lanes.turns_of(line) for line in lines]
+        self._alone = [alone_of(line, turns, most) for line, turns in zip(lines, self._turns, strict=True)]
         self._volleys: list[tuple[Volley, ...] | None] = [volleys(line) for line in lines]
 
     def passed(self) -> Passed | None:
@@ -147,7 +146,7 @@ class Rounds:
         for at, due in enumerate(self._dues):
             line = due[3]
             if self._even[line] and due[0] < until:
-                exchange, _, each_links = self._lines[line]
+                exchange = self._lines[line].exchange
                 rounds = ceil((until - due[0]) / exchange.period)
                 time = due[0] + rounds * exchange.period
                 self._dues[at] = time, time - exchange.period, due[2], line, 0, 0.0
@@ -155,12 +154,12 @@ class Rounds:
                 self._spans[line] = None
                 self._unknown.add(line)
                 self._any = True
-                for call, (link,) in zip(exchange.calls, each_links, strict=True):
-                    self._lane(link).skip(rounds)
+                for call, (choices, ((there, back),)) in zip(exchange.calls, self._turns[line], strict=True):
+                    there.skip(rounds)
                     if call.answer is not None:
-                        self._lane(link.back).skip(rounds)
-                    if call.label:
-                        self._choices_of(call.label).made += rounds
+                        back.skip(rounds)
+                    if choices is not None:
+                        choices.made += rounds
         heapify(self._dues)
 
     def _step(self, due: Due) -> bool:
@@ -185,11 +184,11 @@ class Rounds:
         volleys = self._volleys[at]
         if volleys is not None:
             for link, kind, messages in volleys:
-                self._came(line, link, kind, self._lane(link).send_at_once(now, messages), now, root)
+                self._came(line, link, kind, self._lanes.of(link).send_at_once(now, messages), now, root)
         elif exchange.in_turn:
             dues, calls = self._dues, len(exchange.calls)
             while next_call < calls:
-                sent, ended = ended, self._call(line, next_call, ended, root)
+                sent, ended = ended, self._call(line, at, next_call, ended, root)
                 next_call += 1
                 if next_call < calls and (not dues or dues[0][0] <= ended or self._free >= self._horizon):
                     # Something else comes first.
@@ -199,7 +198,7 @@ class Rounds:
                     return self._free < self._horizon
         else:
             for number in range(len(exchange.calls)):
-                ended = max(ended, self._call(line, number, now, root))
+                ended = max(ended, self._call(line, at, number, now, root))
         self._over(line, at, begun, ended)
         return self._free < self._horizon
 
@@ -217,23 +216,6 @@ class Rounds:
             self._push(ended + exchange.period, ended, at)
         if not self._even[at]:
             self._even_until = None
-
-    def _as_alone(self, line: Line) -> Alone | None:
-        exchange = line.exchange
-        kinds = {(call.request, call.answer) for call in exchange.calls}
-        if len(kinds) != 1 or (not exchange.in_turn and len(exchange.calls) > 1):
-            return None
-        ((request, answer),) = kinds
-        if answer is None:
-            return None
-        pairs: dict[tuple[Link, ...], tuple[tuple[Lane, Lane], ...]] = {}
-        turns = []
-        for call, links in zip(exchange.calls, line.links, strict=True):
-            lanes = pairs.get(links)
-            if lanes is None:
-                lanes = pairs[links] = tuple((self._lane(link), self._lane(link.back)) for link in links)
-            turns.append(Turn(self._choices_of(call.label) if call.label else None, lanes))
-        return Alone(request, answer, turns, self._process.simulation.latency.most, exchange.about)
 
     def _round_alone(self) -> bool:
         """Nothing is under way: compute the next round as a whole, if nothing else is due until it is over at the
@@ -272,16 +254,16 @@ class Rounds:
             self._over(line, at, now, ended)
         return True
 
-    def _call(self, line: Line, at: int, now: Time, root: int) -> Time:
+    def _call(self, line: Line, at: int, number: int, now: Time, root: int) -> Time:
         """A request and its answer: when the answer (without one, the request) arrives."""
-        call, links = line.exchange.calls[at], line.links[at]
-        link = links[self._choices_of(call.label).next(len(links))] if call.label else links[0]
-        arrives = self._lane(link).send(now)
-        self._came(line, link, call.request, arrives, now, root)
+        call, (choices, lanes) = line.exchange.calls[number], self._turns[at][number]
+        there, back = lanes[0 if choices is None else choices.next(len(lanes))]
+        arrives = there.send(now)
+        self._came(line, there.link, call.request, arrives, now, root)
         if call.answer is None:
             return now
-        sent, arrives = arrives, self._lane(link.back).send(arrives)
-        self._came(line, link.back, call.answer, arrives, sent, root)
+        sent, arrives = arrives, back.send(arrives)
+        self._came(line, back.link, call.answer, arrives, sent, root)
         return arrives
 
     def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:
@@ -302,25 +284,12 @@ class Rounds:
         due: Due = (time, created, self._orders, line, call, begun)
         heappush(self._dues, due)
 
-    def _lane(self, link: Link) -> Lane:
-        lane = self._lanes.get(link)
-        if lane is None:
-            lane = self._lanes[link] = Lane(link)
-        return lane
-
-    def _choices_of(self, label: str) -> Choices:
-        choices = self._choices.get(label)
-        if choices is None:
-            made = self._process.simulation.counts.get(("choose", self._process.name, label), 0)
-            choices = self._choices[label] = self._process.choices.choices(label, made)
-        return choices
-
     def _state(self) -> Passed:
         return Passed(
             tuple(self._dues),
             tuple(self._rounds),
             tuple(self._spans),
-            tuple((lane.link, lane.number, lane.arrival) for lane in self._lanes.values()),
+            self._lanes.used(),
             self._last.copy(),
-            {label: choices.made for label, choices in self._choices.items()},
+            self._lanes.made(),
         )

@@ -27,6 +27,7 @@ from protocols.process import (
     Handler,
     Process,
 )
+from protocols.randomness import Choices, uuid_like
 
 __all__ = [
     "CALL",
@@ -115,8 +116,10 @@ class Simulation:
         """The processes that run, in the order of their start."""
         self.messages: dict[type[Message], int] = {}
         """Type of message to how many were sent."""
-        self.counts: dict[tuple[str, str, str], int] = {}
-        """How many choices were made and ids given: (``choose`` or ``id``, node, label)."""
+        self.choices: dict[str, dict[str, Choices]] = {}
+        """Process and label to the choices made of it."""
+        self.ids_given: dict[tuple[str, str], int] = {}
+        """(Process, prefix) to how many ids were made up."""
         self.faults: dict[tuple[str, str], Fault] = {}
         self.lookout = None if full or tracing else Lookout(self)
         self._connections: dict[tuple[str, str], int] = {}
@@ -285,10 +288,10 @@ class Simulation:
             del sender.links[link.receiver.name]
         self._tell_closed(link)
 
-    def counted(self, what: str, node: str, label: str) -> tuple[object, ...]:
-        """The name of the next number of a stream of choices or ids."""
-        count = self.counts[what, node, label] = self.counts.get((what, node, label), 0) + 1
-        return self.seed, what, node, label, count
+    def new_id(self, node: str, prefix: str) -> str:
+        """Made up for this process."""
+        count = self.ids_given[node, prefix] = self.ids_given.get((node, prefix), 0) + 1
+        return f"{prefix}-{uuid_like(self.seed, 'id', node, prefix, count)}"
 
     def _is_cut(self, one: str, other: str) -> bool:
         fault = self.faults.get((one, other))

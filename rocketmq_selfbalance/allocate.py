@@ -13,10 +13,10 @@ from protocols.errors import GroupError
 from protocols.groups import Group, Member
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
-from rocketmq_selfbalance.settings import AnyStrategy, strategies_of
+from rocketmq_selfbalance.member_views import Seen, View, seen_by_all, seen_through
+from rocketmq_selfbalance.registry import AnyStrategy, strategies_of
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy, Strategy
 from rocketmq_selfbalance.strategies.interface import Positions, queues_at
-from rocketmq_selfbalance.views import Seen, View, seen_by_all, seen_through
 
 Table: TypeAlias = dict[str, dict[Queue, None]]
 """A member's process queue table: topic to a set of queues that keeps their order."""
@@ -34,7 +34,7 @@ def allocate(
     """The group's allocation after each member made one pass over its topics (in sorted order).
 
     ``name``: one of `STRATEGIES`, a strategy object, or a function as for `register`.
-    ``settings``: see `rocketmq_selfbalance.settings`. ``views``: member id to what this member sees, where it is
+    ``settings``: see `rocketmq_selfbalance.registry`. ``views``: member id to what this member sees, where it is
     not the group as it is. ``strategies``: member id to another strategy than ``name``. ``previous``: what members
     owned before (an `Allocation`, maybe of members who have left since); it stays where a member's strategy fails,
     or where it sees no member list or no route.

@@ -2,7 +2,7 @@
 
 A process is one client instance with a consumer for each of its members; its node has the member's name
 (``group/member`` where that name is in several groups) or the name of the process. Settings of a variant are those of
-`rocketmq_selfbalance.configuration`.
+`rocketmq_selfbalance.settings`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any, Final
 
 from protocols.nodes import Message
-from protocols.scenario import model
+from protocols.scenario import events
 from protocols.scenario.commits import offsets_of
-from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.world import apply_to_world, end_process
 from protocols.simulation import Simulation
@@ -27,9 +28,9 @@ from rocketmq_selfbalance.client.commands import (
     Unsubscribe,
 )
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.configuration import configuration
 from rocketmq_selfbalance.members import Members
 from rocketmq_selfbalance.servers import NAME_SERVER, OF_SERVERS, Servers
+from rocketmq_selfbalance.settings import configuration
 
 LOOK_AGAIN_MS: Final = 5.0
 """A member that restarts properly is looked at so often until it has shut down."""
@@ -47,6 +48,8 @@ class RocketMQCluster:
         self.places = Places.of(scenario)
         self.members = Members(scenario, system, self.places, self.configuration)
         self.servers = Servers(scenario, self.configuration, simulation)
+        self._restarting: dict[MemberKey, events.Restart] = {}
+        """Members that shut down to start again; not where something else was to become of them since."""
 
     # What a scenario calls.
 
@@ -115,16 +118,18 @@ class RocketMQCluster:
         if self.client(node) is not None:
             self.simulation.command(node, command)
 
-    def _join(self, event: model.Join) -> None:
+    def _join(self, event: events.Join) -> None:
         key = self.places.key(event.group, event.join)
+        self._restarting.pop(key, None)
         self.members.start(key, event)
         self._start_member(key)
 
-    def _leave(self, event: model.Leave) -> None:
+    def _leave(self, event: events.Leave) -> None:
         key = self.places.key(event.group, event.leave)
+        self._restarting.pop(key, None)
         self._tell(key, Shutdown(key.group))
 
-    def _restart(self, event: model.Restart) -> None:
+    def _restart(self, event: events.Restart) -> None:
         key = self.places.key(event.group, event.restart)
         self.members.start(key, event)
         node = self.places.node[key]
@@ -136,20 +141,22 @@ class RocketMQCluster:
             self._start_process(node, mates)
         else:
             self.simulation.command(node, Shutdown(key.group))
-            self._start_when_over(key, client)
+            self._restarting[key] = event
+            self._start_when_over(key, client, event)
 
-    def _start_when_over(self, key: MemberKey, client: Client) -> None:
+    def _start_when_over(self, key: MemberKey, client: Client, restart: events.Restart) -> None:
         """Start the member again once it has shut down; not where its process was ended in the meantime."""
         process = self.simulation.processes.get(self.places.node[key])
-        if process is None or process.node is not client:
+        if process is None or process.node is not client or self._restarting.get(key) is not restart:
             return
         if _is_over(client) or key.group not in client.instance.consumers:
+            del self._restarting[key]
             self._start_member(key)
         else:
-            again = partial(self._start_when_over, key, client)
+            again = partial(self._start_when_over, key, client, restart)
             self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again)
 
-    def _stop_polling(self, event: model.StopPolling) -> None:
+    def _stop_polling(self, event: events.StopPolling) -> None:
         key = self.places.key(event.group, event.stop_polling)
         client = self.client(self.places.node[key])
         if client is not None:
@@ -161,7 +168,7 @@ class RocketMQCluster:
         if self.client(self.places.node[key]) is stopped:
             self._tell(key, GoOn(key.group))
 
-    def _subscribe(self, event: model.Subscribe) -> None:
+    def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
             key = self.places.key(event.group, member)
             before = self.members.subscribe(key, topics)
@@ -172,7 +179,7 @@ class RocketMQCluster:
                 if topic not in before:
                     self._tell(key, Subscribe(key.group, topic))
 
-    def _commit(self, event: model.Commit) -> None:
+    def _commit(self, event: events.Commit) -> None:
         key = self.places.key(event.group, event.commit)
         offsets = tuple(
             (self.servers.queue(each.topic, each.broker, each.number), each.offset)
@@ -187,11 +194,11 @@ def _is_over(client: Client) -> bool:
 
 
 _OF_MEMBERS: Final[Mapping[type[Event], Callable[[RocketMQCluster, Any], None]]] = {
-    model.Join: RocketMQCluster._join,
-    model.Leave: RocketMQCluster._leave,
-    model.Restart: RocketMQCluster._restart,
-    model.StopPolling: RocketMQCluster._stop_polling,
-    model.Subscribe: RocketMQCluster._subscribe,
-    model.Commit: RocketMQCluster._commit,
+    events.Join: RocketMQCluster._join,
+    events.Leave: RocketMQCluster._leave,
+    events.Restart: RocketMQCluster._restart,
+    events.StopPolling: RocketMQCluster._stop_polling,
+    events.Subscribe: RocketMQCluster._subscribe,
+    events.Commit: RocketMQCluster._commit,
 }
 """Events that members take in their own way; others are for the servers, or befall processes and the network."""

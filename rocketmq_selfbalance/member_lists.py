@@ -4,37 +4,47 @@ Brokers give the same object while a list does not change, so a list is known by
 it depends on its value alone.
 """
 
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
 from protocols.java import sorted_as_java
 
-
-class Same:
-    """Stands for an object by its identity, in the keys of caches; the cache keeps the object alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
+def once_for_the_same(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """For pure functions: the value for the very same arguments (positional, by their identity) is kept. ``most``
+    values are, then all are forgotten."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        known: dict[tuple[int, ...], tuple[object, T]] = {}
+
+        @wraps(function)
+        def found(*args: P.args, **kwargs: P.kwargs) -> T:
+            key = tuple(map(id, args))
+            value = known.get(key)
+            if value is None:
+                if len(known) >= most:
+                    known.clear()
+                # The arguments are kept as well: as long as they live nothing else has their identity.
+                value = known[key] = args, function(*args, **kwargs)
+            return value[1]
+
+        return found
+
+    return decorate
+
+
+@lru_cache(maxsize=1024)
+def first_of_its_value(value: T) -> T:
+    """The same object for equal values, while it is remembered."""
+    return value
+
+
+@once_for_the_same(most=1024)
 def in_order(members: tuple[str, ...]) -> tuple[str, ...]:
     """The ids sorted as Java does; equal lists, in whatever order, give the same object while it is remembered."""
-    return _in_order(Same(members))
-
-
-@lru_cache(maxsize=1024)
-def _in_order(members: Same) -> tuple[str, ...]:
-    return _first_of_its_value(tuple(sorted_as_java(members.value)))
-
-
-@lru_cache(maxsize=1024)
-def _first_of_its_value(members: tuple[str, ...]) -> tuple[str, ...]:
-    return members
+    first: tuple[str, ...] = first_of_its_value(tuple(sorted_as_java(members)))
+    return first

@@ -5,18 +5,26 @@ from collections.abc import Iterable, Mapping
 
 from protocols.errors import UserError
 from protocols.groups import Group
+from protocols.scenario.events import Join, Restart
+from protocols.scenario.groups import MemberPart
 from protocols.scenario.lives import started_as
-from protocols.scenario.model import Join, MemberPart, Restart, Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.scenario.systems import split_system
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, VERSION
-from rocketmq_selfbalance.configuration import Configuration, client_settings
-from rocketmq_selfbalance.settings import STRATEGIES
+from rocketmq_selfbalance.disagreement import Standing
+from rocketmq_selfbalance.registry import STRATEGIES
+from rocketmq_selfbalance.settings import Configuration, client_settings
 from rocketmq_selfbalance.strategies import Strategy
 
 _OF_CLIENTS = frozenset((*REAL_NAMES, *ONLY_DEFAULT, VERSION))
+
+
+def member_settings() -> frozenset[str]:
+    """Names of what a single member may have as settings: a client's, and those of any strategy."""
+    return _OF_CLIENTS.union(*(STRATEGIES[name].settings for name in STRATEGIES))
 
 
 class Members:
@@ -26,7 +34,17 @@ class Members:
     process, else the name of its process. A pattern is looked up once, when the member starts: RocketMQ has none.
     """
 
-    __slots__ = ("_configuration", "_everyone", "_files", "_groups", "_places", "_strategy", "by_hand", "parts")
+    __slots__ = (
+        "_configuration",
+        "_everyone",
+        "_files",
+        "_groups",
+        "_places",
+        "_strategy",
+        "by_hand",
+        "message_models",
+        "parts",
+    )
 
     def __init__(self, scenario: Scenario, system: SystemPart, places: Places, configuration: Configuration) -> None:
         self.by_hand: set[MemberKey] = set()
@@ -35,24 +53,23 @@ class Members:
         self._places, self._configuration = places, configuration
         self._files: dict[tuple[str, str], OffsetsFile] = {}
         """(Client id, group) to where a BROADCASTING consumer keeps its offsets."""
-        self.parts: dict[MemberKey, MemberPart] = {
-            MemberKey(group, member): part
-            for group, each in scenario.groups.items()
-            for member, part in each.members.items()
-        }
+        self.parts = listed_members(scenario)
         self._everyone = dict(self.parts)
         """Members by what they will be when they are first there: rooms are known before anybody joins."""
         self._groups: dict[str, Group] = {}
         starts = [event for event in scenario.events if isinstance(event, Join | Restart)]
+        self.message_models: dict[str, set[str]] = {}
+        """Group to the message models that its members ever have."""
         will_be: list[tuple[MemberKey, MemberPart]] = list(self.parts.items())
         now = dict(self.parts)
         for event in starts:
-            key = places.key(event.group, event.join if isinstance(event, Join) else event.restart)
+            key = places.starting(event)
             now[key] = started_as(now.get(key), event)
             self._everyone.setdefault(key, now[key])
             will_be.append((key, now[key]))
         for key, part in will_be:
-            self._spec(key, part, ())
+            spec = self._spec(key, part, ())
+            self.message_models.setdefault(key.group, set()).add(spec.settings.message_model)
 
     def start(self, key: MemberKey, event: Join | Restart) -> None:
         """The member is like this from now on."""
@@ -74,6 +91,12 @@ class Members:
     def spec(self, key: MemberKey, topics: Iterable[str]) -> ConsumerSpec:
         """What the member's consumer is started with; ``topics`` are those that there are."""
         return self._spec(key, self.parts[key], topics)
+
+    def standing(self, key: MemberKey, topics: Iterable[str]) -> Standing:
+        """How the member takes its share; ``topics`` are those that there are."""
+        spec = self.spec(key, topics)
+        own = self.client_id(self._places.node[key])
+        return Standing(key.member, own, spec.topics, spec.strategy, spec.settings.message_model)
 
     def _part(self, key: MemberKey) -> MemberPart:
         return self.parts.get(key) or self._everyone[key]
@@ -102,8 +125,10 @@ class Members:
         known = STRATEGIES[name].settings
         given = {**self._configuration.strategy, **part.settings}
         own = {setting: value for setting, value in given.items() if setting in known}
+        # Those of other strategies are for other variants of the same scenario.
+        every = member_settings()
         for setting in part.settings:
-            if setting not in known and setting not in _OF_CLIENTS:
+            if setting not in every:
                 expected = ", ".join((*known, *REAL_NAMES, VERSION))
                 raise UserError(f"{where}: no setting {setting!r} for {name} in RocketMQ, expected one of {expected}")
         return STRATEGIES[name].make(own, self._group(key.group))(key.member)

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from protocols.queues import Queue
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
-from rocketmq_selfbalance.messages import Route
+from rocketmq_selfbalance.messages.nameserver import Route
 
 
 @lru_cache(maxsize=4096)  # the same objects for all clients of a topic: few lists have to be looked into

@@ -5,28 +5,29 @@ from typing import Any, Final
 
 from protocols.nodes import Message
 from protocols.queues import Queue
-from protocols.scenario import model
+from protocols.scenario import events
 from protocols.scenario.commits import records_of
-from protocols.scenario.model import Event, Scenario
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario
 from protocols.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
-from rocketmq_selfbalance.broker.node import CLUSTER
+from rocketmq_selfbalance.broker.registering import CLUSTER
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
 from rocketmq_selfbalance.codes import MASTER_ID
-from rocketmq_selfbalance.configuration import Configuration
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.messages.administration import (
     DeleteTopicInBroker,
-    DeleteTopicInNameServer,
     Produce,
     ResetOffset,
     StopBroker,
-    TopicConfig,
     UpdateTopic,
     Write,
 )
+from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer
+from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
+from rocketmq_selfbalance.settings import Configuration
 
 NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""
@@ -88,16 +89,16 @@ class Servers:
 
     # Records, topics and offsets.
 
-    def _produce_records(self, event: model.Produce) -> None:
+    def _produce_records(self, event: events.Produce) -> None:
         for topic, broker, number, count in records_of(event, self.topics):
             queue = self.queue(topic, broker, number)
             self._administer(queue.broker, Write(0, topic, queue.number, count))
 
-    def _queues(self, event: model.Queues) -> None:
+    def _queues(self, event: events.Queues) -> None:
         for topic, counts in event.queues.items():
             self._put_topic(topic, counts)
 
-    def _add_topic(self, event: model.AddTopic) -> None:
+    def _add_topic(self, event: events.AddTopic) -> None:
         for topic, part in event.add_topic.items():
             self._put_topic(topic, part.queues)
 
@@ -110,13 +111,13 @@ class Servers:
                 count = counts.get(broker, 0)
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
 
-    def _delete_topic(self, event: model.DeleteTopic) -> None:
+    def _delete_topic(self, event: events.DeleteTopic) -> None:
         self.topics.pop(event.delete_topic, None)
         for broker in self.disks:
             self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
 
-    def _reset(self, event: model.Reset) -> None:
+    def _reset(self, event: events.Reset) -> None:
         for broker in self.disks:
             command = ResetOffset(0, event.reset_offsets, event.topic, event.to, through_clients=event.via == "client")
             self._administer(broker, command)
@@ -139,7 +140,7 @@ class Servers:
     def _start_broker(self, name: str) -> None:
         self._simulation.start(name, Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,)))
 
-    def _broker(self, event: model.BrokerEvent) -> None:
+    def _broker(self, event: events.BrokerEvent) -> None:
         name = event.broker
         if event.does == "return":
             if not self._simulation.is_running(name):
@@ -152,11 +153,11 @@ class Servers:
 
 
 OF_SERVERS: Final[Mapping[type[Event], Callable[[Servers, Any], None]]] = {
-    model.Produce: Servers._produce_records,
-    model.Queues: Servers._queues,
-    model.AddTopic: Servers._add_topic,
-    model.DeleteTopic: Servers._delete_topic,
-    model.BrokerEvent: Servers._broker,
-    model.Reset: Servers._reset,
+    events.Produce: Servers._produce_records,
+    events.Queues: Servers._queues,
+    events.AddTopic: Servers._add_topic,
+    events.DeleteTopic: Servers._delete_topic,
+    events.BrokerEvent: Servers._broker,
+    events.Reset: Servers._reset,
 }
 """Events that brokers or the name server take."""

@@ -1,81 +1,133 @@
-"""What a member sees of its group, which may differ from what is there and from what others see (spec 7.1)."""
+"""What mqadmin would print of the simulated cluster, in the layout of 5.3.3 (spec 9).
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+The views are functions of what brokers and clients hold now. Where the real tool asks one broker at random, the caller
+says which. Hosts are the names of nodes and ports do not exist here: an address reads ``c1:0``.
+"""
 
-from protocols.errors import GroupError
-from protocols.groups import Group, QueueCount
-from protocols.java import sorted_as_java
-from protocols.queues import Queue, sort_queues
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-MemberIds: TypeAlias = Sequence[str]
-"""Client ids as a broker lists them: an id that two connections have is there twice."""
+from protocols.java import entry_order, string_entry_order, string_hash
+from protocols.nodes import Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.broker.node import Broker
+from rocketmq_selfbalance.broker.store import StoredQueue
+from rocketmq_selfbalance.messages.nameserver import Route
+from rocketmq_selfbalance.routes import subscribe_queues
+from rocketmq_selfbalance.strategies import Averagely
+
+VERSION = "V5_3_3"
+NOBODY = "N/A"
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """What one member sees. What is left out it sees as the group has it.
+class _Row(NamedTuple):
+    queue: Queue
+    broker_offset: int
+    consumer_offset: int
+    in_flight: int
+    last_time: str
 
-    ``members``: the client ids that brokers list, or topic to these (a client asks a broker anew for each topic);
-    an empty list is a broker that knows no member, which the client takes for a failure.
-    ``topics``: topic to its queues in the member's cached route, given as a number, as a number per broker, or
-    one by one; None where the route is unknown. Without a member list or a route nothing changes at the member.
+
+def consumer_progress(
+    group: str,
+    brokers: Iterable[Broker],
+    now: Time,
+    owners: Mapping[Queue, str] | None = None,
+    epoch_ms: Time = 0.0,
+) -> str:
+    """``consumerProgress -g GROUP``; with ``owners`` (queue to client id) as with ``-s true``.
+
+    ``now``: milliseconds of virtual time; ``epoch_ms``: milliseconds from 1970 to the start of the run, for the
+    times of records. The tool's records per second are not modelled and read 0.00.
     """
-
-    members: MemberIds | Mapping[str, MemberIds] | None = None
-    topics: Mapping[str, QueueCount | Sequence[Queue] | None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for listed in self.members.values() if isinstance(self.members, Mapping) else (self.members or (),):
-            if isinstance(listed, str) or not all(isinstance(cid, str) for cid in listed):
-                raise GroupError(f"view: members is {listed!r}, expected a list of client ids")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """Both lists of a strategy call, sorted as clients sort them. No queues (None) or ids: the member cannot tell.
-
-    Compared and hashed as an object: members who see a topic alike share one.
-    """
-
-    queues: tuple[Queue, ...] | None
-    cids: tuple[str, ...]
+    shown = [] if owners is None else ["#Client IP"]
+    headings = ["#Broker Offset", "#Consumer Offset", *shown, "#Diff", "#Inflight"]
+    lines = [f"{'#Topic':<64}  {'#Broker Name':<32}  {'#QID':<4}  {_cells(headings)}#LastTime"]
+    rows = sorted(row for broker in brokers for row in _rows(group, broker, now, epoch_ms))
+    for row in rows:
+        queue, end, offset, in_flight, last_time = row
+        address = [] if owners is None else [_address(owners.get(queue))]
+        cells = _cells([end, offset, *address, end - offset, in_flight])
+        lines.append(f"{queue.topic[:64]:<64}  {queue.broker[:32]:<32}  {queue.number:<4}  {cells} {last_time}")
+    behind = sum(row.broker_offset - row.consumer_offset for row in rows)
+    lines += ["", "Consume TPS: 0.00", f"Consume Diff Total: {behind}"]
+    lines += [f"Consume Inflight Total: {sum(row.in_flight for row in rows)}", ""]
+    return "\n".join(lines)
 
 
-def seen_by_all(group: Group) -> dict[str, Seen]:
-    """Topic to what members see who see the group as it is.
-
-    Every connection of the group is in the member list, whatever it subscribes to (spec 7.6).
-    """
-    cids = tuple(sorted_as_java(member.allocation_id for member in group.members))
-    return {topic: Seen(sort_queues(queues), cids) for topic, queues in group.topics.items()}
-
-
-def seen_through(view: View, everyone: Mapping[str, Seen]) -> dict[str, Seen]:
-    """Topic to what a member with this view sees."""
-    of_topics: Mapping[str, MemberIds] = view.members if isinstance(view.members, Mapping) else {}
-    of_all = None if view.members is None or isinstance(view.members, Mapping) else tuple(sorted_as_java(view.members))
-    found = dict(everyone)
-    for topic, usual in everyone.items():
-        queues, cids = usual.queues, usual.cids
-        if topic in view.topics:
-            queues = _queues(topic, view.topics[topic])
-        if topic in of_topics:
-            cids = tuple(sorted_as_java(of_topics[topic]))
-        elif of_all is not None:
-            cids = of_all
-        if queues is not usual.queues or cids is not usual.cids:
-            found[topic] = Seen(queues, cids)
-    return found
+def _rows(group: str, broker: Broker, now: Time, epoch_ms: Time) -> Iterator[_Row]:
+    """Queues of the topics of which the group has offsets here and, while it is online, to which it subscribes."""
+    members = broker.consumers.groups.get(group)
+    for topic in broker.offsets.topics_of(group):
+        config = broker.disk.topics.configs.get(topic)
+        if config is None or (members is not None and topic not in members.topics):
+            continue
+        for number in range(config.read):
+            offset = max(broker.offsets.query(group, topic, number), 0)
+            stored = broker.disk.store.queue(topic, number)
+            end = 0 if stored is None else stored.max_offset(now)
+            in_flight = max(broker.offsets.query_pull(group, topic, number) - offset, 0)
+            last_time = NOBODY if stored is None else _time(stored, offset - 1, epoch_ms)
+            yield _Row(Queue(topic, broker.name, number), end, offset, in_flight, last_time)
 
 
-def _queues(topic: str, given: QueueCount | Sequence[Queue] | None) -> tuple[Queue, ...] | None:
-    if given is None:
+def _time(stored: StoredQueue, offset: int, epoch_ms: Time) -> str:
+    """When this record was written."""
+    written = stored.written_at(offset)
+    if written is None:
+        return NOBODY
+    return datetime.fromtimestamp((epoch_ms + written) // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _cells(values: Sequence[object]) -> str:
+    """Columns of 20 characters: two blanks behind the two offsets, one behind the others, none behind the last."""
+    *first, last = (f"{value!s:<20}" for value in values)
+    return "".join(each + ("  " if number < 2 else " ") for number, each in enumerate(first)) + last
+
+
+def _address(client_id: str | None) -> str:
+    """The part of a client id that is its host's address."""
+    return NOBODY if client_id is None else client_id.partition("@")[0]
+
+
+def consumer_connection(group: str, broker: Broker) -> str | None:
+    """``consumerConnection -g GROUP`` as this broker answers it; None where it knows nobody of the group."""
+    members = broker.consumers.groups.get(group)
+    if members is None:
         return None
-    if isinstance(given, int | Mapping):
-        return sort_queues(Group.of({topic: given}, members={}).topics[topic])
-    for queue in given:
-        if not isinstance(queue, Queue) or queue.topic != topic:
-            raise GroupError(f"view: {queue!r} is no queue of topic {topic!r}")
-    return sort_queues(set(given))
+    lines = [f"{'#ClientId':<36} {'#ClientAddr':<22} {'#Language':<10} #Version"]
+    for channel, known in members.channels.items():
+        lines.append(f"{known.client_id:<36} {f'{channel}:0':<22} {'JAVA':<10} {VERSION}")
+    lines += ["", "Below is subscription:", f"{'#Topic':<20} #SubExpression"]
+    lines += [f"{each.topic:<20} {each.expression}" for each in members.topics.values()]
+    lines += ["", f"ConsumeType: {members.consume_type}", f"MessageModel: {members.message_model}"]
+    lines += [f"ConsumeFromWhere: {members.consume_from_where}", ""]
+    return "\n".join(lines)
+
+
+def allocate_mq(topic: str, route: Route, ids: Sequence[str]) -> str:
+    """``allocateMQ -t TOPIC -i ID,ID``: a preview by AVG which sorts neither the ids nor the queues.
+
+    Its queues come in the order of a Java hash set, which for equal hashes follows the name server's (a hash table's,
+    too), so that it mostly is not what consumers will compute.
+    """
+    by_broker = {data.broker: data for data in route.queues}
+    as_answered = Route(tuple(by_broker[name] for name in string_entry_order(list(by_broker))), route.brokers)
+    queues = entry_order(subscribe_queues(topic, as_answered), _hash_code)
+    shares: dict[str, list[dict[str, Any]]] = {}
+    for id in ids:
+        taken = Averagely().positions(id, queues, ids)
+        shares[id] = [_json(queues[position]) for position in taken]
+    result = {id: shares[id] for id in string_entry_order(list(shares))}
+    return json.dumps({"result": result}, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _json(queue: Queue) -> dict[str, Any]:
+    return {"brokerName": queue.broker, "queueId": queue.number, "topic": queue.topic}
+
+
+def _hash_code(queue: Queue) -> int:
+    """Java's hash of a MessageQueue, unsigned."""
+    return (31 * (31 * (31 + string_hash(queue.broker)) + queue.number) + string_hash(queue.topic)) & 0xFFFFFFFF

@@ -26,6 +26,9 @@ _COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "r
 MOST_MEMBERS = 10_000
 """Largest number of members that `--members` takes."""
 
+MOST_QUEUES = 100_000
+"""Largest number of queues that `--queues` takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -44,12 +47,15 @@ class Question:
             if matched is None or not 1 <= int(matched[1]) <= MOST_MEMBERS:
                 raise UserError(f"--members {members!r}: expected 1..N with N from 1 to {MOST_MEMBERS}")
             limit = int(matched[1])
-        grown = {}
+        grown: dict[str, int] = {}
         for text in queues:
-            topic, _, count = text.rpartition("=")
-            if not topic or not count.isdecimal():
-                raise UserError(f"--queues {text!r}: expected TOPIC=N, such as orders=12")
-            grown[topic] = int(count)
+            matched = re.fullmatch(r"(.+)=([0-9]{1,9})", text, re.DOTALL)
+            if matched is None or not 1 <= int(matched[2]) <= MOST_QUEUES:
+                expected = f"TOPIC=N with N from 1 to {MOST_QUEUES}, such as orders=12"
+                raise UserError(f"--queues {text!r}: expected {expected}")
+            if matched[1] in grown:
+                raise UserError(f"--queues {text!r}: {matched[1]} has {grown[matched[1]]} already, expected one number")
+            grown[matched[1]] = int(matched[2])
         return cls(limit, tuple(without), grown)
 
 

@@ -1,5 +1,6 @@
 """The verb `audit`."""
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from compare.audit.render import document, print_audit, skipped_line
 from compare.option_files import read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading.kafka_live import TIMEOUT_S
+from protocols import UserError
 
 MOST_LINES = 40
 """Lines about skipped text shown on standard error; JSON lists all of them."""
@@ -89,13 +91,15 @@ def audit(
     """Say how fair the groups are that SOURCE... tells of, worst first.
 
     SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
-    standard input, or a running cluster: kafka://host:port[,host:port...] (pip install 'equipoise[kafka]') or
-    rocketmq://host:port[;host:port...] (its name servers). NAME=FILE names the group of a text that does not name
-    it itself. Views may be mixed in any way; they are recognised by their content.
+    standard input, or a running cluster: kafka://host:port[,host:port...] (needs pip install confluent-kafka
+    javaproperties) or rocketmq://host:port[;host:port...] (its name servers). NAME=FILE names the group of a text
+    that does not name it itself. Views may be mixed in any way; they are recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
     question = Question.parse(members, without, queues)
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
+    if math.isnan(timeout):
+        raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
     if engine == "spark":
         from compare import spark
 

@@ -1,5 +1,6 @@
 """`--fail-if 'max_over_mean > 1.5'`: conditions of the user's that make the audit exit with 1."""
 
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -42,9 +43,12 @@ class Condition:
         if figure not in NAMES:
             raise UserError(f"--fail-if {text!r}: unknown figure {figure!r}, expected one of {', '.join(NAMES)}")
         try:
-            return cls(figure, sign, float(limit))
+            value = float(limit)
         except ValueError:
-            raise UserError(f"--fail-if {text!r}: {limit!r} is no number") from None
+            value = math.nan
+        if not math.isfinite(value):
+            raise UserError(f"--fail-if {text!r}: {limit!r} is no number, expected one such as 1.5")
+        return cls(figure, sign, value)
 
     def met_by(self, groups: Sequence[AuditedGroup]) -> list[str]:
         """One line for every group that meets the condition."""

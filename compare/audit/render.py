@@ -56,7 +56,7 @@ def print_audit(
         return
     print_line(headline([each.group for each in groups]), format)
     if groups:
-        print_table(_COLUMNS, (_row(each) for each in groups), format)
+        print_table(_COLUMNS, (_row(each) for each in groups), format, names=2)
     for each in groups:
         _print_finding(each, format)
     if changed is not None:

@@ -60,7 +60,9 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
     if unreadable:
         return 2
     if not any(each.passed or each.failed for each in results):
-        click.echo("equipoise: nothing was played", err=True)
+        given = ", ".join(paths)
+        expected = f"golden vectors or recorded traces ({', '.join(ENDINGS)})"
+        click.echo(visible(f"equipoise: nothing was played: no case in {given}, expected {expected}"), err=True)
         return 1
     return 1 if any(each.failed for each in results) else 0
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from compare.output import visible
@@ -24,11 +24,16 @@ def script_of(texts: Sequence[str]) -> str:
 
 
 def rendered(template: str, style: str, script: str, payload: Any, **more: Any) -> str:
-    """The page. The template's ``style``, ``script``, ``style_hash``, ``script_hash`` (for its content security policy)
-    and ``data`` stand as they are; what else it is given reaches it through {{ }} only: hidden characters are made
-    visible, markup is disarmed."""
+    """The page; its template extends ``frame.html``. The frame's ``style``, ``script``, ``style_hash``, ``script_hash``
+    (for its content security policy) and ``data`` stand as they are; what else the template is given reaches it
+    through {{ }} only: hidden characters are made visible, markup is disarmed."""
     environment = Environment(
-        autoescape=True, finalize=_finalize, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=DictLoader({"frame.html": asset(__package__, "frame.html")}),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.from_string(template).render(
         style=Markup(style),

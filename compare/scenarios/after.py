@@ -4,28 +4,77 @@ from collections.abc import Sequence
 from typing import Any
 
 from compare.best import optimum
-from compare.scenarios.fairness import best, together_at_each
+from compare.scenarios.fairness import best, not_shared, together_at_each
+from compare.scenarios.first_owners import FirstOwners
+from compare.scenarios.lasting import reasons
+from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, Outcome, outcomes
 from protocols.nodes import Time
+from protocols.queues import Queue
+from protocols.scenario.model import Scenario
 from protocols.scenario.telling import in_words
 from protocols.timeline import Timeline
 
+NOT_SHARED = (
+    "moves",
+    "fewest_moves",
+    "paused_queues",
+    "unowned_queue_s",
+    "longest_gap_s",
+    "shared_queues",
+    "double_owned_queue_s",
+    "never_owned_queues",
+    "never_owned_s",
+)
+"""What an event leads to where queues are shared; None where all groups are broadcasting."""
 
-def after_events(timeline: Timeline, moments: Sequence[Moment]) -> list[dict[str, Any]]:
+
+def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]]:
     """One record for the beginning and one for every time at which events happen; times in seconds.
 
-    Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues had to change their
-    owner, from where they were before the events, for the fairest sharing after them.
+    Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
+    owner, from where they were before the events, for the fairest sharing after them. ``moves`` are at least as many
+    where that sharing was reached. Groups that are broadcasting are left out; where there are no others, every
+    figure of sharing is None.
     """
+    timeline = lived.timeline
     found = list(outcomes(timeline, moments))
-    allocations = [
-        [each.moment.then.allocation(group, each.after) for group in each.moment.then.groups] for each in found
-    ]
+    counted = counted_groups(timeline, lived.chosen.scenario)
+    allocations = [[each.moment.then.allocation(group, each.after) for group in counted] for each in found]
     fairness = together_at_each(allocations)
-    return [
-        _record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome))
+    first = FirstOwners(timeline)
+    records = [
+        {
+            **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome)),
+            **first.waiting(outcome.moment),
+            **_why(lived, outcome),
+        }
         for at, outcome in enumerate(found)
     ]
+    if set(counted) <= timeline.broadcasting:
+        for record in records:
+            record |= dict.fromkeys(NOT_SHARED)
+            record |= {name: not_shared(record[name]) for name in ("fairness", "optimum")}
+    return records
+
+
+def counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
+    """The groups of which figures of sharing tell: those that share; all, where none does."""
+    return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
+
+
+def _why(lived: Lived, outcome: Outcome) -> dict[str, Any]:
+    """What keeps queues without an owner, or with several, when the moment ends."""
+    then = outcome.moment.then
+    owners: dict[tuple[str, Queue], list[str]] = {
+        (group, queue): [] for group, queue in then.expected() if group not in lived.timeline.broadcasting
+    }
+    for (group, member), queues in outcome.after.items():
+        for queue in queues:
+            if (group, queue) in owners:
+                owners[group, queue].append(member)
+    found = reasons(lived.chosen, then, {key: having for key, having in owners.items() if len(having) != 1})
+    return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
 
 
 def _record(
@@ -52,14 +101,22 @@ def _record(
 
 
 def _fewest_moves(outcome: Outcome) -> int:
-    """Queues that have, or had, an owner and get another one on the shortest way to the fairest sharing."""
+    """Queues that have, or had, an owner and get another one on the shortest way to the fairest sharing.
+
+    A queue that nobody has at the moment may go back to who had it last without a move, as the figure ``moves`` has it.
+    """
     then = outcome.moment.then
+    has = {(group, queue) for (group, _), queues in outcome.before.items() for queue in queues}
+    before = dict(outcome.before)
+    for (group, queue), member in outcome.latest.items():
+        if (group, queue) not in has:
+            before[group, member] = (*before.get((group, member), ()), queue)
     count = 0
     for group in then.groups:
         if len(then.groups[group].members):
-            found = optimum(then.groups[group], then.allocation(group, outcome.before))
+            found = optimum(then.groups[group], then.allocation(group, before))
             count += found.moves or 0
-            count += sum((group, queue) in outcome.ever for queue, _ in found.newly_owned)
+            count += sum((group, queue) in outcome.latest for queue, _ in found.newly_owned)
     return count
 
 

@@ -22,11 +22,21 @@ def many(count: float, what: str) -> str:
     return f"{told} {what}" + ("" if count == 1 else "s")
 
 
+def often(count: int) -> str:
+    """ "once", "twice", "3 times"."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def duration(seconds: float) -> str:
     """ "12 ms", "3.02 s", "2 min 5 s"."""
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{seconds * 1000:.3g} ms"
     if seconds < 120:
         return f"{seconds:.3g} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def amount(value: float) -> str:
+    """ "1,912", "57.4", "0.204"."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"

@@ -1,10 +1,11 @@
 """What must hold in a run: what the scenario's ``expect`` demands, and what one would wish of any system."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from compare.scenarios.living import Lived
+from protocols import Queue
 from protocols.scenario.model import ExpectPart
 from protocols.scenario.units import duration_text
 from protocols.timeline.properties import SETTLES, measure
@@ -29,7 +30,7 @@ class Check:
 
 def checks_of(lived: Lived, found: Mapping[str, Any]) -> list[Check]:
     """All checks of a variant, those that are demanded first. ``found``: its record, for its figures."""
-    measured = measure(lived.timeline, lived.ending.expected())
+    measured = measure(lived.timeline, _expected(lived))
     settled = next(each for each in measured if each.name == SETTLES)
     expect = lived.chosen.scenario.expect
     demanded = []
@@ -44,6 +45,16 @@ def checks_of(lived: Lived, found: Mapping[str, Any]) -> list[Check]:
         demanded.append(Check(name, not why, True, why, story if why else ()))
     wished = [Check(each.name, each.held, False, each.why, each.story) for each in measured]
     return [*demanded, *wished]
+
+
+def _expected(lived: Lived) -> Iterator[tuple[str, Queue] | tuple[str, Queue, str]]:
+    """What must have an owner at the end; where a group is broadcasting, who must read what."""
+    broadcasting = lived.timeline.broadcasting
+    yield from (each for each in lived.ending.expected() if each[0] not in broadcasting)
+    for group in sorted(broadcasting):
+        there = lived.ending.groups[group]
+        for topic, who in there.subscribers().items():
+            yield from ((group, queue, there.members[at].id) for queue in there.topics[topic] for at in who)
 
 
 def _above(limit: float | None, value: float | None, what: str, unit: str = "") -> str:
@@ -65,7 +76,7 @@ _BREACHES: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
 }
 
 
-def _longer(limit: float, value_s: float, what: str) -> str:
-    if value_s * 1000 <= limit:
+def _longer(limit: float, value_s: float | None, what: str) -> str:
+    if value_s is None or value_s * 1000 <= limit:
         return ""
     return f"{what} is {value_s:g}s, expected at most {duration_text(limit)}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from compare.option_files import check_report, read_baseline, save_report
+from compare.option_files import check_folder, check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.scenarios.baseline import changes, check_same, documents_of
 from compare.scenarios.document import document
@@ -26,6 +26,9 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.reading import read
 from protocols.timeline.mermaid import sequence
 from protocols.timeline.story import story
+
+MOST_SEEDS = 100_000
+"""Runs of a variant: their figures are held until the last one is done."""
 
 MANY = 20
 """Runs from which on their number is told where standard error is no terminal."""
@@ -47,7 +50,7 @@ MANY = 20
 @click.option(
     "--seeds",
     "many",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_SEEDS),
     metavar="N",
     help="Run every variant with N seeds, from the scenario's on, and tell the median, 5th and 95th percentile.",
 )
@@ -111,7 +114,7 @@ def compare(
         for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
             if given is not None:
                 raise UserError(f"{option} {given}: --story and --sequence print no comparison, leave one of them out")
-        return _tell(planned, told, stories, sequences, full)
+        return _tell(scenarios, planned, told, stories, sequences, full)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
     orders = [
@@ -123,6 +126,8 @@ def compare(
     ]
     if report is not None:
         check_report(report)
+    if parquet is not None:
+        check_folder(parquet)
     found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
     done: list[Run] = []
     try:
@@ -130,9 +135,10 @@ def compare(
             _progress(sum(map(len, orders))) as tell,
             closing(run_all([order for each in orders for order in each], tell)) as runs,
         ):
-            for (scenario, _), of_scenario in zip(planned, orders, strict=True):
+            for path, (scenario, _), of_scenario in zip(scenarios, planned, orders, strict=True):
                 done = []
-                done.extend(islice(runs, len(of_scenario)))
+                with _naming(path):
+                    done.extend(islice(runs, len(of_scenario)))
                 found.append((scenario, done, document(scenario, done)))
             # The next one does not exist; asking for it lets the processes end.
             next(runs, None)
@@ -182,7 +188,17 @@ def _with_first(variants: Sequence[Chosen]) -> Iterator[tuple[Chosen, bool]]:
         seen.add(variant.label)
 
 
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """What a variant finds wrong with the scenario is told with its file."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
 def _tell(
+    paths: Sequence[str],
     planned: Sequence[tuple[Scenario, Sequence[Chosen]]],
     told: Collection[str],
     stories: Sequence[str],
@@ -191,11 +207,12 @@ def _tell(
 ) -> int:
     """Print stories and diagrams; 1 where something that a scenario expects does not hold in these variants."""
     failed = []
-    for scenario, variants in planned:
+    for path, (scenario, variants) in zip(paths, planned, strict=True):
         for variant in variants:
             if variant.label not in told:
                 continue
-            lived = live(variant, tracing=variant.label in sequences, full=full)
+            with _naming(path):
+                lived = live(variant, tracing=variant.label in sequences, full=full)
             failed += _failures(scenario, variant, failures(result(lived)))
             if variant.label in stories:
                 click.echo(_printable(story(lived.timeline)), nl=False)

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from protocols import Allocation, Group, Member, Queue
+from protocols.scenario.events import Crash, Event, Join, Leave, Restart, Subscribe
+from protocols.scenario.groups import MemberPart
 from protocols.scenario.lives import started_as
-from protocols.scenario.model import Crash, Event, Join, Leave, MemberPart, Restart, Scenario, Subscribe
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.model import Scenario
+from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.timeline import Numbering
 from protocols.timeline.lifetimes import last_topics
 
@@ -82,9 +84,7 @@ def ending(scenario: Scenario, numbering: Numbering) -> Ending:
 
 def _alive(scenario: Scenario) -> dict[MemberKey, MemberPart]:
     places = Places.of(scenario, one_node_per_member=True)
-    parts: dict[MemberKey, MemberPart] = {
-        MemberKey(group, name): part for group, each in scenario.groups.items() for name, part in each.members.items()
-    }
+    parts = listed_members(scenario)
     there = dict.fromkeys(parts)
     of_node = {node: key for key, node in places.node.items()}
 
@@ -95,7 +95,7 @@ def _alive(scenario: Scenario) -> dict[MemberKey, MemberPart]:
         if event.at > scenario.run.for_:
             break
         if isinstance(event, Join | Restart):
-            key = of(event, event.join if isinstance(event, Join) else event.restart)
+            key = places.starting(event)
             parts[key] = started_as(parts.get(key), event)
             there[key] = None
         elif isinstance(event, Leave):

@@ -1,6 +1,6 @@
 """How fair the groups of a run are, all members of all groups together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.best import Optimum, optimum
@@ -32,6 +32,15 @@ def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
                 rows.append((queue.topic, (number, queue), tuple(position[owner] for owner in owners), 1))
         members += len(allocation)
     return GroupLoads(members, rows)
+
+
+def not_shared(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures of groups whose queues are not shared, because every member reads every queue: how many members and
+    queues there are; what would say how they are shared is None, of the whole and of every topic."""
+    kept: dict[str, Any] = {name: value if name in ("members", "queues") else None for name, value in figures.items()}
+    if "topics" in figures:
+        kept["topics"] = {topic: not_shared(of_topic) for topic, of_topic in figures["topics"].items()}
+    return kept
 
 
 def best(allocations: Sequence[Allocation]) -> dict[str, Any]:

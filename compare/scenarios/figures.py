@@ -17,6 +17,9 @@ from protocols.timeline.chains import chain
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
+_NOT_SHARED = ("moves", "fewest_moves", "unowned_queue_s", "double_owned_queue_s", "longest_gap_s")
+"""None where nothing is shared, because all groups are broadcasting."""
+
 
 def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
@@ -25,11 +28,12 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
     """
     timeline, ending = lived.timeline, lived.ending
     cut = moments or moments_of(lived.chosen.scenario, system_of(lived.chosen.part.system).numbering)
-    after = after_events(timeline, cut)
+    after = after_events(lived, cut)
     found = {
         "label": lived.chosen.label,
         "system": lived.chosen.part.system,
         "seed": lived.chosen.seed,
+        "broadcasting": sorted(timeline.broadcasting),
         "owners": {
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
             for key in ending.members
@@ -39,7 +43,7 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
         "rebalances": timeline.rebalance_count,
         "caused": _caused(timeline),
         "moves": timeline.ownership.moves,
-        "fewest_moves": sum(each["fewest_moves"] for each in after),
+        "fewest_moves": sum(each["fewest_moves"] or 0 for each in after),
         "unowned_queue_s": _s(timeline.ownership.unowned),
         "double_owned_queue_s": _s(timeline.ownership.double_owned),
         "longest_gap_s": _s(timeline.ownership.longest_gap),
@@ -53,6 +57,8 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
         "causes": [_cause(timeline, each) for each in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
     }
+    if after[-1]["moves"] is None:
+        found |= dict.fromkeys(_NOT_SHARED)
     found["checks"] = [each.document() for each in checks_of(lived, found)]
     return found
 

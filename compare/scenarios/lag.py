@@ -1,20 +1,15 @@
 """How far behind the groups of a run fell, and how long it took them to catch up."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.scenarios.living import Lived
-from compare.scenarios.systems import system_of
+from compare.scenarios.written import Written, productions
 from protocols import Queue
-from protocols.load import Production
 from protocols.nodes import Time
-from protocols.scenario.commits import records_of
-from protocols.scenario.dealt import listed, place
-from protocols.scenario.model import AddTopic, Produce, Queues, Scenario
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.lag import Lag, lag_over_time
-from protocols.timeline.lifetimes import Numbering, first_topics, lifetimes, topics_after
+from protocols.timeline.timeline import Timeline
 
 SAMPLES = 120
 """How often the lag is taken, evenly over the run, for the figures; beside that when a queue got an owner again."""
@@ -30,53 +25,25 @@ class Behind:
     drain: Time | None
 
 
-def productions(lived: Lived) -> dict[Queue, Production]:
-    """What is written to every queue of the run; nothing where the scenario has no load."""
-    scenario, numbering = lived.chosen.scenario, system_of(lived.chosen.part.system).numbering
-    bursts = _bursts(scenario, numbering)
-    if not scenario.load.produce and not bursts:
-        return {}
-    since = {queue: 0.0 for queues in first_topics(scenario, numbering).values() for queue in queues}
-    since.update((queue, lives[-1][0]) for queue, lives in lifetimes(scenario, numbering).items())
-    return {
-        queue: Production(scenario.load.produce, at, 0, tuple(each for each in bursts.get(queue, ()) if each[0] >= at))
-        for queue, at in since.items()
-    }
-
-
-def _bursts(scenario: Scenario, numbering: Numbering) -> dict[Queue, tuple[tuple[Time, int], ...]]:
-    """Queue to when so many records come at once."""
-    found: dict[Queue, tuple[tuple[Time, int], ...]] = {}
-    topics = first_topics(scenario, numbering)
-    brokers = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
-    for event in scenario.events:
-        topics = topics_after(topics, event, numbering)
-        if isinstance(event, Queues):
-            brokers.update({topic: numbering.placed(brokers[topic], each) for topic, each in event.queues.items()})
-        elif isinstance(event, AddTopic):
-            brokers.update({topic: listed(part.queues) for topic, part in event.add_topic.items()})
-        elif isinstance(event, Produce):
-            per_broker = {topic: Counter(each) for topic, each in brokers.items()}
-            for topic, broker, number, count in records_of(event, per_broker):
-                queue = topics[topic][place(brokers[topic], broker, number)]
-                found[queue] = (*found.get(queue, ()), (event.at, count))
-    return found
-
-
-def lag_of(lived: Lived, production: Mapping[Queue, Production], times: Sequence[Time]) -> list[Lag]:
+def lag_of(lived: Lived, production: Mapping[Queue, Written], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
     lives = lived.timeline.lives
-    # `production` is of a queue's last life: what was handled before it began is of other records.
+    # What was handled before a queue was made anew is of other records.
     deliveries = [
         each
-        for each in lived.timeline.counted_deliveries()
-        if each.queue not in lives or each.until > lives[each.queue][-1][0]
+        for each in _of_sharing_groups(lived.timeline)
+        if each.queue in production and each.until > production[each.queue].since
     ]
     return [
         each
         for each in lag_over_time(deliveries, production, times)
         if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
     ]
+
+
+def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
+    """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
+    return [each for each in timeline.counted_deliveries() if each.group not in timeline.broadcasting]
 
 
 def behind(lived: Lived) -> Behind | None:
@@ -97,12 +64,12 @@ def behind(lived: Lived) -> Behind | None:
     return Behind(waiting[at], at, _drain(lived, production, at))
 
 
-def _drain(lived: Lived, production: Mapping[Queue, Production], peak: Time) -> Time | None:
+def _drain(lived: Lived, production: Mapping[Queue, Written], peak: Time) -> Time | None:
     """Milliseconds from the peak until what had been written by then was handled, in every queue that there still is
     at the end."""
     timeline = lived.timeline
     latest = peak
-    for (_, queue), deliveries in positions(timeline.counted_deliveries()).items():
+    for (_, queue), deliveries in positions(_of_sharing_groups(timeline)).items():
         lives = timeline.lives.get(queue)
         if queue not in production or (lives and not any(start <= peak and timeline.end < end for start, end in lives)):
             continue

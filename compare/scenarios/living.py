@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 
 from compare.scenarios.ending import Ending, ending
+from compare.scenarios.lasting import broadcasting_groups
+from compare.scenarios.own_settings import with_own_settings
 from compare.scenarios.systems import cluster_of, system_of
 from compare.scenarios.variants import Chosen
+from protocols.scenario.mates import Mates
+from protocols.scenario.places import Places
 from protocols.scenario.running import Variant
-from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in, reads_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 UNCOUNTED = (RETRY_PREFIX,)
@@ -29,8 +33,16 @@ def live(chosen: Chosen, *, tracing: bool = False, full: bool = False) -> Lived:
     """
     scenario, part = chosen.scenario, chosen.part
     numbering = system_of(part.system).numbering
-    recorder = Recorder(lives=lifetimes(scenario, numbering), may_own=may_own_in(scenario), uncounted=UNCOUNTED)
+    recorder = Recorder(
+        lives=lifetimes(scenario, numbering),
+        may_own=may_own_in(scenario),
+        uncounted=UNCOUNTED,
+        mates=Mates.of(Places.of(scenario)),
+        reads=reads_in(scenario),
+        broadcasting=broadcasting_groups(chosen),
+    )
     make = cluster_of(part.system)
-    variant = Variant.of(scenario, part, make, observer=recorder, tracing=tracing, full=full, seed=chosen.seed).run()
+    lived = with_own_settings(scenario, part.system)
+    variant = Variant.of(lived, part, make, observer=recorder, tracing=tracing, full=full, seed=chosen.seed).run()
     timeline = recorder.timeline(variant.end, variant.calls, variant.simulation.messages)
     return Lived(chosen, timeline, ending(scenario, numbering))

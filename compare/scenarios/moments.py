@@ -10,7 +10,8 @@ from compare.scenarios.ending import Ending, ending
 from protocols import Queue, sort_queues
 from protocols.facts import Owns
 from protocols.nodes import Time
-from protocols.scenario.model import Event, Scenario
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline
 from protocols.timeline.causes import Happening
 from protocols.timeline.intervals import Double, Gap
@@ -38,16 +39,16 @@ class Moment:
 class Outcome:
     """What came of a moment, by beliefs.
 
-    ``before`` and ``after``: what was owned just before its events and just before the next ones; ``ever``: the queues
-    that had an owner before. ``moves`` as the figure, in between; ``settle``: milliseconds from the events to the last
-    change of any belief. ``gaps`` and ``doubles`` are those that began in between, milliseconds of each while its
-    queue existed.
+    ``before`` and ``after``: what was owned just before its events and just before the next ones; ``latest``: every
+    queue that had an owner before, to the last one it had. ``moves`` as the figure, in between; ``settle``:
+    milliseconds from the events to the last change of any belief. ``gaps`` and ``doubles`` are those that began in
+    between, milliseconds of each while its queue existed.
     """
 
     moment: Moment
     before: Owned
     after: Owned
-    ever: frozenset[tuple[str, Queue]]
+    latest: Mapping[tuple[str, Queue], str]
     moves: int
     settle: Time
     gaps: tuple[tuple[Gap, Time], ...]
@@ -88,7 +89,7 @@ def outcomes(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[Outcome]
     before: Owned = {}
     for number, moment in enumerate(moments):
         last = number == len(moments) - 1
-        moves, ever = beliefs.moves, frozenset(beliefs.owners())
+        moves, latest = beliefs.moves, beliefs.latest()
         changed = moment.at
         while position < len(said) and (last or said[position].now < moment.until):
             told = said[position]
@@ -100,7 +101,7 @@ def outcomes(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[Outcome]
             moment=moment,
             before=before,
             after=after,
-            ever=ever,
+            latest=latest,
             moves=beliefs.moves - moves,
             settle=changed - moment.at,
             gaps=tuple(_lasting(timeline, gaps[number])),

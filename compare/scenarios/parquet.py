@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compare.scenarios.lag import lag_of, productions
+from compare.scenarios.lag import lag_of
 from compare.scenarios.living import Lived
+from compare.scenarios.written import productions
 from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows
 from protocols.timeline.tables import table, write_parquet
 

@@ -21,7 +21,7 @@ _FIGURES: tuple[tuple[str, str], ...] = (
     ("longest, s", "longest_gap_s"),
     ("two owners, queue-s", "double_owned_queue_s"),
     ("moves", "moves"),
-    ("fewest", "fewest_moves"),
+    ("fairest needs", "fewest_moves"),
     ("twice", "redelivered"),
     ("burst", "burst"),
     ("lag peak", "lag.peak"),
@@ -53,7 +53,8 @@ def print_comparison(scenario: Scenario, document: Record, format: str, changed:
     columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in _FIGURES)]
     # Where only the first run of each variant is told of, its figures are those over all seeds.
     over = {} if several else seeds
-    print_table(columns, (list(_row(each, several, over.get(each["label"]))) for each in variants), format)
+    rows = (list(_row(each, several, over.get(each["label"]))) for each in variants)
+    print_table(columns, rows, format, names=1 + several)
     if over:
         runs = max(each["runs"] for each in seeds.values())
         print_line(

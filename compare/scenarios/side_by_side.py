@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from compare.scenarios.called import called, duration, many
+from compare.scenarios.called import amount, called, duration, many
+from compare.scenarios.complete import OPEN_ENDS, ends_complete, shares
+from compare.scenarios.sentences import Record, Sentence
 from compare.scenarios.spread import figure
-from compare.scenarios.verdict import NOTICED_S, SAME_JAIN, Record, Sentence
+from compare.scenarios.verdict import NOTICED_S, SAME_JAIN
 from protocols.scenario.telling import listed
 
 Told = tuple[Sentence, dict[str, dict[str, Any]]]
@@ -19,10 +21,12 @@ MOST_NAMED = 4
 
 
 def side_by_side(records: Sequence[Record]) -> list[Told]:
-    """Sentences about all variants together; none where there is only one."""
-    if len(records) < 2:
+    """Sentences about all variants together in which queues are shared, about all where they are in none; none where
+    there is only one."""
+    alike = [each for each in records if shares(each)] or records
+    if len(alike) < 2:
         return []
-    return [told for tell in (_fairness, _stops, _doubles, _moves, _messages) for told in tell(records)]
+    return [told for tell in (_fairness, _stops, _doubles, _moves, _messages) for told in tell(alike)]
 
 
 def _values(records: Sequence[Record], path: str) -> dict[str, Any]:
@@ -44,37 +48,42 @@ def _fairness(records: Sequence[Record]) -> Iterator[Told]:
     values, best = _values(records, "fairness.jain"), _values(records, "optimum.jain")
     if len(values) < 2:
         return
-    unowned = _values(records, "fairness.unowned_queues")
-    fair = [label for label, value in values.items() if value >= best[label] - SAME_JAIN and not unowned[label]]
-    worst = min(values.values())
+    unowned, shared = (_values(records, path) for path in OPEN_ENDS)
+    open_ended = [each["label"] for each in records if not ends_complete(each)]
+    fair = [label for label, value in values.items() if value >= best[label] - SAME_JAIN and label not in open_ended]
     if len(fair) == len(records):
         all_of = "Both" if len(records) == 2 else f"All {len(records)}"
         text = f"{all_of} variants end as fair as the subscriptions allow."
     elif not fair:
-        text = f"No variant ends as fair as the subscriptions allow; the least even is {_worst(records, values)}."
+        text = f"No variant ends as fair as the subscriptions allow; {_least_even(records, values, open_ended)}."
     else:
         others = [label for label in values if label not in fair]
-        text = f"{len(fair)} of {len(values)} variants end as fair as can be ({_names(records, fair)}); "
-        if len(others) == 1:
-            (other,) = others
-            text += f"{_names(records, others)} does not: "
-            if unowned[other]:
-                text += f"{many(unowned[other], 'queue')} of it {'has' if unowned[other] == 1 else 'have'} no owner."
-            else:
-                text += f"its Jain index is {values[other]:.2f} where {best[other]:.2f} would be possible."
+        end = "ends" if len(fair) == 1 else "end"
+        text = f"{len(fair)} of {len(values)} variants {end} as fair as can be ({_names(records, fair)}); "
+        if len(others) > 1:
+            text += f"the other {len(others)} do not: {_least_even(records, values, open_ended)}."
+        elif (other := others[0]) in open_ended:
+            count = unowned[other] or shared[other]
+            have = f"{'has' if count == 1 else 'have'} {'no owner' if unowned[other] else 'several owners'}"
+            text += f"{_names(records, others)} does not: {count} of its queues {have}."
         else:
-            text += f"the other {len(others)} do not, least even of all {_worst(records, values)} with a Jain index of"
-            text += f" {worst:.2f}."
+            text += f"{_names(records, others)} does not: its Jain index is {values[other]:.2f} where"
+            text += f" {best[other]:.2f} would be possible."
     told = _resting(text, records, "fairness.jain")
-    for path, known in (("optimum.jain", best), ("fairness.unowned_queues", unowned)):
+    for path, known in (("optimum.jain", best), *zip(OPEN_ENDS, (unowned, shared), strict=True)):
         for label, value in known.items():
             told[1].setdefault(label, {})[path] = value
     yield told
 
 
-def _worst(records: Sequence[Record], values: Mapping[str, float]) -> str:
+def _least_even(records: Sequence[Record], values: Mapping[str, float], open_ended: Sequence[str]) -> str:
+    """Who is least even; where all share evenly what they share, who leaves queues without their one owner."""
     least = min(values.values())
-    return _names(records, [label for label, value in values.items() if value == least])
+    if least > 1 - SAME_JAIN:
+        return f"not every queue has just one owner with {_names(records, open_ended)}"
+    labels = [label for label, value in values.items() if value == least]
+    are = "is" if len(labels) == 1 else "are"
+    return f"the least even {are} {_names(records, labels)} with a Jain index of {least:.2f}"
 
 
 def _extremes(records: Sequence[Record], path: str) -> tuple[str, float, str, float] | None:
@@ -86,6 +95,10 @@ def _extremes(records: Sequence[Record], path: str) -> tuple[str, float, str, fl
     few = _names(records, [label for label, value in values.items() if value == low])
     much = _names(records, [label for label, value in values.items() if value == high])
     return few, low, much, high
+
+
+def _short(seconds: float) -> str:
+    return duration(seconds) if seconds >= NOTICED_S else "next to nothing"
 
 
 def _times(ratio: float) -> str:
@@ -106,21 +119,23 @@ _stops = _telling(
     NOTICED_S,
     lambda few, low, much, high: (
         f"The longest time a queue waits for an owner is {duration(high)} with {much}"
-        f", and {duration(low) if low >= NOTICED_S else 'next to nothing'} with {few}."
+        + (f"; none waits with {few}." if not low else f", and {_short(low)} with {few}.")
     ),
 )
 _doubles = _telling(
     "double_owned_queue_s",
     NOTICED_S,
     lambda few, low, much, high: (
-        f"Queues have two owners for {high:.3g} queue-seconds in all with {much}"
-        f", and {f'for {low:.3g}' if low >= NOTICED_S else 'never'} with {few}."
+        f"Queues have two owners for {amount(high)} queue-seconds in all with {much}"
+        f", and {f'for {amount(low)}' if low >= NOTICED_S else 'never'} with {few}."
     ),
 )
 _moves = _telling(
     "moves",
     1,
-    lambda few, low, much, high: f"Most queues change hands with {much} ({high:,g}), fewest with {few} ({low:,g}).",
+    lambda few, low, much, high: (
+        f"Queues change hands most often with {much} ({many(high, 'move')}), least often with {few} ({low:,g})."
+    ),
 )
 _messages = _telling(
     "messages",

@@ -11,6 +11,8 @@ FIGURES = (
     "fairness.idle_members",
     "fairness.min",
     "fairness.max",
+    "fairness.unowned_queues",
+    "fairness.double_owned_queues",
     "optimum.jain",
     "optimum.moves",
     "rebalances",

@@ -13,11 +13,13 @@ from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Where a system's cluster is, and how it numbers queues. ``family``: the variants that its bare name stands for;
-    empty: those that a scenario without ``systems`` has of it."""
+    """Where a system's cluster is, where the names of its members' settings (``member_settings``), and how it numbers
+    queues. ``family``: the variants that its bare name stands for; empty: those that a scenario without ``systems`` has
+    of it."""
 
     module: str
     cluster: str
+    settings: str
     numbering: Numbering
     family: tuple[str, ...] = ()
 
@@ -26,6 +28,7 @@ SYSTEMS: Mapping[str, System] = {
     "kafka": System(
         "kafka_coordinator.cluster",
         "KafkaCluster",
+        "kafka_coordinator.settings",
         THROUGHOUT,
         (
             "kafka:range",
@@ -39,10 +42,11 @@ SYSTEMS: Mapping[str, System] = {
     "kafka-zookeeper": System(
         "kafka_coordinator.zookeeper.cluster",
         "ZooKeeperCluster",
+        "kafka_coordinator.zookeeper.settings",
         THROUGHOUT,
         ("kafka-zookeeper:range", "kafka-zookeeper:roundrobin"),
     ),
-    "rocketmq": System("rocketmq_selfbalance.cluster", "RocketMQCluster", PER_BROKER),
+    "rocketmq": System("rocketmq_selfbalance.cluster", "RocketMQCluster", "rocketmq_selfbalance.members", PER_BROKER),
 }
 """System to where it is. Modules are imported when they are needed."""
 
@@ -75,9 +79,15 @@ def cluster_of(name: str) -> MakeCluster:
     return make
 
 
+def member_settings(name: str | None = None) -> frozenset[str]:
+    """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a single member."""
+    of = [each for each in SYSTEMS if registered(each)] if name is None else [split_system(name)[0]]
+    return frozenset().union(*(import_module(SYSTEMS[each].settings).member_settings() for each in of))
+
+
 def known_strategies() -> dict[str, tuple[str, ...]]:
     """System to the strategies that users registered, which a scenario may name beside those it always has."""
     from kafka_coordinator.assign import STRATEGIES as KAFKA
-    from rocketmq_selfbalance.settings import STRATEGIES as ROCKETMQ
+    from rocketmq_selfbalance.registry import STRATEGIES as ROCKETMQ
 
     return {"kafka": tuple(KAFKA), "rocketmq": tuple(ROCKETMQ)}

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compare.scenarios.systems import SYSTEMS, registered, system_of
+from compare.scenarios.systems import SYSTEMS, known_strategies, registered, system_of
 from protocols.errors import UserError
-from protocols.scenario.model import Join, MemberPart, Scenario, SystemPart
-from protocols.scenario.systems import default_systems, split_system
+from protocols.scenario.building import systems_left_out
+from protocols.scenario.checks import system_problem
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.reading import with_registered
+from protocols.scenario.systems import split_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,10 @@ def chosen(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] =
 
 def _listed(scenario: Scenario) -> list[SystemPart]:
     """The scenario's variants. Where it names none, those that every scenario has, as far as the system is there."""
-    parts = list(scenario.systems) or list(_defaults(scenario))
-    if tuple(parts) == _defaults(scenario):
-        return [part for part in parts if registered(split_system(part.system)[0])]
-    return parts
-
-
-def _defaults(scenario: Scenario) -> tuple[SystemPart, ...]:
-    members = [member for group in scenario.groups.values() for member in group.members.values()]
-    joining = [event for event in scenario.events if isinstance(event, Join)]
-    fields = MemberPart.model_fields
-    members += [
-        MemberPart(**{name: getattr(event, name) or fields[name].default for name in fields}) for event in joining
-    ]
-    return default_systems(scenario.brokers, members)
+    left_out = systems_left_out(scenario)
+    if scenario.systems in ((), left_out):
+        return [part for part in left_out if registered(split_system(part.system)[0])]
+    return list(scenario.systems)
 
 
 def _asked(scenario: Scenario, asked: Sequence[str]) -> list[SystemPart]:
@@ -72,9 +65,12 @@ def _named(scenario: Scenario, name: str, own: dict[str, SystemPart]) -> list[Sy
     if name in SYSTEMS:
         names = [each for each in SYSTEMS[name].family if registered(split_system(each)[0])]
         listed = [SystemPart(system=each, label=each) for each in names]
-        return listed or [part for part in _defaults(scenario) if split_system(part.system)[0] == name]
+        return listed or [part for part in systems_left_out(scenario) if split_system(part.system)[0] == name]
     system, strategy = split_system(name)
     if system not in SYSTEMS or not strategy:
         expected = ", ".join([*own, *(each for each in SYSTEMS if registered(each)), "all"])
         raise UserError(f"--system {name}: expected one of {expected}, or a system and strategy such as kafka:range")
+    problem = system_problem(name, with_registered(known_strategies()))
+    if problem:
+        raise UserError(f"--system {name}: {problem}")
     return [SystemPart(system=name, label=name)]

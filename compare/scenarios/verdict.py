@@ -1,12 +1,13 @@
 """What came of a variant in plain sentences, each with the figures that it rests on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from compare.scenarios.because import because_idle, because_of
-from compare.scenarios.called import called, duration, many
-from compare.scenarios.spread import figure
+from compare.scenarios.called import amount, duration, many, often
+from compare.scenarios.complete import OPEN_ENDS, ends_complete, shares
+from compare.scenarios.sentences import Record, Sentence, Telling
+from compare.scenarios.telling_lasting import because, never_owned, some
 from protocols.scenario.telling import listed
 from protocols.timeline.properties import SETTLES
 
@@ -19,64 +20,12 @@ SAME_JAIN = 1e-9
 LONG_S = 5.0
 """A group that takes longer to settle, or to catch up, is told of."""
 
-Record = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """``figures``: path in the variant's record to its value there."""
-
-    text: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
-
 
 def verdict(record: Record, spread: Mapping[str, Any] | None = None) -> list[Sentence]:
     """The sentences about one variant, what matters most first. ``spread``: its figures over many seeds."""
     told = Telling(record, spread)
-    return [sentence for tell in _TELLERS for sentence in tell(told)]
-
-
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """A record with the means to tell of it."""
-
-    record: Record
-    spread: Mapping[str, Any] | None
-
-    @property
-    def name(self) -> str:
-        return called(self.record)
-
-    def at(self, path: str) -> Any:
-        """A figure."""
-        return figure(self.record, path)
-
-    def resting(self, text: str, *paths: str) -> Sentence:
-        """The sentence with its figures, and with how they vary over the seeds, where they do."""
-        return Sentence(f"{self.name} {text}{self._varying(paths)}.", {path: self.at(path) for path in paths})
-
-    def _varying(self, paths: Sequence[str]) -> str:
-        for path in paths:
-            over = (self.spread or {}).get(path)
-            if not over or over["known"] < 2:
-                continue
-            time = path.endswith("_s") and not path.endswith("queue_s")
-            low, high = (duration(over[name]) if time else _plain(over[name]) for name in ("p5", "p95"))
-            if low != high:
-                what = _WORDS.get(path, "")
-                return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
-        return ""
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-_WORDS = {
-    "unowned_queue_s": "in all, queue-seconds: ",
-    "double_owned_queue_s": "in all, queue-seconds: ",
-    "longest_gap_s": "longest: ",
-}
+    tellers = _TELLERS if shares(record) else _TELLERS_OF_BROADCASTING
+    return [sentence for tell in tellers for sentence in tell(told)]
 
 
 def _settling(told: Telling) -> Iterator[Sentence]:
@@ -89,6 +38,29 @@ def _settling(told: Telling) -> Iterator[Sentence]:
         yield told.resting(f"settles {duration(record['settle_s'])} after the last event", "settle_s")
 
 
+def _broadcasting(told: Telling) -> Iterator[Sentence]:
+    """That there is nothing to judge about how queues are shared, and why."""
+    members, queues = told.record["fairness"]["members"], told.record["fairness"]["queues"]
+    text = (
+        f"is BROADCASTING: each of {many(members, 'member')} is to read {some(queues, queues)}, so that nothing"
+        " is shared, and figures of sharing (how even it is, no owner, two owners, moves, lag) do not apply"
+    )
+    if shares(told.record):
+        groups = listed(told.record["broadcasting"])
+        yield told.resting(f"has groups that are BROADCASTING and in no figure of sharing: {groups}", "broadcasting")
+    else:
+        yield told.resting(text, "broadcasting", "fairness.members", "fairness.queues", "fairness.jain")
+    if told.record["redelivered"] and not shares(told.record):
+        yield told.resting(
+            f"has {many(told.record['redelivered'], 'record')} handled twice by one member", "redelivered"
+        )
+
+
+def _also_broadcasting(told: Telling) -> Iterator[Sentence]:
+    if told.record["broadcasting"]:
+        yield from _broadcasting(told)
+
+
 def _sharing(told: Telling) -> Iterator[Sentence]:
     """Who has how much in the end."""
     fairness, best = told.record["fairness"], told.record["optimum"]
@@ -96,31 +68,47 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
     if not members or fairness["max"] is None or best["max"] is None:
         return
     paths = ("fairness.idle_members", "fairness.members", "optimum.idle_members")
-    high, low = f"{fairness['max']:g}", f"{fairness['min']:g}"
     if not fairness["max"] and best["max"]:
         yield told.resting("ends with nobody owning anything", "fairness.max", "optimum.max")
     elif idle > best["idle_members"]:
         yield told.resting(f"leaves {idle} of {many(members, 'member')} idle{because_idle(told.record)}", *paths)
-    elif idle:
-        queues = many(fairness["queues"], "queue")
-        yield told.resting(
-            f"leaves {idle} of {many(members, 'member')} idle, as any sharing of {queues} must",
-            *paths,
-            "fairness.queues",
-        )
     elif fairness["jain"] < best["jain"] - SAME_JAIN:
-        here, possible = f"{low} to {high} queues per member", f"{best['min']:g} to {best['max']:g}"
+        here, possible = f"{_range(fairness)} per member", _range(best, "")
         if (fairness["min"], fairness["max"]) == (best["min"], best["max"]):
             here, possible = f"a Jain index of {fairness['jain']:.3f}", f"{best['jain']:.3f}"
         yield told.resting(
             f"ends uneven: {here} where {possible} would be possible{because_of(told.record)}",
             *("fairness.max", "fairness.min", "optimum.max", "optimum.min", "fairness.jain", "optimum.jain"),
         )
-    else:
-        each = f"{high} each" if low == high else f"{low} to {high} each"
+    elif not ends_complete(told.record):
+        unowned, shared = (told.at(path) for path in OPEN_ENDS)
+        counts = [(count, who) for count, who in ((unowned, "nobody owns"), (shared, "several own")) if count]
+        first, *second = [f"that {who}" if at == 0 else f"{count} that {who}" for at, (count, who) in enumerate(counts)]
+        text = f"ends with {counts[0][0]} of {many(fairness['queues'], 'queue')} {listed([first, *second])}"
+        possible = "" if _range(fairness) == _range(best) else f" where {_range(best, '')} would be possible"
         yield told.resting(
-            f"ends as fair as can be: {many(members, 'member')}, {each}", "fairness.jain", "optimum.jain"
+            f"{text}: {_range(fairness)} per member{possible}{_why_open(told.record)}",
+            *("fairness.min", "fairness.max", "fairness.jain", "optimum.min", "optimum.max", "optimum.jain"),
+            *("fairness.queues", *OPEN_ENDS),
         )
+    elif idle:
+        text = f"leaves {idle} of {many(members, 'member')} idle, as any sharing of {many(fairness['queues'], 'queue')}"
+        yield told.resting(f"{text} must", *paths, "fairness.queues")
+    else:
+        text = f"ends as fair as can be: {many(members, 'member')}, {_range(fairness)}{' each' if members > 1 else ''}"
+        yield told.resting(text, "fairness.jain", "optimum.jain", "fairness.members", "fairness.min", "fairness.max")
+
+
+def _why_open(record: Record) -> str:
+    last = record["after"][-1]
+    return because([*last["why_unowned"], *last["why_shared"]])
+
+
+def _range(figures: Mapping[str, Any], what: str = " queue") -> str:
+    """ "1 queue", "2 to 3 queues"."""
+    low, high = figures["min"], figures["max"]
+    several = "s" if what and high != 1 else ""
+    return f"{high:g}{what}{several}" if low == high else f"{low:g} to {high:g}{what}{several}"
 
 
 def _stopping(told: Telling) -> Iterator[Sentence]:
@@ -143,7 +131,7 @@ def _stopping(told: Telling) -> Iterator[Sentence]:
         all_of = all(after[at]["paused_queues"] >= after[at]["fairness"]["queues"] for at in places)
         each = after[worst]
         stopped, queues = each["paused_queues"], each["fairness"]["queues"]
-        what = f"all {many(queues, 'queue')}" if stopped >= queues > 1 else f"{stopped} of {many(queues, 'queue')}"
+        what = some(stopped, queues)
         lasted = duration(each["longest_gap_s"])
         if len(places) == happened > 1 and all_of and kind in _EVERY:
             text = f"pauses {what} at each {_EVERY[kind]}, for up to {lasted}"
@@ -165,6 +153,8 @@ _EVERY = {"Join": "join", "Crash": "crash", "Leave": "leave", "Restart": "restar
 def _why_so_long(record: Record, after: Record) -> str:
     """What took most of the longest gap: until the system did anything, or the rebalance itself."""
     gap = after["longest_gap_s"]
+    if gap >= LONG_S and after["why_unowned"]:
+        return because(after["why_unowned"])
     if gap < 1:
         return ""
     for cause in record["causes"]:
@@ -173,7 +163,8 @@ def _why_so_long(record: Record, after: Record) -> str:
         waited, took = cause["began_s"] - after["at_s"], cause["ended_s"] - cause["began_s"]
         if _is_most(waited, gap) and cause["trigger"]:
             trigger, _, more = cause["trigger"].partition(",")
-            return f": it begins to share anew only {duration(waited)} later ({trigger}{', and more' if more else ''})"
+            of = f"{trigger}{', and more' if more else ''}"
+            return f": the rebalance that ends this begins only {duration(waited)} later ({of})"
         if _is_most(took, gap):
             return f": the rebalance takes {duration(took)}"
     return ""
@@ -183,20 +174,34 @@ def _is_most(part: float, whole: float) -> bool:
     return whole / 2 <= part <= whole * 1.2
 
 
+def _never(told: Telling) -> Iterator[Sentence]:
+    """Queues that somebody reads and that wait for their first owner; `_sharing` tells of those at the end."""
+    found = never_owned(told.record, LONG_S)
+    if found is not None:
+        text, at = found
+        paths = (f"after.{at}.never_owned_queues", f"after.{at}.never_owned_s", f"after.{at}.fairness.queues")
+        yield told.resting(text, *paths)
+
+
 def _doubling(told: Telling) -> Iterator[Sentence]:
     record = told.record
     if record["double_owned_queue_s"] < NOTICED_S:
         if record["redelivered"]:
-            yield told.resting(f"has {many(record['redelivered'], 'record')} handled twice", "redelivered")
+            text = f"has {many(record['redelivered'], 'record')} handled more than once"
+            yield told.resting(text, "redelivered")
         return
     worst = max(range(len(record["after"])), key=lambda at: (record["after"][at]["double_owned_queue_s"], -at))
     each = record["after"][worst]
-    when = f"after: {listed(each['events'])}" if each["events"] else "while the group begins"
-    twice = f"; {many(record['redelivered'], 'record')} are handled twice" if record["redelivered"] else ""
-    total = f"{record['double_owned_queue_s']:.3g} queue-seconds"
+    lasting = each["fairness"]["double_owned_queues"] > 0
+    begins = "from the beginning on" if lasting else "while the group begins"
+    when = f"after: {listed(each['events'])}" if each["events"] else begins
+    why = because(each["why_shared"]) if lasting else ""
+    again = record["redelivered"]
+    twice = f"; {many(again, 'record')} {'is' if again == 1 else 'are'} handled more than once" if again else ""
+    total = f"{amount(record['double_owned_queue_s'])} queue-seconds"
     yield told.resting(
         f"has queues with two owners for {total} in all, most of it in {many(each['shared_queues'], 'queue')} ({when})"
-        f"{twice}",
+        f"{why}{twice}",
         "double_owned_queue_s",
         "redelivered",
         f"after.{worst}.shared_queues",
@@ -205,10 +210,41 @@ def _doubling(told: Telling) -> Iterator[Sentence]:
 
 
 def _moving(told: Telling) -> Iterator[Sentence]:
+    """How often queues went to another owner, against what the fairest sharing after each event takes."""
     moves, fewest = told.record["moves"], told.record["fewest_moves"]
     if moves > fewest:
-        text = f"moves {many(moves, 'queue')} where {f'{fewest:,}' if fewest else 'none'} would do"
-        yield told.resting(text, "moves", "fewest_moves")
+        enough = f"{many(fewest, 'move')} would be enough" if fewest else "no move is needed"
+        hung = any({"Hang", "StopPolling"} & set(each["kinds"]) for each in told.record["after"])
+        kept = " as long as members that stand still keep theirs" if hung else ""
+        yield told.resting(f"moves queues {often(moves)} where {enough}{kept}", "moves", "fewest_moves")
+    elif moves < fewest:
+        yield _too_few(told)
+
+
+def _too_few(told: Telling) -> Sentence:
+    """Fewer moves than the fairest sharing takes: where it was not reached."""
+    after = told.record["after"]
+    at = max(range(len(after)), key=lambda each: (after[each]["fewest_moves"] - after[each]["moves"], -each))
+    fairness, best = after[at]["fairness"], after[at]["optimum"]
+    if fairness["unowned_queues"]:
+        still = f"{some(fairness['unowned_queues'], fairness['queues'])} still without an owner"
+        paths = ["unowned_queues", "queues"]
+    elif fairness["double_owned_queues"]:
+        still = f"{some(fairness['double_owned_queues'], fairness['queues'])} still with several"
+        paths = ["double_owned_queues", "queues"]
+    else:
+        still, paths = f"a Jain index of {fairness['jain']:.2f} where {best['jain']:.2f} would be possible", ["jain"]
+    moves, fewest = told.record["moves"], told.record["fewest_moves"]
+    moved = f"moves queues only {often(moves)}" if moves else "moves no queue"
+    when = "when the next event comes" if at < len(after) - 1 else "at the end"
+    return told.resting(
+        f"{moved} where the fairest sharing after every event takes {many(fewest, 'move')}: it does not reach that"
+        f" (after: {listed(after[at]['events'])}, {still} {when})",
+        "moves",
+        "fewest_moves",
+        *(f"after.{at}.{name}" for name in ("moves", "fewest_moves", "optimum.jain")),
+        *(f"after.{at}.fairness.{name}" for name in paths),
+    )
 
 
 def _catching_up(told: Telling) -> Iterator[Sentence]:
@@ -226,9 +262,13 @@ def _catching_up(told: Telling) -> Iterator[Sentence]:
 
 _TELLERS: Sequence[Callable[[Telling], Iterator[Sentence]]] = (
     _sharing,
+    _also_broadcasting,
     _settling,
+    _never,
     _stopping,
     _doubling,
     _moving,
     _catching_up,
 )
+
+_TELLERS_OF_BROADCASTING: Sequence[Callable[[Telling], Iterator[Sentence]]] = (_broadcasting, _settling)

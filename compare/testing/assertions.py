@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
+from compare.testing.lasting import why_nobody, why_several
 from protocols.facts import Owns
 from protocols.nodes import Time
 from protocols.queues import Queue
@@ -68,10 +69,10 @@ def assert_optimal(group: Judged) -> None:
         best = each.optimum
         fairest = sorted(len(queues) for queues in best.allocation.values())
         if loads != fairest or each.allocation.double_owned:
-            least, most = loads[0], loads[-1]
+            best_range = f"as fair as can be is {fairest[0]} to {fairest[-1]}"
             _fail(
                 each,
-                f"members have {least} to {most} queues, as fair as can be is {fairest[0]} to {fairest[-1]}",
+                f"members have {loads[0]} to {loads[-1]} queues, {best_range}{_open(each)}",
                 [_shares(each), *_pile_up(each), *_moves_to_best(each), *_unfinished(each)],
             )
 
@@ -83,7 +84,7 @@ def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
         timeline = each.timeline
         found = _longer(timeline.doubles, in_ticks(longer_than), timeline.end)
         if found:
-            told = [sentences.of_double(timeline, double) for double in found]
+            told = [sentences.of_double(timeline, double, why_several(each, double.members)) for double in found]
             _fail(each, told[0], told[1:])
 
 
@@ -94,7 +95,7 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
         timeline = each.timeline
         found = _longer(timeline.gaps, in_ticks(longer_than), timeline.end)
         if found:
-            told = [sentences.of_gap(timeline, gap) for gap in found]
+            told = [sentences.of_gap(timeline, gap, why_nobody(each, gap.queue)) for gap in found]
             longest = max((timeline.end if gap.until is None else gap.until) - gap.since for gap in found)
             allowed = f" (the longest {sentences.moment(longest)}, allowed {longer_than:g} s)" if longer_than else ""
             _fail(each, told[0] + allowed, told[1:])
@@ -152,6 +153,14 @@ def _shares(group: "Group") -> str:
     return f"{group.system}: {', '.join(told)}"
 
 
+def _open(group: "Group") -> str:
+    """What is wrong with a sharing besides how many each member has."""
+    unowned, shared = len(group.allocation.unowned), len(group.allocation.double_owned)
+    told = [f"{unowned} without an owner"] if unowned else []
+    told += [f"{shared} with several"] if shared else []
+    return f"; {' and '.join(told)}" if told else ""
+
+
 def _pile_up(group: "Group") -> Sequence[str]:
     """Do the same members get more of every topic?"""
     found = group.fairness
@@ -166,7 +175,8 @@ def _best(group: "Group") -> str:
     fairest = sorted(len(queues) for queues in best.allocation.values())
     if fairest == sorted(_loads(group).values()):
         return "no other allocation that the subscriptions allow is fairer"
-    return f"as fair as can be is {fairest[0]} to {fairest[-1]} queues, {best.moves} moves from here"
+    moves = "1 move" if best.moves == 1 else f"{best.moves} moves"
+    return f"as fair as can be is {fairest[0]} to {fairest[-1]} queues, {moves} from here"
 
 
 def _moves_to_best(group: "Group") -> Iterable[str]:

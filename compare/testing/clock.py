@@ -5,6 +5,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Protocol
 
+from protocols.errors import UserError
 from protocols.nodes import TICK, Time
 
 Action = Callable[[], object]
@@ -67,14 +68,14 @@ class Clock:
 
     def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
         """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives. What is put on
-        the clock may let time pass itself."""
+        the clock may let time pass itself, and so may listeners: it may be later than ``until`` then."""
         while True:
             due = max(self.time, min(until, self._actions[0][0]) if self._actions else until)
             reached = due if first is None else first.run(due, stop)
             for each in list(self._living):
                 if each is not first:
                     each.run(reached)
-            self.time = reached
+            self.time = max(self.time, reached)
             if reached < due or (stop is not None and stop()):
                 return
             while self._actions and self._actions[0][0] <= self.time:
@@ -84,5 +85,8 @@ class Clock:
 
 
 def in_ticks(seconds: float, milliseconds: float = 0.0) -> Time:
-    """A duration in milliseconds, as a whole number of the simulation's ticks."""
-    return round((seconds * 1000 + milliseconds) / TICK) * TICK
+    """A duration in milliseconds, as a whole number of the simulation's ticks; `UserError` for what is no number."""
+    try:
+        return round((seconds * 1000 + milliseconds) / TICK) * TICK
+    except (TypeError, ValueError, OverflowError):
+        raise UserError(f"{seconds!r} is no time, expected a number of seconds such as 2.5") from None

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.failing import fields_of
-from compare.testing.plans import QueueCounts
+from compare.testing.plans import QueueCounts, names_of
 from protocols.errors import UserError
 from protocols.queues import Queue
-from protocols.scenario.model import Event
+from protocols.scenario.events import Event
 
 
 class Events(ABC):
@@ -43,7 +43,7 @@ class Events(ABC):
         of a scenario's member (``instance_id``, ``rack``, ``client_id``, ``process``, ``strategy``, ``settings``). One
         that was there before is what it was, where nothing is said."""
         if subscribe is not None:
-            fields["subscribe"] = list(subscribe)
+            fields["subscribe"] = names_of("subscribe", subscribe)
         elif "pattern" not in fields and member not in self.known:
             fields["subscribe"] = list(self.topics)
         return self.happen(join=member, **fields)

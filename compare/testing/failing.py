@@ -3,7 +3,8 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from protocols.scenario.model import Event
+from protocols.nodes import Time
+from protocols.scenario.events import Event
 from protocols.scenario.writing import plain
 
 if TYPE_CHECKING:
@@ -17,13 +18,33 @@ def fields_of(event: Event) -> dict[str, Any]:
     return {name: value for name, value in plain(event).items() if name not in ("at", "group")}
 
 
+class _Note:
+    """A group's scenario for hypothesis, which asks for the text of what it prints only: not for every example."""
+
+    __slots__ = ("group",)
+
+    def __init__(self, group: "Group") -> None:
+        self.group = group
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        longer = "the same, and what came after; " if self.group.printed else ""
+        self.group.printed = lived(self.group)
+        printer.text(f"# {longer}{text(self.group).removeprefix('# ')}")
+
+
 def tell(group: "Group") -> None:
-    """Under hypothesis: print the scenario with the falsifying example, which is the smallest that hypothesis found."""
-    if "hypothesis" in sys.modules:
+    """Under hypothesis: print the scenario with the falsifying example, which is the smallest that hypothesis found.
+    What is printed already is not printed again."""
+    if "hypothesis" in sys.modules and group.printed != lived(group):
         import hypothesis
 
         if hypothesis.currently_in_test_context():
-            hypothesis.note(text(group))
+            hypothesis.note(_Note(group))
+
+
+def lived(group: "Group") -> tuple[Time, int]:
+    """When it is, and how much has happened: while both stay, so does the scenario."""
+    return group.clock.time, len(group.world.scenario.events)
 
 
 def text(group: "Group") -> str:

@@ -13,7 +13,7 @@ from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.handling import Handling
 from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
-from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts
+from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.errors import UserError
@@ -21,6 +21,7 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.writing import written
 from protocols.timeline import Timeline
 from protocols.timeline.story import story
+from protocols.timeline.words import queue_name
 
 if TYPE_CHECKING:
     from compare.testing.kafka_consumer import KafkaConsumer
@@ -42,6 +43,8 @@ class Group(Events, Demands):
         self.system, self.clock, self.plan = system, clock, plan
         self.made: list[Group] = [self]
         """This group and those made by calling it."""
+        self.printed: object = None
+        """How far it had lived when hypothesis printed its scenario; None where it has not."""
         self._allocation: tuple[object, Allocation] | None = None
 
     def __call__(
@@ -76,7 +79,7 @@ class Group(Events, Demands):
             members,
             assignor or strategy,
             settings or {},
-            tuple(brokers),
+            tuple(names_of("brokers", brokers)),
             produce,
             latency,
             seed,
@@ -177,6 +180,9 @@ class Group(Events, Demands):
             for queue, owners in self.allocation.owners.items()
             if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
         ]
+        if not found:
+            there = ", ".join(map(queue_name, sorted(self.allocation.owners)))
+            raise UserError(f"no queue {topic}-{number}, expected one of {there}")
         if len(found) != 1:
             raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
         if len(found[0][1]) > 1:
@@ -260,8 +266,14 @@ class Group(Events, Demands):
 
     def handled_twice(self) -> list[Any]:
         """See `compare.testing.handling.Handling.twice`."""
-        return self.handling.twice()
+        return self._told(self.handling.twice())
 
     def never_handled(self) -> list[Any]:
         """See `compare.testing.handling.Handling.never`."""
-        return self.handling.never()
+        return self._told(self.handling.never())
+
+    def _told(self, records: list[Any]) -> list[Any]:
+        """These records; where there are any, a test is likely to fail."""
+        if records:
+            self.failed()
+        return records

@@ -6,11 +6,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from compare.testing.clock import in_ticks
+from compare.testing.dead_letters import dead_letters
+from protocols.errors import UserError
 from protocols.facts import Position
 from protocols.nodes import Time
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
-from protocols.scenario.model import Event, StopPolling
+from protocols.scenario.events import Event, StopPolling
 from protocols.timeline.words import queue_name
 
 if TYPE_CHECKING:
@@ -90,9 +92,10 @@ class Handling:
         ``with_``: a callable without arguments, or an exception that is raised into the user's code.
         """
         if (after_calls is None) == (before_call is None):
-            raise ValueError("expected either after_calls or before_call")
+            raise UserError("interrupt: expected either after_calls or before_call")
         number = after_calls if before_call is None else before_call
-        assert number is not None
+        if not isinstance(number, int) or number < 1:
+            raise UserError(f"interrupt at call {number!r}: expected the number of a call from now on, from 1")
         self._interruptions.append(_Interruption(self.calls + number, before_call is not None, with_))
 
     def run(self, code: Callable[[], Any], *, seconds: float | None = None) -> Any:
@@ -140,14 +143,16 @@ class Handling:
         return [Record(*queue, offset, tuple(by[queue, offset])) for queue, offset in found]
 
     def never(self) -> list[Record]:
-        """The records that nobody handled and nobody will: somebody has committed beyond them. Sorted."""
+        """The records that nobody handled and nobody will: somebody has committed beyond them, and if they were tried
+        again, they were given up. Sorted."""
         handled: dict[Queue, OffsetSet] = {}
         for each in self._all():
             handled.setdefault(each.queue, OffsetSet()).add(each.first, each.end)
         found = []
+        waiting = self.pending - dead_letters(self._group)
         for queue, (first, committed) in self._committed().items():
             for start, end in handled.get(queue, OffsetSet()).gaps(first, committed):
-                found += [(queue, offset) for offset in range(start, end) if (queue, offset) not in self.pending]
+                found += [(queue, offset) for offset in range(start, end) if (queue, offset) not in waiting]
         found.sort(key=lambda each: (queue_key(each[0]), each[1]))
         return [Record(*queue, offset) for queue, offset in found]
 

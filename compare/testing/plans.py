@@ -40,12 +40,11 @@ class Plan:
 
     def fields(self) -> dict[str, Any]:
         """The beginning of a scenario, as `compare.testing.world.World` wants it."""
-        if isinstance(self.members, str):
-            raise UserError(f"members is the text {self.members!r}, expected a list of names")
+        if not isinstance(self.topics, Mapping):
+            raise UserError(f"topics is {self.topics!r}, expected a number of queues by name, such as {{'orders': 6}}")
         topics = list(self.topics)
-        listed: Mapping[str, Any] = (
-            self.members if isinstance(self.members, Mapping) else dict.fromkeys(self.members, topics)
-        )
+        members = self.members
+        listed = members if isinstance(members, Mapping) else dict.fromkeys(names_of("members", members), topics)
         return {
             "name": f"a test of {self.name}",
             "brokers": list(self.brokers),
@@ -53,6 +52,13 @@ class Plan:
             "group": {"name": self.name, "members": dict(listed)},
             "load": {"produce": float(self.produce)},
         }
+
+
+def names_of(what: str, given: Iterable[str]) -> list[str]:
+    """A list of names; `UserError` for one name alone, which Python takes for a list of letters, and for no list."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UserError(f"{what} is {given!r}, expected a list of names")
+    return list(given)
 
 
 DEFAULT = Plan({"orders": 6}, (), "", {}, ("broker-a",), 1.0, "1ms..5ms", 0, "group")

@@ -17,7 +17,7 @@ from rocketmq_selfbalance.client.commands import ListenerReturned
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.pool import Work
 from rocketmq_selfbalance.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages import Retried
+from rocketmq_selfbalance.messages.pulling import Retried
 
 if TYPE_CHECKING:
     from compare.testing.group import Group
@@ -106,16 +106,21 @@ class PushConsumer:
 
     def set_consume_message_batch_max_size(self, size: int) -> None:
         """How many records the listener gets at once."""
-        self._settings["consumeMessageBatchMaxSize"] = size
+        self._set("consumeMessageBatchMaxSize", size)
 
     def set_max_reconsume_times(self, times: int) -> None:
         """How often a record comes again before it goes to the dead letters. If nobody says otherwise (-1) 16 times, to
         an orderly listener for ever."""
-        self._settings["maxReconsumeTimes"] = times
+        self._set("maxReconsumeTimes", times)
 
     def set_suspend_current_queue_time_millis(self, milliseconds: float) -> None:
         """How long a queue waits whose records an orderly listener could not handle: 1000 if nobody says otherwise."""
-        self._settings["suspendCurrentQueueTimeMillis"] = milliseconds
+        self._set("suspendCurrentQueueTimeMillis", milliseconds)
+
+    def _set(self, setting: str, value: Any) -> None:
+        if self._node is not None:
+            raise UserError(f"{self.member}: {setting} after start(), expected before it")
+        self._settings[setting] = value
 
     def start(self) -> None:
         """Become a member."""

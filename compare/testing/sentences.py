@@ -6,7 +6,7 @@ from protocols.facts import Granted
 from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline import Timeline
-from protocols.timeline.causes import Happening
+from protocols.timeline.causes import Effect, Happening
 from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.words import queue_name
@@ -27,13 +27,16 @@ def span(since: Time, until: Time | None, end: Time) -> str:
     return f"from {moment(since, digits)} to {moment(until, digits)}"
 
 
-def of_gap(timeline: Timeline, gap: Gap) -> str:
-    """``queue orders-1 had no owner from 50.0 s to 93.0 s: ...``."""
+def of_gap(timeline: Timeline, gap: Gap, always: str | None = None) -> str:
+    """``queue orders-1 had no owner from 50.0 s to 93.0 s: ...``. ``always``: why nobody will ever own it, where that
+    is known; it is the reason if nobody does to the end, and no rebalance goes on."""
     told = f"queue {queue_name(gap.queue)} had no owner {span(gap.since, gap.until, timeline.end)}"
     why = [_end_of(timeline, gap.before, gap.since)]
     until = timeline.end if gap.until is None else gap.until
     rebalance = _during(timeline, gap.group, gap.since, until)
-    if rebalance is not None:
+    if always and gap.until is None and (rebalance is None or rebalance.ended is not None):
+        why.append(always)
+    elif rebalance is not None:
         why.append(f"{_rebalance(rebalance)} began at {moment(rebalance.began)}")
         if rebalance.ended is None:
             why.append("it still goes on")
@@ -44,15 +47,17 @@ def of_gap(timeline: Timeline, gap: Gap) -> str:
     return f"{told}: {'; '.join(why)}"
 
 
-def of_double(timeline: Timeline, double: Double) -> str:
-    """``queue orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``."""
+def of_double(timeline: Timeline, double: Double, always: str | None = None) -> str:
+    """``queue orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``. ``always``: what keeps these members from
+    agreeing, where something does; it is the reason if it goes on or nothing else explains it."""
     count = {2: "two", 3: "three"}.get(len(double.members), str(len(double.members)))
     when = span(double.since, double.until, timeline.end)
     who = ", ".join(sorted(double.members))
-    return f"queue {queue_name(double.queue)} had {count} owners {who} {when}: {_why_double(timeline, double)}"
+    why = always if always and double.until is None else _why_double(timeline, double, always)
+    return f"queue {queue_name(double.queue)} had {count} owners {who} {when}: {why}"
 
 
-def _why_double(timeline: Timeline, double: Double) -> str:
+def _why_double(timeline: Timeline, double: Double, always: str | None) -> str:
     first, last = double.members[0], double.members[-1]
     mine = _generation(timeline, double.group, first, double.queue, double.since)
     theirs = _generation(timeline, double.group, last, double.queue, double.since)
@@ -63,10 +68,10 @@ def _why_double(timeline: Timeline, double: Double) -> str:
             why += f"; {_rebalance(rebalance)} began at {moment(rebalance.began)}"
         about = _latest(timeline, first, double.since)
         return why + (f", {_told(about)}" if about is not None else "")
-    return _differing_views(timeline, double, first, last)
+    return _differing_views(timeline, double, first, last, always)
 
 
-def _differing_views(timeline: Timeline, double: Double, first: str, last: str) -> str:
+def _differing_views(timeline: Timeline, double: Double, first: str, last: str, always: str | None) -> str:
     """Members that allocate for themselves: whose allocation was older than the other's presence?"""
     for holder, other in ((first, last), (last, first)):
         allocated = _allocated(timeline, double.group, holder, double.since)
@@ -76,13 +81,15 @@ def _differing_views(timeline: Timeline, double: Double, first: str, last: str) 
                 f"{holder} allocated with a member list that still lacked {other}"
                 f" (at {moment(allocated)}; {other} came at {moment(came)})"
             )
-    cause = timeline.causes.latest(double.since, None)
+    cause = timeline.causes.latest(Effect(double.since))
     after = "" if cause is None else f"; both after: {_told(cause)}"
     again = _anew(timeline, double.group, first, double.since)
     if again is not None and (double.until is None or again <= double.until):
         mine = _allocated(timeline, double.group, last, double.since)
         theirs = "" if mine is None else f", {last} at {moment(mine, 3)}"
         return f"{first} allocated anew only at {moment(again, 3)}{theirs}{after}"
+    if always is not None:
+        return f"{always}{after}"
     return f"{last} took it before {first}, which had allocated anew as well, had given it up{after}"
 
 

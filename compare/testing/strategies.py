@@ -11,8 +11,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from protocols.nodes import Time
-from protocols.scenario import model
-from protocols.scenario.model import Event, Scenario
+from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
+from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 
 KINDS: Final = ("crash", "leave", "join", "hang", "stop_polling", "restart", "disconnect")
@@ -88,7 +88,7 @@ def scenarios(
     known = set(group["members"])
     listed = []
     for event in events:
-        if isinstance(event, model.Join) and event.join not in known:
+        if isinstance(event, Join) and event.join not in known:
             known.add(event.join)
             event = event.model_copy(update={"subscribe": tuple(group["topics"])})
         listed.append(event)
@@ -140,38 +140,38 @@ class _Fates:
 
 def _crash(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     fates.leave(member)
-    return model.Crash(at=fates.now, crash=member)
+    return Crash(at=fates.now, crash=member)
 
 
 def _leave(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     fates.leave(member)
-    return model.Leave(at=fates.now, leave=member)
+    return Leave(at=fates.now, leave=member)
 
 
 def _join(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     fates.come(member)
-    return model.Join(at=fates.now, join=member)
+    return Join(at=fates.now, join=member)
 
 
 def _hang(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
     fates.hung_until[member] = fates.now + lasting
-    return model.Hang.model_validate({"at": fates.now, "hang": member, "for": lasting})
+    return Hang.model_validate({"at": fates.now, "hang": member, "for": lasting})
 
 
 def _stop_polling(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
     fates.still_until[member] = fates.now + lasting
-    return model.StopPolling.model_validate({"at": fates.now, "stop_polling": member, "for": lasting})
+    return StopPolling.model_validate({"at": fates.now, "stop_polling": member, "for": lasting})
 
 
 def _restart(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
     fates.come(member)
-    return model.Restart(at=fates.now, restart=member, how=draw(st.sampled_from(["leave", "crash"])))
+    return Restart(at=fates.now, restart=member, how=draw(st.sampled_from(["leave", "crash"])))
 
 
 def _disconnect(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    return model.Disconnect(at=fates.now, disconnect=member)
+    return Disconnect(at=fates.now, disconnect=member)
 
 
 _MAKE: Mapping[str, Callable[[st.DrawFn, _Fates, str], Event]] = {

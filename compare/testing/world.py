@@ -16,9 +16,10 @@ from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
 from protocols.links import Latency
 from protocols.nodes import Message, Time
 from protocols.queues import Queue
-from protocols.scenario import model
+from protocols.scenario import events
 from protocols.scenario.cluster import Cluster
-from protocols.scenario.model import Event, Scenario
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario
 from protocols.scenario.places import Places
 from protocols.scenario.reading import scenario as read_scenario
 from protocols.scenario.running import BEGINNING
@@ -34,8 +35,8 @@ _PLACE = re.compile(r"scenario: (events\[\d+\][^:]*: )?")
 """Where in a scenario something is wrong: of no use to who wrote none."""
 
 _FOR_EVER = LONGEST / 2
-_CHANGE_TOPICS = model.Queues | model.AddTopic | model.DeleteTopic
-_MAY_BE_REFUSED = model.Queues | model.Reset
+_CHANGE_TOPICS = events.Queues | events.AddTopic | events.DeleteTopic
+_MAY_BE_REFUSED = events.Queues | events.Reset
 
 
 class LiveCluster(Cluster, Protocol):
@@ -144,7 +145,7 @@ class World:
         heap = self.simulation.heap
         while True:
             served = [serve() for serve in self.servants]
-            if stop is not None and stop():
+            if self.now > until or (stop is not None and stop()):
                 return self.now
             due = heap[0][0] if heap else until
             if due > until and not any(served):
@@ -152,6 +153,8 @@ class World:
             self._simulate(min(due, until))
 
     def _simulate(self, until: Time) -> Time:
+        if until < self.now:
+            return self.now  # A listener that took its time has come further already.
         self._running = True
         try:
             self.simulation.run(until)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from kafka_coordinator.consumer import lookup, requests, timers
 from kafka_coordinator.consumer.state import ConsumerState, Snapshot
-from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
+from kafka_coordinator.messages import METADATA_CHANGED, MetadataAnswer, MetadataRequest
 from protocols.java import sorted_as_java
 from protocols.nodes import Outbox, Time
 
@@ -68,7 +68,7 @@ def look(c: ConsumerState) -> None:
         matches = compiled(pattern).fullmatch
         c.subscription = tuple(sorted_as_java([topic for topic in c.metadata if matches(topic)]))
     if c.snapshot is not None and c.snapshot != snapshot(c):
-        c.request_rejoin("cached metadata has changed")
+        c.request_rejoin(METADATA_CHANGED)
 
 
 def snapshot(c: ConsumerState) -> Snapshot:

@@ -7,6 +7,7 @@ called over and over. While the user's loop stands still or handles records, it 
 from kafka_coordinator.consumer import commits, joining, leaving, lookup, metadata, positions, reading, timers
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
+from kafka_coordinator.messages import SUBSCRIPTION_CHANGED
 from protocols.nodes import Outbox, Time
 
 
@@ -46,7 +47,7 @@ def poll(c: ConsumerState, now: Time, out: Outbox) -> None:
         metadata.look(c)
     if c.state == STABLE and c.joined_subscription is not c.subscription:
         if c.joined_subscription != c.subscription:
-            c.request_rejoin("subscription has changed")
+            c.request_rejoin(SUBSCRIPTION_CHANGED)
         else:
             c.joined_subscription = c.subscription
     if c.coordinator is None:

@@ -28,7 +28,7 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
     UNKNOWN_SERVER_ERROR,
 )
-from kafka_coordinator.messages import JoinGroup
+from kafka_coordinator.messages import METADATA_CHANGED, SUBSCRIPTION_CHANGED, JoinGroup
 from protocols.nodes import Outbox, Time
 
 MEMBER_ID_REQUIRED_SINCE = 4
@@ -150,7 +150,8 @@ def _join_again(
     name = member.client_id
     words = f"{name} rejoined" if same else f"{name} rejoined with other protocols or metadata"
     _park(core, group, member, sender, request)
-    rebalance(core, group, Cause(states.MEMBER_REJOINED, guard, name, words), now, out)
+    of_topics = True if request.reason in (METADATA_CHANGED, SUBSCRIPTION_CHANGED) else None
+    rebalance(core, group, Cause(states.MEMBER_REJOINED, guard, name, words, of_topics), now, out)
 
 
 def _park(core: Core, group: Group, member: Member, sender: str, request: JoinGroup) -> None:

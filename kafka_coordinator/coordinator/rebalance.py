@@ -16,12 +16,14 @@ from protocols.nodes import Outbox, Time
 
 
 class Cause(NamedTuple):
-    """What makes a group rebalance: the event and guard of the state machine, and who did what in words."""
+    """What makes a group rebalance: the event and guard of the state machine, and who did what in words, and whether
+    for other topics (`protocols.facts.RebalanceBegan`)."""
 
     event: str
     guard: str
     by: str | None
     words: str
+    of_topics: bool | None = False
 
 
 def rebalance(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) -> None:
@@ -50,7 +52,7 @@ def prepare(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) -> N
         group.delay = delay, max(group.rebalance_timeout_ms - delay, 0)
         out.set_timer(join_timer(group), now + delay)
     group.take(cause.event, cause.guard, now, out)
-    out.observe(RebalanceBegan(group.id, cause.words, cause.by, group.generation))
+    out.observe(RebalanceBegan(group.id, cause.words, cause.by, group.generation, None, cause.of_topics))
     if not initial:
         if group.all_joined:
             complete(core, group, now, out)

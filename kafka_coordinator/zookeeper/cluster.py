@@ -33,7 +33,7 @@ from protocols.nodes import Message
 from protocols.queues import Queue
 from protocols.scenario.commits import records_of
 from protocols.scenario.dealt import grown, listed, place
-from protocols.scenario.model import (
+from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
     Commit,
@@ -43,17 +43,16 @@ from protocols.scenario.model import (
     Hang,
     Join,
     Leave,
-    MemberPart,
     Produce,
     Queues,
     Reset,
     Restart,
-    Scenario,
     StopPolling,
     Subscribe,
-    SystemPart,
 )
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.lives import started_as
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.scenario.world import apply_to_world, end_process
 from protocols.simulation import Simulation
 
@@ -81,11 +80,7 @@ class ZooKeeperCluster:
         """Topic to the broker of each partition."""
         self._production: dict[Queue, Production] = {}
         self._add_production()
-        self._parts: dict[MemberKey, MemberPart] = {
-            MemberKey(group, member): part
-            for group, each in scenario.groups.items()
-            for member, part in each.members.items()
-        }
+        self._parts = listed_members(scenario)
         for key, part in self._parts.items():
             self._settings_of(key, part.strategy, part.settings)
         for event in scenario.events:
@@ -129,12 +124,8 @@ class ZooKeeperCluster:
         return with_settings(self._settings, {**named, **given}, f"member {key.member}")
 
     def _join(self, event: Join) -> None:
-        key = self._places.key(event.group, event.join)
-        before = self._parts.get(key, MemberPart())
-        given = {name: getattr(event, name) for name in event.model_fields_set & MemberPart.model_fields.keys()}
-        if "subscribe" in given or "pattern" in given:
-            given = {"subscribe": (), "pattern": None, **given}
-        self._parts[key] = before.model_copy(update={name: value for name, value in given.items() if value is not None})
+        key = self._places.starting(event)
+        self._parts[key] = started_as(self._parts.get(key), event)
         self._start_member(key)
 
     def _leave(self, event: Leave) -> None:
@@ -168,18 +159,14 @@ class ZooKeeperCluster:
         self._simulation.at(self._simulation.now + after, thaw, f"{node} handles records again")
 
     def _restart(self, event: Restart) -> None:
-        key = self._places.key(event.group, event.restart)
-        part = self._parts[key]
-        strategy = event.strategy or part.strategy
-        self._parts[key] = part.model_copy(
-            update={"strategy": strategy, "settings": {**part.settings, **event.settings}}
-        )
+        key = self._places.starting(event)
+        part = self._parts[key] = started_as(self._parts[key], event)
         node = self._places.node[key]
         if event.how == "crash" or not self._simulation.is_running(node):
             self._tell(node, TellDelivered())
             self._start_member(key)
         else:
-            settings = self._settings_of(key, strategy, self._parts[key].settings)
+            settings = self._settings_of(key, part.strategy, part.settings)
             self._tell(node, Reopen(part.subscribe, part.pattern, settings))
 
     def _subscribe(self, event: Subscribe) -> None:
@@ -280,8 +267,7 @@ class ZooKeeperCluster:
     def _check(self, event: Event) -> None:
         """Raises `UserError` for what this system does not have, before anything runs."""
         if isinstance(event, Join | Restart):
-            member = event.join if isinstance(event, Join) else event.restart
-            self._settings_of(self._places.key(event.group, member), event.strategy, event.settings)
+            self._settings_of(self._places.starting(event), event.strategy, event.settings)
         if isinstance(event, Reset) and event.via == "client":
             raise UserError(f"{SYSTEM} resets offsets in ZooKeeper alone, expected via: broker")
 

@@ -46,6 +46,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def member_settings() -> frozenset[str]:
+    """Names of what a single member may have as settings."""
+    return frozenset(NAMES)
+
+
 def with_settings(base: ConsumerSettings, given: Mapping[str, Any], where: str) -> ConsumerSettings:
     """The settings changed by what is given under Kafka's names; `UserError` names ``where`` for what cannot be."""
     changes: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from itertools import combinations_with_replacement
 from typing import Any
 
+from checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
 from compare import fairness
 from protocols import Allocation, Group, Queue
 
@@ -16,8 +17,12 @@ def _loads(sizes: tuple[int, ...]) -> Allocation:
     )
 
 
+def _is_queue(each: Any) -> bool:
+    return isinstance(each, tuple | list) and len(each) == 2 and is_text(each[0]) and is_whole(each[1])
+
+
 def _lowest(answer: Any) -> str | None:
-    sizes = tuple(answer)
+    sizes = tuple(map(int, answer))
     if len(sizes) != 4 or sum(sizes) != 12:
         return "Four loads that add up to 12 are asked for."
     found = fairness(_loads(sizes))
@@ -32,7 +37,8 @@ def _lowest(answer: Any) -> str | None:
 def _lopsided(answer: Any) -> str | None:
     group = Group.of(topics={"A": 3, "B": 3, "C": 3}, members={name: ["A", "B", "C"] for name in ("c1", "c2", "c3")})
     allocation = Allocation(
-        group, {member: [Queue(topic, "", number) for topic, number in queues] for member, queues in answer.items()}
+        group,
+        {member: [Queue(topic, "", int(number)) for topic, number in queues] for member, queues in answer.items()},
     )
     allocation.check()
     found = fairness(allocation)
@@ -45,7 +51,18 @@ def _lopsided(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "6.1": (_lowest, "The busiest is as busy as before, and yet it is as if half of the members were missing."),
-    "6.2": (_lopsided, "In total nobody could complain. Unless the topics are not equally busy."),
+    "6.1": Exercise(
+        several("a list of four whole numbers", lambda each: is_whole(each, least=0)),
+        _lowest,
+        "The busiest is as busy as before, and yet it is as if half of the members were missing.",
+    ),
+    "6.2": Exercise(
+        mapping(
+            'a mapping from member to a list of (topic, number), such as {"c1": [("A", 0)]},',
+            lambda queues: is_several(queues, _is_queue),
+        ),
+        _lopsided,
+        "In total nobody could complain. Unless the topics are not equally busy.",
+    ),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks import Open
+from checks.kinds import Exercise, called, function, is_several, is_whole, mapping, whole
 from compare import fairness
 from kafka_coordinator import assign
 from protocols import Group
@@ -15,9 +15,7 @@ def _uneven(queues: int, sizes: tuple[int, ...] = (2, 3, 4, 6)) -> list[int]:
 
 
 def _number(answer: Any) -> str | None:
-    if not isinstance(answer, int) or answer < 1:
-        return "A whole number of at least 1 is asked for."
-    uneven = _uneven(answer)
+    uneven = _uneven(int(answer))
     if uneven:
         return f"With {uneven[0]} members somebody gets more than somebody else."
     if any(not _uneven(fewer) for fewer in range(1, answer)):
@@ -25,12 +23,16 @@ def _number(answer: Any) -> str | None:
     return None
 
 
+_SHARES = mapping(
+    "a mapping from each member to the list of its queues",
+    lambda queues: is_several(queues, is_whole),
+)
+
+
 def _share(answer: Any) -> str | None:
-    if answer(0, ["a"]) is ...:
-        raise Open
     for count, members in ((6, 2), (6, 4), (7, 3), (3, 5), (0, 2), (100, 7)):
         names = [f"m{at}" for at in range(members)]
-        found = answer(count, list(names))
+        found = called(answer, count, names, gives=_SHARES)
         if sorted(found) != names:
             return f"With {members} members the mapping has other members, or not all of them (idle ones too, please)."
         dealt = sorted(queue for queues in found.values() for queue in queues)
@@ -43,7 +45,15 @@ def _share(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "1.1": (_number, "It is the least common multiple of the sizes."),
-    "1.2": (_share, "That is a strategy: the same for everybody who computes it, which will matter in notebook 3."),
+    "1.1": Exercise(
+        whole("a whole number from 1 to 1000", least=1, most=1000),
+        _number,
+        "It is the least common multiple of the sizes.",
+    ),
+    "1.2": Exercise(
+        function("count", "members"),
+        _share,
+        "That is a strategy: the same for everybody who computes it, which will matter in notebook 3.",
+    ),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

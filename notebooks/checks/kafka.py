@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from checks.kinds import EVENTS, Exercise, whole
 from protocols.scenario.reading import scenario
 from runs import figures, run
 
@@ -25,8 +26,6 @@ def _generations(answer: Any) -> str | None:
 
 
 def _session(answer: Any) -> str | None:
-    if not isinstance(answer, int):
-        return "A whole number of milliseconds is asked for."
     day = scenario(
         name="crash",
         topics={"orders": 6},
@@ -34,7 +33,7 @@ def _session(answer: Any) -> str | None:
         run={"for": "3min", "seed": 1},
         events=[{"at": "60s", "crash": "c2"}],
     )
-    lived = run(day, "kafka:range", {"session.timeout.ms": answer})
+    lived = run(day, "kafka:range", {"session.timeout.ms": int(answer)})
     if len(lived.timeline.owned) < 2:
         return "With that, the group never gets going: look for group.min.session.timeout.ms in Kafka's settings."
     longest = figures(lived)["longest_gap_s"]
@@ -46,7 +45,11 @@ def _session(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "2.1": (_generations, "Joining, leaving and a session that runs out each make one."),
-    "2.2": (_session, "The wait is the session's rest and, at the most, one heartbeat interval of the others."),
+    "2.1": Exercise(EVENTS, _generations, "Joining, leaving and a session that runs out each make one."),
+    "2.2": Exercise(
+        whole("a whole number of milliseconds"),
+        _session,
+        "The wait is the session's rest and, at the most, one heartbeat interval of the others.",
+    ),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

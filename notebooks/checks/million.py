@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks import Open
+from checks.kinds import Exercise, Kind, called, function, lived_through, number
 from kafka_coordinator import assign
 from protocols import Group
 
@@ -18,13 +18,12 @@ _ROWS = [
 
 
 def _owner(answer: Any) -> str | None:
-    if answer(0, 1, 1) is ...:
-        raise Open
     for q, n in ((1, 1), (6, 3), (7, 3), (2, 5), (12, 8), (11, 2)):
         group = Group.of(topics={"t": q}, members={str(member): ["t"] for member in range(n)})
         owners = assign("range", group).owners
         for queue in group.queues:
-            if answer(queue.number, q, n) != int(owners[queue][0]):
+            found = called(answer, queue.number, q, n, gives=number("the number of a member"))
+            if found != int(owners[queue][0]):
                 return f"With {q} queues and {n} members, queue {queue.number} goes to the wrong one."
     return None
 
@@ -33,10 +32,12 @@ def _needlessly(answer: Any) -> str | None:
     from compare import spark
 
     figures = spark.session().createDataFrame(_ROWS, _FIGURES)
-    found = answer(figures)
-    if found is ...:
-        raise Open
-    groups = {row["group"] for row in found.collect()}
+    found = lived_through(lambda: answer(figures), "Your function")
+    Kind(
+        "a DataFrame with the column group",
+        lambda value: isinstance(value, type(figures)) and "group" in value.columns,
+    ).demand(found)
+    groups = {row["group"] for row in lived_through(found.collect, "What your function returns")}
     right = {row["group"] for row in figures.collect() if row["idle_members"] and row["queues"] >= row["members"]}
     wrong = next((row for row in figures.collect() if row["group"] in groups - right), None)
     if wrong:
@@ -47,7 +48,13 @@ def _needlessly(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "8.1": (_owner, "Arithmetic on columns is what Spark does without any Python."),
-    "8.2": (_needlessly, "These are the groups to talk to first: it costs them nothing but a line of configuration."),
+    "8.1": Exercise(
+        function("queue", "q", "n"), _owner, "Arithmetic on columns is what Spark does without any Python."
+    ),
+    "8.2": Exercise(
+        function("figures"),
+        _needlessly,
+        "These are the groups to talk to first: it costs them nothing but a line of configuration.",
+    ),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks import Open
+from checks.kinds import TOPICS, Exercise, function, lived_through
 from compare.testing import assert_fair, assert_no_idle_members, kafka_group
 
 _CALLS = range(3, 31)
@@ -18,9 +18,7 @@ def _lived(loop: Any, **where: int) -> tuple[int, int, int, int]:
     handle = group.watch(handled.append)
     if where:
         group.interrupt(with_=lambda: group.crash("mine"), **where)
-    answer = group.run(lambda: loop(consumer, handle), seconds=40)
-    if answer is ...:
-        raise Open
+    lived_through(lambda: group.run(lambda: loop(consumer, handle), seconds=40), "Your loop")
     group.clock.advance(seconds=120)
     commits = sum(each.member == "mine" and not each.error for each in group.timeline.commits)
     return len(handled), commits, len(group.handled_twice()), len(group.never_handled())
@@ -46,7 +44,8 @@ def _batches(answer: Any) -> str | None:
 
 
 def _unfair(answer: Any) -> str | None:
-    group = kafka_group(topics=answer, members=["c1", "c2", "c3"], assignor="range")
+    topics = {topic: int(queues) for topic, queues in answer.items()}
+    group = kafka_group(topics=topics, members=["c1", "c2", "c3"], assignor="range")
     group.settle()
     try:
         assert_no_idle_members(group)
@@ -60,7 +59,7 @@ def _unfair(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "9.1": (_batches, "First the work, then the word that it is done."),
-    "9.2": (_unfair, "Nobody idle and yet unfair: that is why there are several assertions."),
+    "9.1": Exercise(function("consumer", "handle"), _batches, "First the work, then the word that it is done."),
+    "9.2": Exercise(TOPICS, _unfair, "Nobody idle and yet unfair: that is why there are several assertions."),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from protocols.scenario.model import Crash, Restart, Scenario
+from checks.kinds import EVENTS, Exercise, whole
+from protocols.scenario.events import Crash, Restart
+from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 from runs import figures, run
 
@@ -25,9 +27,7 @@ def _day(*events: Any) -> Scenario:
 
 
 def _session(answer: Any) -> str | None:
-    if not isinstance(answer, int):
-        return "A whole number of milliseconds is asked for."
-    system, settings = "kafka:cooperative-sticky+static", {"session.timeout.ms": answer}
+    system, settings = "kafka:cooperative-sticky+static", {"session.timeout.ms": int(answer)}
     crashed = run(_day({"at": "60s", "crash": "c2"}), system, settings)
     if len(crashed.timeline.owned) < 2:
         return "With that, nobody gets into the group: brokers allow no session below group.min.session.timeout.ms."
@@ -59,7 +59,11 @@ def _events(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "7.1": (_session, "Longer than the longest planned silence, shorter than the longest wait that you can afford."),
-    "7.2": (_events, "RocketMQ has no static members: who closes is missed at once."),
+    "7.1": Exercise(
+        whole("a whole number of milliseconds"),
+        _session,
+        "Longer than the longest planned silence, shorter than the longest wait that you can afford.",
+    ),
+    "7.2": Exercise(EVENTS, _events, "RocketMQ has no static members: who closes is missed at once."),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

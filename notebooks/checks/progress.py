@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks import Open
+from checks.kinds import Exercise, Kind, called, function, is_text, number
 from protocols.offsets import OffsetSet
 from protocols.scenario.reading import scenario
 from runs import figures, run
@@ -28,18 +28,24 @@ def _moment(answer: Any) -> str | None:
 
 
 def _committable(answer: Any) -> str | None:
-    if answer(0, set()) is ...:
-        raise Open
     cases = ((100, ()), (100, (100,)), (100, (101, 102)), (100, (100, 101, 103)), (0, (0, 1, 2, 3)), (7, (9, 7, 8, 12)))
     for first, finished in cases:
         right = OffsetSet((each, each + 1) for each in finished).next_missing(first)
-        if answer(first, set(finished)) != right:
+        if called(answer, first, set(finished), gives=number("the offset that may be committed")) != right:
             return f"With {first} the first and {sorted(finished)} done a successor would skip a record, or repeat one."
     return None
 
 
 EXERCISES = {
-    "5.1": (_moment, "Just before the next commit nearly a whole interval of work is unknown to everybody else."),
-    "5.2": (_committable, "Everything below that offset is done, and only that matters."),
+    "5.1": Exercise(
+        Kind('a time with its unit, such as "62s",', is_text),
+        _moment,
+        "Just before the next commit nearly a whole interval of work is unknown to everybody else.",
+    ),
+    "5.2": Exercise(
+        function("first", "finished"),
+        _committable,
+        "Everything below that offset is done, and only that matters.",
+    ),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

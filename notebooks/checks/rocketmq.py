@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
 from protocols import Group
 from rocketmq_selfbalance import View, allocate
 
@@ -38,7 +39,15 @@ def _seen(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "3.1": (_doubled, "Who knows of fewer members than there are takes too much."),
-    "3.2": (_seen, "Who believes in members that are not there leaves queues to them."),
+    "3.1": Exercise(
+        several("a set of queue numbers from 0 to 7", lambda each: is_whole(each, least=0, most=7)),
+        _doubled,
+        "Who knows of fewer members than there are takes too much.",
+    ),
+    "3.2": Exercise(
+        mapping("a mapping from each member to the list of ids that it sees", lambda ids: is_several(ids, is_text)),
+        _seen,
+        "Who believes in members that are not there leaves queues to them.",
+    ),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks import Open
+from checks.kinds import TOPICS, Exercise, called, function, is_whole, several
 from compare import fairness
 from kafka_coordinator import assign
 from protocols import Group
@@ -12,22 +12,21 @@ _MOST_QUEUES = 12
 
 
 def _circle(answer: Any) -> str | None:
-    if answer(1, ["c1"], "c1") is ...:
-        raise Open
     for queues, count in ((6, 3), (7, 3), (2, 4), (1, 1), (10, 4)):
         names = [f"c{at}" for at in range(1, count + 1)]
         right = allocate("AVG_BY_CIRCLE", Group.of(topics={"t": queues}, members={name: ["t"] for name in names}))
         for name in names:
-            found = answer(queues, list(names), name)
+            found = called(answer, queues, names, name, gives=several("the list of the member's queues", is_whole))
             if list(found) != [queue.number for queue in right[name]]:
-                return f"With {queues} queues and {count} members, {name} gets {found}: at which place does it stand?"
+                return f"With {queues} queues and {count} members, {name} gets {list(found)}: what is its place?"
     return None
 
 
 def _piling(answer: Any) -> str | None:
-    if sum(answer.values()) > _MOST_QUEUES:
-        return f"These are {sum(answer.values())} queues: it can be done with {_MOST_QUEUES}."
-    group = Group.of(topics=answer, members={name: list(answer) for name in ("c1", "c2", "c3")})
+    topics = {topic: int(queues) for topic, queues in answer.items()}
+    if sum(topics.values()) > _MOST_QUEUES:
+        return f"These are {sum(topics.values())} queues: it can be done with {_MOST_QUEUES}."
+    group = Group.of(topics=topics, members={name: list(topics) for name in ("c1", "c2", "c3")})
     piled, dealt = fairness(allocate("AVG", group)), fairness(assign("roundrobin", group))
     if (piled.spread or 0) < 6:
         return f"Under AVG they differ by {piled.spread}. How much does one topic add at the most?"
@@ -37,7 +36,11 @@ def _piling(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "4.1": (_circle, "As many steps apart as there are members, from one's own place on."),
-    "4.2": (_piling, "Every topic whose queues do not divide evenly adds one."),
+    "4.1": Exercise(
+        function("queues", "members", "me"),
+        _circle,
+        "As many steps apart as there are members, from one's own place on.",
+    ),
+    "4.2": Exercise(TOPICS, _piling, "Every topic whose queues do not divide evenly adds one."),
 }
-"""Number to the check, which returns a hint or None, and what to say where it is right."""
+"""Number to the exercise."""

@@ -5,8 +5,10 @@ from typing import Any
 
 from protocols.scenario import shorthands
 from protocols.scenario.checks import Checks, check_end, check_node_names, check_strategy, check_systems
+from protocols.scenario.events import Event, Join
+from protocols.scenario.groups import GroupPart
 from protocols.scenario.lives import Lives, started_as
-from protocols.scenario.model import Event, ExpectPart, GroupPart, Join, LoadPart, RunPart, Scenario
+from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, SystemPart
 from protocols.scenario.parts import PartError, field_names, known, mapping, part
 from protocols.scenario.paths import Path
 from protocols.scenario.places import MemberKey
@@ -54,9 +56,14 @@ def build(given: object, systems: Mapping[str, tuple[str, ...]]) -> Scenario:
     _check_events(scenario, [path for _, path in events], members, systems)
     if scenario.systems:
         return scenario
-    everybody = [each for group in starting.values() for each in group.members.values()]
+    return scenario.model_copy(update={"systems": systems_left_out(scenario)})
+
+
+def systems_left_out(scenario: Scenario) -> tuple[SystemPart, ...]:
+    """The variants of a scenario that names none: by its brokers and by all who are or come there."""
+    everybody = [each for group in scenario.groups.values() for each in group.members.values()]
     everybody += [started_as(None, event) for event in scenario.events if isinstance(event, Join)]
-    return scenario.model_copy(update={"systems": default_systems(brokers, everybody)})
+    return default_systems(scenario.brokers, everybody)
 
 
 def _events(given: object, brokers: Sequence[str]) -> list[tuple[Event, Path]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from protocols.errors import UserError
 from protocols.scenario.commits import offsets_of, records_of
-from protocols.scenario.model import (
+from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
     Commit,
@@ -13,14 +13,14 @@ from protocols.scenario.model import (
     Disconnect,
     Event,
     Join,
-    MemberPart,
     Network,
     Produce,
     Queues,
     Reset,
     Restart,
-    Scenario,
 )
+from protocols.scenario.groups import MemberPart
+from protocols.scenario.model import Scenario
 from protocols.scenario.parts import PartError, suggestion
 from protocols.scenario.paths import Path
 from protocols.scenario.places import ADMIN, INFRASTRUCTURE, MemberKey, Places
@@ -56,14 +56,9 @@ def check_systems(scenario: Scenario, systems: Mapping[str, tuple[str, ...]], wr
     labels: set[str] = set()
     for number, each in enumerate(scenario.systems):
         path = ("systems", number)
-        system, strategy = split_system(each.system)
-        if system not in systems:
-            raise PartError(path, f"unknown system {system!r}, {suggestion(system, systems)}, as in kafka:range")
-        if strategy not in systems[system] and not (
-            system == "kafka" and strategy.removesuffix(STATIC) in systems[system]
-        ):
-            expected = suggestion(strategy, systems[system])
-            raise PartError(path, f"unknown strategy {strategy!r} of {system}, {expected}")
+        problem = system_problem(each.system, systems)
+        if problem:
+            raise PartError(path, problem)
         if each.label in labels:
             raise PartError(
                 path, f"the label {each.label!r} is there twice, expected a label of its own for each system"
@@ -73,6 +68,17 @@ def check_systems(scenario: Scenario, systems: Mapping[str, tuple[str, ...]], wr
         raise PartError(
             ("systems",), "no system, expected one such as kafka:range, or no systems at all for all of them"
         )
+
+
+def system_problem(name: str, systems: Mapping[str, tuple[str, ...]]) -> str:
+    """What is wrong with the name of a variant's system, and what was expected; empty where it is such as
+    ``kafka:range``. ``systems``: system to its strategies."""
+    system, strategy = split_system(name)
+    if system not in systems:
+        return f"unknown system {system!r}, {suggestion(system, systems)}, as in kafka:range"
+    if strategy in systems[system] or (system == "kafka" and strategy.removesuffix(STATIC) in systems[system]):
+        return ""
+    return f"unknown strategy {strategy!r} of {system}, {suggestion(strategy, systems[system])}"
 
 
 def check_strategy(part: MemberPart | Join | Restart, systems: Mapping[str, tuple[str, ...]], path: Path) -> None:

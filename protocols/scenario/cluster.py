@@ -8,7 +8,8 @@ the network whatever runs in them (crash, hang, disconnect, network faults) is d
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.simulation import Simulation
 
 

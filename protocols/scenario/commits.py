@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from protocols.errors import UserError
-from protocols.scenario.model import Commit, Produce
+from protocols.scenario.events import Commit, Produce
 
 
 class NamedOffset(NamedTuple):

@@ -9,20 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from protocols.nodes import Time
-from protocols.scenario.model import (
+from protocols.scenario.events import (
     Commit,
     Crash,
     Disconnect,
     Event,
-    GroupPart,
     Hang,
     Join,
     Leave,
-    MemberPart,
     Restart,
     StopPolling,
     Subscribe,
 )
+from protocols.scenario.groups import GroupPart, MemberPart
 from protocols.scenario.parts import PartError, suggestion
 from protocols.scenario.paths import Path
 from protocols.scenario.places import MemberKey

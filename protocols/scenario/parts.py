@@ -83,6 +83,9 @@ def _problem(error: ErrorDetails) -> str:
     for start, expected in _EXPECTED.items():
         if kind.startswith(start):
             return f"{short(given)} is no {expected}"
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        return f"{short(given)} is out of bounds, expected {words} {error['ctx'][bound]:g}"
     if kind == "literal_error":
         return f"{short(given)} is unknown, expected {error['ctx']['expected']}"
     return f"{short(given)}: {error['msg']}"
@@ -98,3 +101,11 @@ _EXPECTED: Mapping[str, str] = {
     "tuple": "list, expected one such as [a, b]",
 }
 """Beginning of a kind of pydantic's errors to what it says."""
+
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+"""A kind of pydantic's errors to its words, and to the name of the bound."""

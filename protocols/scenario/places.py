@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from protocols.errors import UserError
-from protocols.scenario.model import Join, Network, Scenario
+from protocols.scenario.events import Join, Network, Restart
+from protocols.scenario.groups import MemberPart
+from protocols.scenario.model import Scenario
 
 INFRASTRUCTURE = ("namesrv", "zookeeper")
 """Processes that events may name beside brokers and members, where the system has them."""
@@ -20,6 +22,15 @@ class MemberKey(NamedTuple):
 
     group: str
     member: str
+
+
+def listed_members(scenario: Scenario) -> dict[MemberKey, MemberPart]:
+    """The members that the groups list, in that order: they are there from the beginning."""
+    return {
+        MemberKey(group, member): part
+        for group, each in scenario.groups.items()
+        for member, part in each.members.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +58,7 @@ class Places:
     @classmethod
     def of(cls, scenario: Scenario, *, one_node_per_member: bool = False) -> "Places":
         """The places of a scenario."""
-        process_of: dict[MemberKey, str | None] = {
-            MemberKey(group, member): part.process
-            for group, each in scenario.groups.items()
-            for member, part in each.members.items()
-        }
+        process_of = {key: part.process for key, part in listed_members(scenario).items()}
         for event in scenario.events:
             if type(event) is Join:
                 key = MemberKey(event.group or _only_group(scenario, event.join), event.join)
@@ -96,6 +103,10 @@ class Places:
             what = "is in several groups, say which" if found else "is in no group"
             raise UserError(f"member {member!r} {what}")
         return found[0]
+
+    def starting(self, event: Join | Restart) -> MemberKey:
+        """The member that starts by this event."""
+        return self.key(event.group, event.join if isinstance(event, Join) else event.restart)
 
     def named(self, name: str) -> tuple[str, ...]:
         """The nodes that an event means by a name: of a member, a process, a broker, or of the infrastructure."""

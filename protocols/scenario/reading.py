@@ -41,7 +41,7 @@ def read_text(text: str, source: str = "scenario", registered: Systems | None = 
 
     written = parse(text, source)
     try:
-        return build(written.value, _all(registered))
+        return build(written.value, with_registered(registered))
     except PartError as wrong:
         raise UserError(_line(f"{source} line {written.line(wrong.path)}", wrong)) from None
 
@@ -55,12 +55,13 @@ def scenario(
     one mapping with all of it. A float as a duration is in milliseconds. Raises `UserError` that names the field.
     """
     try:
-        return build({**(given or {}), **fields}, _all(registered))
+        return build({**(given or {}), **fields}, with_registered(registered))
     except PartError as wrong:
         raise UserError(_line("scenario", wrong)) from None
 
 
-def _all(registered: Systems | None) -> dict[str, tuple[str, ...]]:
+def with_registered(registered: Systems | None) -> dict[str, tuple[str, ...]]:
+    """System to all strategies that a scenario may name."""
     more = registered or {}
     return {name: tuple(dict.fromkeys((*known, *more.get(name, ())))) for name, known in SYSTEMS.items()}
 

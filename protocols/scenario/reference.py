@@ -12,44 +12,44 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from protocols.scenario import model
+from protocols.scenario import events, groups, model
 from protocols.scenario.fields import Count, Duration, LatencyRange, Rate, Share
 from protocols.scenario.shorthands import EVENT_KINDS
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "name: four members, two topics",
-    model.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
-    model.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
-    model.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
+    groups.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
+    groups.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
+    groups.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
     model.LoadPart: "load: {produce: 10/s}",
     model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
     "settings: {virtual_nodes: 100}}]",
     model.ExpectPart: "expect: {settles_within: 60s, max_over_mean: 1.5}",
-    model.Join: "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}",
-    model.Leave: "{at: 110s, leave: c3}",
-    model.Crash: "{at: 60s, crash: c2}",
-    model.Hang: "{at: 90s, hang: c1, for: 40s}",
-    model.StopPolling: "{at: 95s, stop_polling: c1, for: 6min}",
-    model.Restart: "{at: 100s, restart: c2, strategy: cooperative-sticky}",
-    model.Disconnect: "{at: 105s, disconnect: c1, broker: broker-a}",
-    model.Subscribe: "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}",
-    model.Commit: "{at: 20s, commit: c1, offsets: {orders-0: 10, payments-broker-a-1: 8}, generation: 1}",
-    model.Produce: "{at: 30s, produce: {orders: 1000, payments-broker-a-1: 50}}",
-    model.Queues: "{at: 120s, queues: {orders: 8, payments: {broker-a: 2, broker-b: 2}}}",
-    model.AddTopic: "{at: 130s, add_topic: {refunds: {queues: 4}}}",
-    model.DeleteTopic: "{at: 140s, delete_topic: audit}",
-    model.BrokerEvent: "{at: 180s, broker: broker-a, does: kill}",
-    model.Network: "{at: 30s, network: loss, between: [c1, broker-a], loss: 0.2, for: 10s}",
-    model.Reset: "{at: 200s, reset_offsets: billing, topic: orders, to: 60s}",
+    events.Join: "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}",
+    events.Leave: "{at: 110s, leave: c3}",
+    events.Crash: "{at: 60s, crash: c2}",
+    events.Hang: "{at: 90s, hang: c1, for: 40s}",
+    events.StopPolling: "{at: 95s, stop_polling: c1, for: 6min}",
+    events.Restart: "{at: 100s, restart: c2, strategy: cooperative-sticky}",
+    events.Disconnect: "{at: 105s, disconnect: c1, broker: broker-a}",
+    events.Subscribe: "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}",
+    events.Commit: "{at: 20s, commit: c1, offsets: {orders-0: 10, payments-broker-a-1: 8}, generation: 1}",
+    events.Produce: "{at: 30s, produce: {orders: 1000, payments-broker-a-1: 50}}",
+    events.Queues: "{at: 120s, queues: {orders: 8, payments: {broker-a: 2, broker-b: 2}}}",
+    events.AddTopic: "{at: 130s, add_topic: {refunds: {queues: 4}}}",
+    events.DeleteTopic: "{at: 140s, delete_topic: audit}",
+    events.BrokerEvent: "{at: 180s, broker: broker-a, does: kill}",
+    events.Network: "{at: 30s, network: loss, between: [c1, broker-a], loss: 0.2, for: 10s}",
+    events.Reset: "{at: 200s, reset_offsets: billing, topic: orders, to: 60s}",
 }
 """An example of each part; a test reads them all."""
 
 _TITLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "The scenario",
-    model.TopicPart: "A topic",
-    model.GroupPart: "A group",
-    model.MemberPart: "A member",
+    groups.TopicPart: "A topic",
+    groups.GroupPart: "A group",
+    groups.MemberPart: "A member",
     model.LoadPart: "`load`",
     model.RunPart: "`run`",
     model.SystemPart: "A system",
@@ -73,7 +73,7 @@ def reference() -> str:
     """The reference as Markdown, one section per part."""
     parts = [_section(title, kind, ()) for kind, title in _TITLES.items()]
     common = ("at", "group")
-    parts.append([*_head("An event", "Something that happens. Every event has:"), *_table(model.Leave, ("leave",))])
+    parts.append([*_head("An event", "Something that happens. Every event has:"), *_table(events.Leave, ("leave",))])
     for name, kind in EVENT_KINDS.items():
         parts.append(_section(f"Event `{name}`", kind, common))
     return "\n\n".join("\n".join(each) for each in parts) + "\n"
@@ -81,8 +81,8 @@ def reference() -> str:
 
 def _section(title: str, kind: type[BaseModel], common: Collection[str]) -> list[str]:
     more: list[str] = []
-    if kind is model.Join:
-        common = (*common, *model.MemberPart.model_fields)
+    if kind is events.Join:
+        common = (*common, *groups.MemberPart.model_fields)
         more = ["", "And the fields of a member."]
     head = _head(title, _joined(inspect.getdoc(kind) or ""))
     return [*head, *_table(kind, common), *more, "", f"Example: `{EXAMPLES[kind]}`"]

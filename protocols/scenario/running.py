@@ -6,7 +6,9 @@ from functools import partial
 
 from protocols.links import Latency
 from protocols.scenario.cluster import Cluster, MakeCluster
-from protocols.scenario.model import Event, GroupPart, Join, Scenario, SystemPart
+from protocols.scenario.events import Event, Join
+from protocols.scenario.groups import GroupPart
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC
 from protocols.scenario.telling import in_words
 from protocols.simulation import Observer, Simulation

@@ -6,18 +6,9 @@ from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 
-from protocols.scenario.model import (
-    AddTopic,
-    Event,
-    GroupPart,
-    Join,
-    MemberPart,
-    Network,
-    Queues,
-    Subscribe,
-    SystemPart,
-    TopicPart,
-)
+from protocols.scenario.events import AddTopic, Event, Join, Network, Queues, Subscribe
+from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.model import SystemPart
 from protocols.scenario.parts import PartError, field_names, known, mapping, part, short, suggestion
 from protocols.scenario.paths import Path
 
@@ -29,6 +20,8 @@ EVENT_KINDS: Mapping[str, type[BaseModel]] = {
 _RANGE = re.compile(r"(.*?)(\d+)\.\.\1(\d+)", re.ASCII | re.DOTALL)
 MOST_NAMES = 100_000
 """More names than any range stands for."""
+MOST_QUEUES = 10_000_000
+"""More queues than any topic has."""
 
 
 def names(given: object, path: Path) -> tuple[str, ...]:
@@ -189,8 +182,8 @@ def _with_names(given: object, path: Path) -> Any:
 
 
 def _count(given: object, path: Path) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= 10_000_000:
-        raise PartError(path, f"{short(given)} is no number of queues, expected 0 or more")
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= MOST_QUEUES:
+        raise PartError(path, f"{short(given)} is no number of queues, expected one from 0 to {MOST_QUEUES}")
     return given
 
 

@@ -6,7 +6,8 @@ registered are handed in by whoever reads the scenario.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from protocols.scenario.model import MemberPart, SystemPart
+from protocols.scenario.groups import MemberPart
+from protocols.scenario.model import SystemPart
 
 SYSTEMS: Mapping[str, tuple[str, ...]] = {
     "kafka": ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from protocols.scenario.model import (
+from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
     Commit,

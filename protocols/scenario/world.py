@@ -17,7 +17,7 @@ from functools import partial
 
 from protocols.facts import Owns
 from protocols.links import Fault
-from protocols.scenario.model import Crash, Disconnect, Event, Hang, Network
+from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
 from protocols.scenario.places import Places
 from protocols.scenario.telling import listed
 from protocols.simulation import Simulation

@@ -1,6 +1,6 @@
 """What a simulation tells, as a timeline: rows, text, diagrams, figures and properties of it."""
 
-from protocols.timeline.invariants import InvariantError, may_own_in
+from protocols.timeline.invariants import InvariantError, may_own_in, reads_in
 from protocols.timeline.lifetimes import PER_BROKER, THROUGHOUT, Lifetimes, Numbering, lifetimes
 from protocols.timeline.light import Light
 from protocols.timeline.recorder import Recorder
@@ -17,4 +17,5 @@ __all__ = [
     "Timeline",
     "lifetimes",
     "may_own_in",
+    "reads_in",
 ]

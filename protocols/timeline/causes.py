@@ -2,18 +2,36 @@
 
 What a node tells carries the number of the call that began it (see `protocols.simulation`). Where that is the clock
 (a session that ran out, a poll that found new queues), the cause is the latest event before it that was about the
-member in question, or about no member at all.
+member in question, or about no member at all. Where it is known whether somebody saw other topics, only events that
+change topics can be the cause, or only others.
 
 A chain of causes may also have gone round with a heartbeat for long: an event that has explained one rebalance explains
 another only if nothing newer does (`Explaining`).
 """
 
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from protocols.nodes import Time
+from protocols.scenario.events import (
+    AddTopic,
+    Commit,
+    Crash,
+    DeleteTopic,
+    Disconnect,
+    Event,
+    Hang,
+    Leave,
+    Network,
+    Produce,
+    Queues,
+    Reset,
+    Restart,
+    StopPolling,
+    Subscribe,
+)
 from protocols.scenario.lives import MEMBER_EVENTS
-from protocols.scenario.model import Commit, Crash, Event, Hang, Leave, Produce, Restart, StopPolling, Subscribe
+from protocols.scenario.mates import Mates
 from protocols.scenario.telling import in_words
 from protocols.simulation import CLOCK
 
@@ -34,7 +52,9 @@ class Happening(NamedTuple):
     """Something that the scenario lets happen. ``root`` is the number of its call; ``members`` are those whom it is
     about, none for topics, brokers and the network; ``follows`` is the happening that it belongs to, if it is not an
     event of its own; ``stirs`` is False for what never makes a group share anew; ``lingers`` is True for what may do so
-    much later (a crash, a hang), as long as nothing else happens to the member."""
+    much later (a crash, a hang), as long as nothing else happens to the member; ``of_topics`` is True for what changes
+    topics, their queues or who reads them, ``of_offsets`` for a reset of offsets; ``topics`` are those
+    that come, go or get other queues."""
 
     at: Time
     text: str
@@ -43,6 +63,24 @@ class Happening(NamedTuple):
     follows: "Happening | None" = None
     stirs: bool = True
     lingers: bool = False
+    of_topics: bool = False
+    of_offsets: bool = False
+    topics: tuple[str, ...] = ()
+
+
+class Effect(NamedTuple):
+    """What is to be explained: told at ``at``, begun by the call ``root``. ``by``: the member who brought it about, if
+    one did; ``of_topics``: whether by seeing other topics than before, None where that is not known; ``by_members``:
+    whether members share by themselves, who may give up a queue whose offset is reset; to a coordinator a reset is
+    nothing. ``group`` is the one that shares anew; ``member``, where members share by themselves, whom it befell."""
+
+    at: Time
+    root: int = CLOCK
+    by: str | None = None
+    of_topics: bool | None = None
+    by_members: bool = True
+    group: str | None = None
+    member: str | None = None
 
 
 _BEGINNING = Happening(0.0, BEGINNING, (), 0)
@@ -52,17 +90,28 @@ class Causes:
     """All that happens in a run, in order, and the question what caused an effect.
 
     ``calls``: every call of the run. ``events``: number of a call to its event, None for the beginning
-    (`protocols.scenario.running`); without it calls are known by their labels only.
+    (`protocols.scenario.running`); without it calls are known by their labels only. ``mates``: who shares
+    whose fate; without it every member is for itself, and may hear of everything. ``reads``: whether a group has to do
+    with a topic (`protocols.timeline.invariants.reads_in`); without it all have with all.
     """
 
-    __slots__ = ("_by_root", "_ends", "happenings", "last_event")
+    __slots__ = ("_by_root", "_ends", "_hearing", "_reads", "happenings", "last_event")
 
-    def __init__(self, calls: Iterable[Call], events: Mapping[int, Event | None] | None = None) -> None:
+    def __init__(
+        self,
+        calls: Iterable[Call],
+        events: Mapping[int, Event | None] | None = None,
+        mates: Mates | None = None,
+        reads: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        together = {} if mates is None else mates.together
+        self._reads = reads
+        self._hearing = {} if mates is None else mates.hearing
         self._by_root: dict[int, Happening] = {}
         for call in calls:
             event = (events or {}).get(call.number)
             follows = self._by_root.get(call.cause)
-            members = (follows.members if follows else ()) if event is None else _members(event)
+            members = (follows.members if follows else ()) if event is None else _befallen(event, together)
             text = call.label if event is None else in_words(event)
             if follows is not None and not text:
                 self._by_root[call.number] = follows
@@ -75,6 +124,9 @@ class Causes:
                     follows,
                     stirs=not isinstance(event, Commit | Produce),
                     lingers=isinstance(event, Crash | Hang | StopPolling),
+                    of_topics=isinstance(event, Queues | AddTopic | DeleteTopic | Subscribe),
+                    of_offsets=isinstance(event, Reset),
+                    topics=_topics(event),
                 )
         self.happenings: Sequence[Happening] = sorted(
             dict.fromkeys(self._by_root.values()), key=lambda each: (each.at, each.root)
@@ -84,7 +136,7 @@ class Causes:
             (event.at, name)
             for event in (events or {}).values()
             if isinstance(event, Crash | Leave | Restart)
-            for name in _members(event)
+            for name in _befallen(event, together)
         ]
         at = [event.at for event in (events or {}).values() if event is not None]
         if events is None:
@@ -96,30 +148,40 @@ class Causes:
         """Whether a member's process came to an end in this time, both ends included."""
         return any(name == member and since <= at <= until for at, name in self._ends)
 
-    def of(self, now: Time, root: int, by: str | None = None) -> Happening:
-        """What caused an effect that was told now. ``by``: the member who brought it about, if one did."""
-        if root in self._by_root:
-            return self._by_root[root]
-        found = self.latest(now, by) if root == CLOCK else None
-        return _BEGINNING if found is None else found
+    def of(self, effect: Effect) -> Happening:
+        """What caused an effect."""
+        told = self._by_root.get(effect.root)
+        if told is not None and (told.of_topics or not effect.of_topics):
+            return told
+        found = self.latest(effect) if effect.root == CLOCK or told is not None else None
+        return found or told or _BEGINNING
 
-    def latest(
-        self, now: Time, by: str | None, since: Time = 0.0, spent: Container[Happening] = ()
-    ) -> Happening | None:
-        """The latest happening from ``since`` to now that may have made ``by`` share anew (None: anybody), or what
-        lingers about ``by`` from before. None where all such are ``spent``."""
+    def latest(self, effect: Effect, since: Time = 0.0, spent: Container[Happening] = ()) -> Happening | None:
+        """The latest happening from ``since`` to the effect that may have brought it about, or what lingers about its
+        member from before. None where all such are ``spent``."""
+        by = effect.by
         found = about = None
         for each in self.happenings:
-            if each.at > now:
+            if each.at > effect.at:
                 break
             if by is not None and by in each.members:
                 about = each
             elif by is not None and each.members:
                 continue
-            if each.at >= since and each.stirs and each not in spent:
+            if each.at >= since and each not in spent and _may_bring(each, effect) and self._reaches(each, effect):
                 found = each
-        lingering = about is not None and about.lingers and about not in spent
+        lingering = about is not None and about.lingers and about not in spent and _may_bring(about, effect)
         return about if found is None and lingering else found
+
+    def _reaches(self, happening: Happening, effect: Effect) -> bool:
+        """Whether the group reads a topic that changed, and whether the member to whom the effect befell may have heard
+        of what happened to others."""
+        befell, group = effect.member, effect.group
+        if happening.topics and group is not None and self._reads is not None:
+            return any(self._reads(group, topic) for topic in happening.topics)
+        if befell is None or not happening.members:
+            return True
+        return any(befell in self._hearing.get(name, (befell,)) for name in happening.members)
 
 
 class Explaining:
@@ -132,26 +194,49 @@ class Explaining:
         self._spent: dict[Hashable, set[Happening]] = {}
         self._previous: dict[Hashable, Happening] = {}
 
-    def cause(self, whom: Hashable, now: Time, root: int, by: str | None) -> Happening:
+    def cause(self, whom: Hashable, effect: Effect) -> Happening:
         """What caused this effect. What explained an earlier one, or is older than what did, has gone round with a
         heartbeat: then it is the latest event since that explains none yet, or what lingers; without any, the effect is
         the aftermath of the previous one."""
-        found = self._causes.of(now, root, by)
+        found = self._causes.of(effect)
         spent = self._spent.setdefault(whom, set())
         previous = self._previous.get(whom)
         if previous is not None:
-            lingers = found.lingers and by in found.members
-            if found in spent or (found.at < previous.at and not lingers):
-                found = self._causes.latest(now, by, previous.at, spent) or previous
+            # Other topics may be seen long after they changed, whatever else has happened meanwhile.
+            late = found.of_topics if effect.of_topics else found.lingers and effect.by in found.members
+            if found in spent or (found.at < previous.at and not late):
+                since = 0.0 if effect.of_topics else previous.at
+                found = self._causes.latest(effect, since, spent) or previous
         spent.add(found)
         self._previous[whom] = found
         return found
 
 
-def _members(event: Event) -> tuple[str, ...]:
+def _may_bring(happening: Happening, effect: Effect) -> bool:
+    """Whether a happening is of a kind that leads to such an effect later, when a clock has begun it."""
+    if effect.of_topics is not None and happening.of_topics != effect.of_topics:
+        return False
+    return happening.stirs and (effect.by_members or not happening.of_offsets)
+
+
+def _topics(event: Event | None) -> tuple[str, ...]:
+    """The topics that come, go or get other queues by an event."""
+    if isinstance(event, Queues):
+        return tuple(event.queues)
+    if isinstance(event, AddTopic):
+        return tuple(event.add_topic)
+    return (event.delete_topic,) if isinstance(event, DeleteTopic) else ()
+
+
+def _befallen(event: Event, together: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Whom an event is about: the member that it names, and where it strikes a whole process, all who live in that."""
+    if isinstance(event, Network):
+        # Brokers are in no process of a member: what befalls them alone befalls everybody.
+        return tuple(dict.fromkeys(each for name in event.between for each in together.get(name, ())))
     if isinstance(event, Subscribe):
         return tuple(event.subscribe)
-    for kind, name in MEMBER_EVENTS.items():
-        if isinstance(event, kind):
-            return (getattr(event, name),)
-    return ()
+    name = next((getattr(event, field) for kind, field in MEMBER_EVENTS.items() if isinstance(event, kind)), None)
+    if name is None:
+        return ()
+    whole = isinstance(event, Crash | Hang | Disconnect) or (isinstance(event, Restart) and event.how == "crash")
+    return together.get(name, (name,)) if whole else (name,)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 from protocols.facts import Owns, RebalanceEnded, Transition
 from protocols.nodes import Time
-from protocols.scenario.model import Join, Scenario, Subscribe
+from protocols.scenario.events import Join, Subscribe
+from protocols.scenario.model import Scenario
 
 MayOwn = Callable[[Time, str, str, str], bool]
 """Whether, at a time, a group's member may believe that it owns queues of a topic: it subscribes, or did."""
@@ -67,6 +68,26 @@ class Invariants:
 
 def may_own_in(scenario: Scenario) -> MayOwn:
     """Who may own what in a scenario. Topics with a ``%`` in front are the system's own: everybody may."""
+    return _matcher(_subscriptions(scenario))
+
+
+def reads_in(scenario: Scenario) -> Callable[[str, str], bool]:
+    """Whether a group has anything to do with a topic: a member that subscribes to it at some time of the scenario."""
+    told: dict[str, list[tuple[str | None, tuple[str, ...]]]] = {}
+    for (group, _), each in _subscriptions(scenario).items():
+        told.setdefault(group, []).extend((pattern, topics) for _, pattern, topics in each)
+
+    def reads(group: str, topic: str) -> bool:
+        return any(
+            topic in topics or (pattern is not None and re.fullmatch(pattern, topic) is not None)
+            for pattern, topics in told.get(group, ())
+        )
+
+    return reads
+
+
+def _subscriptions(scenario: Scenario) -> dict[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]]:
+    """(Group, member) to what it subscribes to, from when on: a pattern or topics."""
     since: dict[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]] = {}
     for group, part in scenario.groups.items():
         for name, member in part.members.items():
@@ -84,8 +105,7 @@ def may_own_in(scenario: Scenario) -> MayOwn:
         elif isinstance(event, Subscribe):
             for name, topics in event.subscribe.items():
                 since.setdefault((of(event.group, name), name), []).append((event.at, None, topics))
-
-    return _matcher(since)
+    return since
 
 
 def _matcher(since: Mapping[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]]) -> MayOwn:

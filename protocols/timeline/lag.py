@@ -2,12 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from protocols.load import Production
 from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.deliveries import Delivery, positions
+
+
+class Growing(Protocol):
+    """What is written to a queue."""
+
+    def end_offset(self, now: Time) -> int:
+        """Offset of the next record to be written."""
 
 
 class Lag(NamedTuple):
@@ -20,7 +26,7 @@ class Lag(NamedTuple):
 
 
 def lag_over_time(
-    deliveries: Iterable[Delivery], production: Mapping[Queue, Production], times: Sequence[Time]
+    deliveries: Iterable[Delivery], production: Mapping[Queue, Growing], times: Sequence[Time]
 ) -> list[Lag]:
     """The lag of every queue that a group has read and that is written to, at each of the times (ascending)."""
     return [

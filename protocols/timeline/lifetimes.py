@@ -10,7 +10,8 @@ from typing import TypeAlias
 from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.scenario.dealt import Brokers, grown, listed
-from protocols.scenario.model import AddTopic, DeleteTopic, Event, Queues, Scenario
+from protocols.scenario.events import AddTopic, DeleteTopic, Event, Queues
+from protocols.scenario.model import Scenario
 
 Lifetimes: TypeAlias = Mapping[Queue, tuple[tuple[Time, Time], ...]]
 """Queue to when it exists, in order: (from, to) in milliseconds, ``to`` infinite where it outlives the run. A queue

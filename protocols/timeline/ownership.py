@@ -101,10 +101,12 @@ class Beliefs:
 
     ``lives``: queues that do not exist all the time; gaps and double ownership count only while a queue does.
     ``uncounted``: queues of topics whose names begin with one of these are not counted in any figure.
+    ``broadcasting``: groups in which every member reads every queue: nothing is shared there, no figure counts them.
     ``intervals``, ``gaps``, ``doubles``: filled where given.
     """
 
     __slots__ = (
+        "_broadcasting",
         "_doubles",
         "_gaps",
         "_lives",
@@ -125,7 +127,9 @@ class Beliefs:
         intervals: list[Interval] | None = None,
         gaps: list[Gap] | None = None,
         doubles: list[Double] | None = None,
+        broadcasting: frozenset[str] = frozenset(),
     ) -> None:
+        self._broadcasting = broadcasting
         self.view = View(intervals)
         self.moves = 0
         self.last_change: Time = 0.0
@@ -143,6 +147,8 @@ class Beliefs:
         if not lost and not gained:
             return False
         self.last_change = now
+        if group in self._broadcasting:
+            return True
         uncounted = self._uncounted
         for queue in lost:
             if not uncounted or not queue[0].startswith(uncounted):
@@ -184,6 +190,10 @@ class Beliefs:
     def owners(self) -> Mapping[tuple[str, Queue], tuple[str, ...]]:
         """Every queue that ever had an owner to those it has now."""
         return {key: tuple(state.owners) for key, state in self._queues.items()}
+
+    def latest(self) -> dict[tuple[str, Queue], str]:
+        """Every queue that ever had an owner to whom it went last of those who have it, or to who had it last."""
+        return {key: state.latest for key, state in self._queues.items()}
 
     def _gain(self, now: Time, group: str, member: str, queue: Queue) -> None:
         key = group, queue

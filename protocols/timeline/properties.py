@@ -35,8 +35,9 @@ class Failure:
     why: str
 
 
-Expected: TypeAlias = Iterable[tuple[str, Queue]]
-"""(Group, queue) of all that somebody alive at the end subscribes to."""
+Expected: TypeAlias = Iterable[tuple[str, Queue] | tuple[str, Queue, str]]
+"""(Group, queue) of all that somebody alive at the end subscribes to and that must have one owner; with the name of a
+member where that member must read the queue, whoever else does (broadcasting)."""
 
 Property: TypeAlias = Callable[[Timeline, Expected], Iterator[Failure]]
 
@@ -93,15 +94,19 @@ def _no_commit_back(timeline: Timeline, expected: Expected) -> Iterator[Failure]
 
 
 def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
-    """At the end each queue that somebody subscribes to has exactly one owner, and no rebalance is going on."""
+    """At the end each queue that somebody subscribes to has exactly one owner (where the group is broadcasting: all its
+    readers), and no rebalance is going on."""
     owners: dict[tuple[str, Queue], list[str]] = {}
     for each in timeline.beliefs:
         if each.until is None:
             owners.setdefault((each.group, each.queue), []).append(each.member)
     unfinished = {each.group: each for each in timeline.rebalances if each.ended is None}
-    for group, queue in expected:
+    for group, queue, *readers in expected:
         having = owners.get((group, queue), [])
-        if len(having) != 1:
+        if readers:
+            if readers[0] not in having:
+                yield Failure(timeline.end, group, queue, f"{queue_name(queue)} is not read by {readers[0]} at the end")
+        elif len(having) != 1:
             who = f"is owned by {' and '.join(having)}" if having else "is without an owner"
             yield Failure(timeline.end, group, queue, f"{queue_name(queue)} {who} at the end")
         elif group in unfinished:

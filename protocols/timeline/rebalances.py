@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.nodes import Time
-from protocols.timeline.causes import Causes, Explaining, Happening
+from protocols.timeline.causes import Causes, Effect, Explaining, Happening
 from protocols.timeline.intervals import Gap, Pause
 from protocols.timeline.told import Told
 
@@ -59,8 +59,9 @@ def rebalances(
             if fact.member is None:
                 by_coordinator.append(_rebalance([*begun, told], explaining))
             elif fact.changed:
-                by = begun[0].fact.by if begun else None
-                cause = explaining.cause((fact.group, fact.member), told.now, told.root, by)
+                by, of_topics = (begun[0].fact.by, begun[0].fact.of_topics) if begun else (None, None)
+                effect = Effect(told.now, told.root, by, of_topics, group=fact.group, member=fact.member)
+                cause = explaining.cause((fact.group, fact.member), effect)
                 passes.setdefault((fact.group, cause), []).append((told, begun))
     unfinished = [_rebalance(begun, explaining) for (_, member), begun in open_now.items() if member is None and begun]
     by_members = [_of_passes(group, cause, each) for (group, cause), each in passes.items()]
@@ -78,6 +79,9 @@ def _rebalance(told: Sequence[Told], explaining: Explaining) -> Rebalance:
     begun = [each.fact for each in told if isinstance(each.fact, RebalanceBegan)]
     end = last.fact if isinstance(last.fact, RebalanceEnded) else None
     by = next((each.by for each in begun if each.by is not None), None)
+    effect = Effect(
+        first.now, first.root, by, begun[0].of_topics if begun else None, by_members=False, group=first.fact.group
+    )
     return Rebalance(
         group=first.fact.group,
         generation=last.fact.generation,
@@ -85,7 +89,7 @@ def _rebalance(told: Sequence[Told], explaining: Explaining) -> Rebalance:
         ended=None if end is None else last.now,
         triggers=tuple(dict.fromkeys(each.trigger for each in begun)),
         by=by,
-        cause=explaining.cause(first.fact.group, first.now, first.root, by),
+        cause=explaining.cause(first.fact.group, effect),
         changed=end is not None and end.changed,
         told=tuple(told),
     )

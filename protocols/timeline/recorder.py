@@ -5,7 +5,8 @@ from typing import Any
 
 from protocols.facts import Committed, Delivered, Granted, Owns, RebalanceEnded, Transition
 from protocols.nodes import Message, Time
-from protocols.scenario.model import Event
+from protocols.scenario.events import Event
+from protocols.scenario.mates import Mates
 from protocols.simulation import CALL
 from protocols.timeline.causes import Call, Causes
 from protocols.timeline.commits import commits
@@ -24,7 +25,9 @@ class Recorder:
     """A `protocols.simulation.Observer`. Its cost follows the number of facts, never the number of records.
 
     ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
-    ``uncounted``: prefixes of topics that no figure counts. Raises `InvariantError` where the model breaks one.
+    ``uncounted``: prefixes of topics that no figure counts; ``mates``: who lives in one process with whom; ``reads``:
+    whether a group has to do with a topic (`reads_in`); ``broadcasting``: groups in which every member reads every
+    queue, so that no figure of sharing counts them. Raises `InvariantError` where the model breaks one.
     """
 
     def __init__(
@@ -33,7 +36,12 @@ class Recorder:
         lives: Lifetimes | None = None,
         may_own: MayOwn | None = None,
         uncounted: tuple[str, ...] = (),
+        mates: Mates | None = None,
+        reads: Callable[[str, str], bool] | None = None,
+        broadcasting: frozenset[str] = frozenset(),
     ) -> None:
+        self._broadcasting = broadcasting
+        self._mates, self._reads = mates, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
         self._told: list[Told] = []
@@ -45,7 +53,7 @@ class Recorder:
         self._doubles: list[Double] = []
         self._pauses: list[Pause] = []
         self._empty: dict[tuple[str, str], Time] = {}
-        self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles)
+        self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles, broadcasting)
         self._grants = View(self._granted)
         self._invariants = Invariants(may_own)
         self._live: Mapping[type, Callable[[Time, Any], None]] = {
@@ -88,7 +96,7 @@ class Recorder:
         ``events``: number of each call to its event (`protocols.scenario.running.Variant.calls`); ``messages``: type
         to how many were sent (`protocols.simulation.Simulation.messages`). The recorder may go on afterwards.
         """
-        causes = Causes(self._calls, events)
+        causes = Causes(self._calls, events, self._mates, self._reads)
         gaps = _ordered([*self._gaps, *self._beliefs.open_gaps()])
         pauses = [each for each in self._pauses if not causes.ended_between(each.member, each.since, each.until)]
         return Timeline(
@@ -108,6 +116,7 @@ class Recorder:
             trace=self._trace,
             lives=self._lives,
             uncounted=self._uncounted,
+            broadcasting=self._broadcasting,
         )
 
     def _tracing(self) -> Trace:

@@ -115,7 +115,7 @@ def _at_the_end(timeline: Timeline) -> Iterator[Line]:
         if double.until is None:
             who = " and ".join(double.members)
             yield Line(end, "!", f"{queue_name(double.queue)} is owned by {who} since {seconds(double.since)}")
-    more_than_once = handled_more_than_once(timeline.counted_deliveries(), timeline.lives)
+    more_than_once = handled_more_than_once(timeline.deliveries_by_reader(), timeline.lives)
     for (_, queue), ranges in sorted(more_than_once.items()):
         count = sum(last - first for first, last in ranges)
         spans = ", ".join(

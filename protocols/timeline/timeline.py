@@ -46,6 +46,8 @@ class Timeline:
     """Every message and cause, where the simulation traced."""
     lives: Lifetimes = field(default_factory=dict)
     uncounted: tuple[str, ...] = ()
+    broadcasting: frozenset[str] = frozenset()
+    """Groups in which every member reads every queue: ``gaps``, ``doubles`` and ``ownership`` are of the others."""
 
     @cached_property
     def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:
@@ -74,13 +76,24 @@ class Timeline:
 
     @cached_property
     def redelivered(self) -> int:
-        """How many records were delivered to more than one member, or twice."""
-        return redelivered(self.counted_deliveries(), self.lives)
+        """How many records were delivered to more than one member, or twice; where everybody is meant to read
+        everything, twice to one."""
+        return redelivered(self.deliveries_by_reader(), self.lives)
 
     @cached_property
     def burst(self) -> float | None:
         """The highest delivery rate of a member over its normal rate; None without deliveries."""
         return burst(self.counted_deliveries())
+
+    def deliveries_by_reader(self) -> Iterable[Delivery]:
+        """The counted deliveries; where a group is broadcasting, each member is named as a group of its own, which is
+        how it reads."""
+        if not self.broadcasting:
+            return self.counted_deliveries()
+        return [
+            each._replace(group=f"{each.group}/{each.member}") if each.group in self.broadcasting else each
+            for each in self.counted_deliveries()
+        ]
 
     def counted_deliveries(self) -> Iterable[Delivery]:
         """The deliveries of the queues that figures count."""

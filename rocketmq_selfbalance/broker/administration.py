@@ -7,17 +7,17 @@ from protocols.facts import Committed, Noted
 from protocols.nodes import Message, Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker import pulls
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.messages.administration import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
     Produce,
-    ResetConsumerClientOffset,
     ResetOffset,
     StopBroker,
     UpdateSubscriptionGroup,
     UpdateTopic,
     Write,
 )
+from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker

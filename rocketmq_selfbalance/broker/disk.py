@@ -7,7 +7,7 @@ from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.offsets import Stored, plain
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
-from rocketmq_selfbalance.messages import DataVersion
+from rocketmq_selfbalance.messages.topics import DataVersion
 
 
 class Disk:

@@ -3,7 +3,8 @@
 from typing import Any, Self
 
 from rocketmq_selfbalance.codes import RETRY_PREFIX
-from rocketmq_selfbalance.messages import SubscriptionGroup, TopicConfig
+from rocketmq_selfbalance.messages.administration import SubscriptionGroup
+from rocketmq_selfbalance.messages.topics import TopicConfig
 
 
 class GroupTable:

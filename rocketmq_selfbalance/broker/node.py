@@ -1,5 +1,5 @@
 """A broker as a node: its parts, its clock, its connections (spec 2). What it does on a request is in `requests`
-(clients), `pulls` and `administration`."""
+(clients), `pulls` and `administration`; what it tells by itself in `registering` and `notifying`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -8,31 +8,23 @@ from protocols.load import Production
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Exchange, Rest, Stretch
-from rocketmq_selfbalance.broker import administration, following, pulls, requests, resting
-from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent, ConsumerManager
+from rocketmq_selfbalance.broker import administration, following, notifying, pulls, registering, requests, resting
+from rocketmq_selfbalance.broker.consumers import CLIENT_UNREGISTER, ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.locks import LockManager
+from rocketmq_selfbalance.broker.notifying import NOTIFY
 from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.broker.registering import REGISTER
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
 from rocketmq_selfbalance.broker.watches import Watches
-from rocketmq_selfbalance.codes import MASTER_ID, PERM_WRITE
-from rocketmq_selfbalance.messages import (
-    HeartBeat,
-    NotifyConsumerIdsChanged,
-    PullMessage,
-    RegisterBroker,
-    TopicConfig,
-    UnregisterBroker,
-)
+from rocketmq_selfbalance.codes import PERM_WRITE
+from rocketmq_selfbalance.messages.membership import HeartBeat
+from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.topics import TopicConfig
 
-REGISTER, SCAN, FLUSH, NOTIFY, DELIVER, IDLE = "register", "scan", "flush", "notify", "deliver", "idle"
+SCAN, FLUSH, DELIVER, IDLE = "scan", "flush", "deliver", "idle"
 """Names of timers; `IDLE` and `pulls.HELD` with the peer or the queue as a second part."""
-
-CLUSTER = "DefaultCluster"
-
-SHORTEST_REGISTER_MS, LONGEST_REGISTER_MS = 10_000.0, 60_000.0
-"""Between these the broker keeps the period of its registrations, whatever it is set to."""
 
 
 class Broker:
@@ -97,7 +89,7 @@ class Broker:
         store.running = True
         for config in self.disk.topics.configs.values():
             self.open(now, config)
-        self._register(out, self.disk.topics.told())
+        registering.register(self, self.disk.topics.told(), out)
         out.set_timer(REGISTER, now + settings.register_first_ms)
         out.set_timer(SCAN, now + settings.scan_channels_interval_ms)
         out.set_timer(FLUSH, now + settings.flush_first_ms)
@@ -131,7 +123,7 @@ class Broker:
         out.cancel_timer((IDLE, peer))
         self.heartbeats.pop(peer, None)
         pulls.forget(self, peer, out)
-        self.tell(now, self.consumers.channel_closed(peer), out)
+        notifying.tell(self, now, self.consumers.channel_closed(peer), out)
 
     # What several requests do.
 
@@ -159,28 +151,12 @@ class Broker:
         self.busy(now, peer)
         out.send(peer, message)
 
-    def tell(self, now: Time, events: tuple[ConsumerEvent, ...], out: Outbox) -> None:
-        """Tell everybody in a group whose members or topics have changed, now or with the next collection."""
-        settings = self.settings
-        for event in events:
-            if event.kind != CHANGE or not settings.notify_consumer_ids_changed_enable:
-                continue
-            if not settings.real_time_notify_consumer_change:
-                self.changed_groups[event.group] = None
-                continue
-            self._notify(now, event.group, event.channels, out)
-
-    def _notify(self, now: Time, group: str, channels: tuple[str, ...], out: Outbox) -> None:
-        notice = NotifyConsumerIdsChanged(0, group)
-        for channel in channels:
-            self.push(now, channel, notice, out)
-
     def put_topic(self, now: Time, config: TopicConfig, out: Outbox) -> None:
         """The topic is like this from now on; name servers are told at once."""
         if self.disk.topics.put(now, config):
             self.open(now, config)
             pulls.wake(self, now, config.topic, None, out)
-            self._register(out, (config,))
+            registering.register(self, (config,), out)
 
     def open(self, now: Time, config: TopicConfig) -> None:
         """Producers write to the topic's queues as its configuration says."""
@@ -194,29 +170,19 @@ class Broker:
     def stop(self, now: Time, out: Outbox) -> None:
         """The process ends properly."""
         self._write_offsets(now)
-        for name_server in self.name_servers:
-            out.send(name_server, UnregisterBroker(0, CLUSTER, self.name, MASTER_ID, self.name))
+        registering.unregister(self, out)
 
     # The clock.
 
-    def _register(self, out: Outbox, topics: tuple[TopicConfig, ...]) -> None:
-        version = self.disk.topics.version
-        for name_server in self.name_servers:
-            out.send(name_server, RegisterBroker(0, CLUSTER, self.name, MASTER_ID, self.name, topics, version))
-
-    def _register_again(self, now: Time, out: Outbox) -> None:
-        self._register(out, self.disk.topics.told())
-        out.set_timer(REGISTER, now + _register_period(self.settings))
-
     def _scan(self, now: Time, out: Outbox) -> None:
         silent, events = self.consumers.scan(now)
-        self.tell(now, events, out)
+        notifying.tell(self, now, events, out)
         for channel in silent:
             self._hang_up(now, channel, out)
         for event in events:
             # The end of the connection, which is noticed on another thread, may be quicker than the removal.
             if event.kind == CLIENT_UNREGISTER and out.choose("the end is noticed first", (False, True)):
-                self.tell(now, self.consumers.change(event.group), out)
+                notifying.tell(self, now, self.consumers.change(event.group), out)
         out.set_timer(SCAN, now + self.settings.scan_channels_interval_ms)
 
     def _hang_up(self, now: Time, peer: str, out: Outbox) -> None:
@@ -234,14 +200,6 @@ class Broker:
             self.disk.offsets = self.offsets.stored(following.offsets_at(self, now))
             self.unflushed = bool(self.followed)
 
-    def _notify_collected(self, now: Time, out: Outbox) -> None:
-        changed, self.changed_groups = self.changed_groups, {}
-        for name in changed:
-            group = self.consumers.groups.get(name)
-            if group is not None:
-                self._notify(now, name, tuple(group.channels), out)
-        out.set_timer(NOTIFY, now + self.settings.collected_notify_interval_ms)
-
     def _deliver(self, now: Time, out: Outbox) -> None:
         for topic, number in self.disk.store.deliver(now):
             pulls.wake(self, now, topic, number, out)
@@ -252,7 +210,7 @@ class Broker:
     def rest(self, now: Time) -> Rest | None:
         settings = self.settings
         exchanges = [
-            Exchange(REGISTER, _register_period(settings), resting.registration(self)),
+            registering.exchange(self),
             Exchange(SCAN, settings.scan_channels_interval_ms),
             Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
         ]
@@ -302,10 +260,6 @@ class Broker:
         )
 
 
-def _register_period(settings: BrokerSettings) -> Time:
-    return min(max(settings.register_name_server_period_ms, SHORTEST_REGISTER_MS), LONGEST_REGISTER_MS)
-
-
 def _takes_load(config: TopicConfig) -> bool:
     return bool(config.perm & PERM_WRITE) and not config.topic.startswith(NOT_PRODUCED)
 
@@ -314,10 +268,10 @@ NOT_PRODUCED = ("%", *SYSTEM_TOPICS)
 """Beginnings of the names of topics to which only brokers write."""
 
 _TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {
-    REGISTER: Broker._register_again,
+    REGISTER: registering.register_again,
     SCAN: Broker._scan,
     FLUSH: Broker._flush,
-    NOTIFY: Broker._notify_collected,
+    NOTIFY: notifying.tell_collected,
     DELIVER: Broker._deliver,
 }
 

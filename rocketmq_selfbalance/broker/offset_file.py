@@ -7,7 +7,7 @@ from typing import Any
 
 from protocols.nodes import Time
 from rocketmq_selfbalance.broker.offsets import Stored, pairs_of
-from rocketmq_selfbalance.messages import DataVersion
+from rocketmq_selfbalance.messages.topics import DataVersion
 
 _STRING_OR_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|(?<=[{,])(\s*)(-?\d+)(?=\s*:)')
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 from protocols.nodes import Time
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages import DataVersion
+from rocketmq_selfbalance.messages.topics import DataVersion
 
 Table: TypeAlias = dict[str, dict[int, int]]
 """``topic@group`` to queue number to offset of the next record."""

@@ -23,7 +23,7 @@ from rocketmq_selfbalance.codes import (
     SUCCESS,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker

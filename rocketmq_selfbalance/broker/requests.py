@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.facts import Committed, Noted
 from protocols.nodes import Message, Outbox, Time
-from rocketmq_selfbalance.broker import following, pulls
+from rocketmq_selfbalance.broker import following, notifying, pulls
 from rocketmq_selfbalance.broker.groups import retry_topic
 from rocketmq_selfbalance.codes import (
     CONSUME_ACTIVELY,
@@ -16,26 +16,20 @@ from rocketmq_selfbalance.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages import (
-    Answer,
-    ConsumerList,
-    ConsumerSendMsgBack,
-    GetConsumerListByGroup,
+from rocketmq_selfbalance.messages.administration import SubscriptionGroup
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, HeartBeat, UnregisterClient
+from rocketmq_selfbalance.messages.offsets import (
     GetMaxOffset,
     GetMinOffset,
-    HeartBeat,
-    LockBatchMq,
-    LockBatchMqAnswer,
     OffsetAnswer,
     QueryConsumerOffset,
-    Retried,
     SearchOffsetByTimestamp,
-    SubscriptionGroup,
-    TopicConfig,
-    UnlockBatchMq,
-    UnregisterClient,
     UpdateConsumerOffset,
 )
+from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, Retried
+from rocketmq_selfbalance.messages.topics import TopicConfig
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker
@@ -57,14 +51,16 @@ def _heartbeat(broker: "Broker", now: Time, sender: str, message: HeartBeat, out
         registered = broker.consumers.register(
             now, sender, message.client_id, data, notify=config.notify_consumer_ids_changed_enable
         )
-        broker.tell(now, registered.events, out)
+        notifying.tell(broker, now, registered.events, out)
     out.send(sender, Answer(message.correlation, SUCCESS))
 
 
 def _unregister(broker: "Broker", now: Time, sender: str, message: UnregisterClient, out: Outbox) -> None:
     config = broker.disk.groups.find(message.group)
     notify = config is None or config.notify_consumer_ids_changed_enable
-    broker.tell(now, broker.consumers.unregister(message.group, sender, message.client_id, notify=notify), out)
+    notifying.tell(
+        broker, now, broker.consumers.unregister(message.group, sender, message.client_id, notify=notify), out
+    )
     out.send(sender, Answer(message.correlation, SUCCESS))
 
 
@@ -158,7 +154,8 @@ def _retry(broker: "Broker", now: Time, message: ConsumerSendMsgBack, config: Su
         if dead not in broker.disk.topics.configs:
             broker.put_topic(now, TopicConfig(dead, 1, 1), out)
         store.delay(now, dead, 0, before)
-        out.observe(Noted(f"record {before.origin_offset} of {before.origin} is given up by {message.group}"))
+        topic, at, number = before.origin
+        out.observe(Noted(f"record {before.origin_offset} of {topic}-{at}-{number} is given up by {message.group}"))
     else:
         retry = retry_topic(config)
         if retry.topic not in broker.disk.topics.configs:

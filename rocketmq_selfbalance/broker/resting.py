@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.nodes import Message, Outbox, Time, TimerName
 from protocols.queues import Queue
-from protocols.quiet import Call, Exchange, Rest
+from protocols.quiet import Exchange, Rest
 from rocketmq_selfbalance.broker.pulls import HELD
 from rocketmq_selfbalance.member_lists import in_order
-from rocketmq_selfbalance.messages import (
-    GetConsumerListByGroup,
-    HeartBeat,
-    LockBatchMq,
-    PullMessage,
-    RegisterBroker,
-    UpdateConsumerOffset,
-)
+from rocketmq_selfbalance.messages.locks import LockBatchMq
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullMessage
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker
@@ -57,12 +53,6 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
         for queue, waiting in broker.held.items()
     }
     return Rest(exchanges, harmless, guarded, missed, held=held)
-
-
-def registration(broker: "Broker") -> tuple[Call, ...]:
-    """What the broker tells the name servers again and again."""
-    version = broker.disk.topics.version
-    return tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
 
 
 def member_lists(heartbeat: HeartBeat, lists: dict[str, tuple[str, ...]]) -> tuple[tuple[str, tuple[str, ...]], ...]:

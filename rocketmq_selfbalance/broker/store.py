@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from protocols.load import Production
 from protocols.nodes import TICK, Time
-from rocketmq_selfbalance.messages import Retried
+from rocketmq_selfbalance.messages.pulling import Retried
 
 IDLE = 0.0
 """Records per second of a queue that nobody writes to."""

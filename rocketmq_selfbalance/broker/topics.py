@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from protocols.nodes import Time
 from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE
-from rocketmq_selfbalance.messages import DataVersion, TopicConfig
+from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 
 SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
 """Topics that every broker has: a name server refuses the first registration of a broker with a single topic."""

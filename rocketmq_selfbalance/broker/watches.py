@@ -6,7 +6,7 @@ from typing import Any, Self, TypeAlias
 from protocols.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.codes import PULL_NOT_FOUND
-from rocketmq_selfbalance.messages import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
 _SLACK = 2
 """A watch is over when its client has not pulled again for so many times the hold time: it has given the queue up."""

@@ -15,19 +15,12 @@ from rocketmq_selfbalance.client.pool import Pool
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY
-from rocketmq_selfbalance.messages import ConsumerData
+from rocketmq_selfbalance.member_lists import first_of_its_value
+from rocketmq_selfbalance.messages.membership import ConsumerData
 from rocketmq_selfbalance.states import CREATE_JUST
 from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 
 __all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer", "World"]
-
-
-class Share(NamedTuple):
-    """What a consumer computed for a topic, from these very lists."""
-
-    queues: tuple[Queue, ...]
-    members: tuple[str, ...]
-    target: tuple[Queue, ...]
 
 
 class Questions(NamedTuple):
@@ -71,7 +64,6 @@ class Consumer:
         "seen",
         "settings",
         "settled",
-        "shares",
         "starting",
         "state",
         "store",
@@ -94,10 +86,10 @@ class Consumer:
     ) -> None:
         self.group, self.member, self.client_id = group, member, client_id
         self.strategy, self.store, self.settings = strategy, store, settings
-        self.by_position = (
-            strategy if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable) else None
-        )
-        """The strategy, where it can tell everybody's share at once."""
+        self.by_position: PositionStrategy | None = None
+        if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable):
+            self.by_position = first_of_its_value(strategy)
+        """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
         self.kind = settings.kind
         self.orderly = settings.orderly and settings.kind == PUSH
         self.message_model = settings.message_model
@@ -136,8 +128,6 @@ class Consumer:
         # Of the pass that is under way.
         self.seen: dict[str, Any] = {}
         """Topic to the answer about its members."""
-        self.shares: dict[tuple[str, int], Share] = {}
-        """(Topic, identity of a member list) to what was computed from it: the same lists need no second look."""
         self.balanced = True
         self.changed = False
         self.refused = False
@@ -202,8 +192,7 @@ class Consumer:
         copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
         copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
         copy.pool = self.pool.copy()
-        copy.seen, copy.shares = self.seen.copy(), self.shares.copy()
-        copy.starting, copy.adding = self.starting.copy(), self.adding.copy()
+        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:

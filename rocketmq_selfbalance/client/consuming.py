@@ -13,7 +13,7 @@ from rocketmq_selfbalance.client.outstanding import SentBack
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
-from rocketmq_selfbalance.messages import ConsumerSendMsgBack
+from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack
 
 _MOST_EXPIRED = 16
 """Records of a queue that one round of the clean-up sends back."""

@@ -8,7 +8,8 @@ from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.rebalance_service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import SUCCESS
-from rocketmq_selfbalance.messages import Answer, ConsumerData, HeartBeat, Subscription
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.membership import ConsumerData, HeartBeat, Subscription
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.client.instance import Instance
@@ -79,7 +80,7 @@ def tell_broker(client: "Instance", name: str, thread: Thread, call: TellBroker)
     """The call `TellBroker`."""
     data = tuple(consumer_data(consumer) for consumer in client.active())
     timeout = client.settings.mq_client_api_timeout_ms
-    return client.ask(name, call.address, lambda number: HeartBeat(number, client.client_id, data), timeout)
+    return client.ask(name, call.address, timeout, HeartBeat, client.client_id, data)
 
 
 def understood(client: "Instance", call: Any, message: Answer) -> bool:

@@ -17,7 +17,9 @@ from rocketmq_selfbalance.client.service import RebalanceService
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Step, Thread, answer, run
 from rocketmq_selfbalance.codes import MASTER_ID
-from rocketmq_selfbalance.messages import Route, UnlockBatchMq, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.locks import UnlockBatchMq
+from rocketmq_selfbalance.messages.nameserver import Route
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.states import (
     ABANDONED,
     ABSENT,
@@ -52,6 +54,7 @@ class Instance:
 
     __slots__ = (
         "addresses",
+        "askable",
         "asked",
         "client_id",
         "connections",
@@ -96,6 +99,8 @@ class Instance:
         self.routes: dict[str, Route] = {}
         self.addresses: dict[str, dict[int, str]] = {}
         """Broker name to broker id to address."""
+        self.askable: dict[str, tuple[dict[int, str], ...]] = {}
+        """Topic to the brokers that can be asked for its members: broker id to address."""
         self.name_server = 0
         """Which of the name servers is asked: the same one until it fails."""
         self.revisions: set[int] = set()
@@ -156,15 +161,16 @@ class Instance:
             for correlation in [number for number, asked in self.asked.items() if asked.thread == name]:
                 del self.asked[correlation]
 
-    def ask(self, thread: str, address: str, make: Callable[[int], Message], timeout: Time) -> Any:
-        """Send a request for this thread, which then waits for the answer."""
+    def ask(self, thread: str, address: str, timeout: Time, kind: Callable[..., Message], *fields: Any) -> Any:
+        """Send a request of this kind for this thread, which then waits for the answer. ``fields``: of the request,
+        after its number."""
         correlation = self.next_correlation()
         until = self.now + timeout
         self.asked[correlation] = Asked(thread, address, until)
         due = self.watched.get(thread)
         if due is None or due > until:
             self._watch(thread, until)
-        self.out.send(address, make(correlation))
+        self.out.send(address, kind(correlation, *fields))
         return WAIT
 
     def _watch(self, thread: str, until: Time) -> None:

@@ -38,14 +38,11 @@ from rocketmq_selfbalance.client.instance_state import copy_of, key_of
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.settings import PUSH, ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers
-from rocketmq_selfbalance.messages import (
-    Answer,
-    NotifyConsumerIdsChanged,
-    PullAnswer,
-    ResetConsumerClientOffset,
-    UnlockBatchMq,
-    WatchedPullAnswer,
-)
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
+from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, WatchedPullAnswer
 
 STEPS: Handlers = {
     **pull_from_where.HANDLERS,

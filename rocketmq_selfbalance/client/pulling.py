@@ -17,7 +17,7 @@ from rocketmq_selfbalance.client.rebalance_service import WakeUp
 from rocketmq_selfbalance.client.removal import TakeOut
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
-from rocketmq_selfbalance.messages import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
 from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNING, SENT
 
 DISPATCHER = "dispatcher"

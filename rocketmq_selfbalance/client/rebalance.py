@@ -12,15 +12,13 @@ from protocols.java import string_entry_order
 from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
 from rocketmq_selfbalance.client.changed import Changed
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Share, World
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
 from rocketmq_selfbalance.client.table_update import UpdateTable, update
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
-from rocketmq_selfbalance.member_lists import Same, in_order
+from rocketmq_selfbalance.member_lists import in_order, once_for_the_same
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy
-
-_MOST_SHARES = 1024
 
 Shares: TypeAlias = Mapping[str, tuple[Queue, ...]]
 """Client id to the queues of one topic that it takes, sorted."""
@@ -35,16 +33,13 @@ class Pass(NamedTuple):
 
 
 class _Topic(NamedTuple):
-    group: str
-    topic: str
+    """Balance the topic of which this asks; without a route that is asked for first, once."""
+
+    question: AskMembers
 
 
-class _FindMembers(NamedTuple):
-    """Ask a broker of the topic for the members; without a route it is asked for first, once."""
-
-    group: str
-    topic: str
-    refreshed: bool
+class _Ask(NamedTuple):
+    question: AskMembers
 
 
 class _Allocate(NamedTuple):
@@ -61,8 +56,13 @@ def _pass(world: World, thread: Thread, step: Pass) -> Call | None:
     consumer = world.consumer(step.group)
     consumer.balanced = not (consumer.paused and consumer.kind == PUSH)
     if consumer.balanced:
-        thread.push(*(_Topic(step.group, topic) for topic in step.topics), _Truncate(step.group))
+        thread.push(*_each(step), _Truncate(step.group))
     return None
+
+
+@lru_cache(maxsize=1024)
+def _each(step: Pass) -> tuple[_Topic, ...]:
+    return tuple(_Topic(AskMembers(step.group, topic)) for topic in step.topics)
 
 
 def topics_in_turn(consumer: Consumer) -> tuple[str, ...]:
@@ -76,23 +76,24 @@ def _in_turn(topics: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
-    group, topic = step
+    question = step.question
+    group, topic = question
     consumer = world.consumer(group)
     queues = consumer.routes.get(topic)
     if consumer.message_model != BROADCASTING:
         thread.push(_Allocate(group, topic, queues))
-        return _find_members(world, thread, _FindMembers(group, topic, False))
+        if world.has_route(topic):
+            return question
+        thread.push(_Ask(question))
+        return RefreshRoute(topic)
     if queues is None:
         _unknown(consumer, thread, topic)
         return None
     return update(world, thread, UpdateTable(group, topic, queues, queues))
 
 
-def _find_members(world: World, thread: Thread, step: _FindMembers) -> Call | None:
-    if not step.refreshed and not world.has_route(step.topic):
-        thread.push(step._replace(refreshed=True))
-        return RefreshRoute(step.topic)
-    return AskMembers(step.group, step.topic)
+def _ask(world: World, thread: Thread, step: _Ask) -> Call | None:
+    return step.question
 
 
 def _unknown(consumer: Consumer, thread: Thread, topic: str) -> None:
@@ -110,24 +111,12 @@ def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
             _unknown(consumer, thread, step.topic)
     elif isinstance(members, tuple):
         try:
-            target = _target(consumer, step.topic, step.queues, members)
+            target = share_of(consumer, step.queues, members)
         except AllocationError:
             consumer.balanced = False
         else:
             return update(world, thread, UpdateTable(step.group, step.topic, step.queues, target))
     return None
-
-
-def _target(consumer: Consumer, topic: str, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:
-    shares, key = consumer.shares, (topic, id(members))
-    known = shares.get(key)
-    if known is not None and known.queues is queues and known.members is members:
-        return known.target
-    target = share_of(consumer, queues, members)
-    if len(shares) >= _MOST_SHARES:
-        shares.clear()
-    shares[key] = Share(queues, members, target)
-    return target
 
 
 def would_repeat(consumer: Consumer, held: Mapping[str, tuple[Queue, ...]]) -> bool:
@@ -152,22 +141,27 @@ def share_of(consumer: Consumer, queues: tuple[Queue, ...], members: tuple[str, 
     """The queues of a topic that the consumer takes by its strategy, sorted. Raises `AllocationError`."""
     own = consumer.client_id
     if consumer.by_position is not None:
-        shares = _shares(consumer.by_position, Same(queues), Same(in_order(members)))
+        shares = _shares(consumer.by_position, queues, members)
         if shares is not None:
             return shares.get(own, ())
     answer = consumer.strategy.allocate(consumer.group, own, queues, list(in_order(members)))
     return sort_queues(set(answer or ()))
 
 
-@lru_cache(maxsize=4096)  # every client of a group computes the same from equal lists
-def _shares(strategy: PositionStrategy, queues: Same, members: Same) -> Shares | None:
+@once_for_the_same(most=16_384)  # every client of a group computes the same from equal lists
+def _shares(strategy: PositionStrategy, queues: tuple[Queue, ...], members: tuple[str, ...]) -> Shares | None:
     """The share of everybody who gets any; None where each client has to compute for itself, as the strategy fails for
     one of them."""
+    return _shares_in_order(strategy, queues, in_order(members))
+
+
+@once_for_the_same(most=4096)
+def _shares_in_order(strategy: PositionStrategy, queues: tuple[Queue, ...], members: tuple[str, ...]) -> Shares | None:
     try:
-        positions = strategy.positions_of_all(queues.value, list(members.value))
+        positions = strategy.positions_of_all(queues, list(members))
     except AllocationError:
         return None
-    return {cid: _at(queues.value, taken) for cid, taken in positions.items() if taken}
+    return {cid: _at(queues, taken) for cid, taken in positions.items() if taken}
 
 
 def _at(queues: tuple[Queue, ...], positions: Sequence[int]) -> tuple[Queue, ...]:
@@ -187,7 +181,7 @@ def _truncate(world: World, thread: Thread, step: _Truncate) -> Call | None:
 HANDLERS: Handlers = {
     Pass: _pass,
     _Topic: _topic,
-    _FindMembers: _find_members,
+    _Ask: _ask,
     _Allocate: _allocate,
     _Truncate: _truncate,
 }

@@ -22,63 +22,56 @@ from rocketmq_selfbalance.client.calls import (
 from rocketmq_selfbalance.client.instance import Begin, Instance, Understand
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import MASTER_ID, QUERY_NOT_FOUND, SUCCESS
-from rocketmq_selfbalance.messages import (
-    Answer,
-    ConsumerList,
-    GetConsumerListByGroup,
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, UnregisterClient
+from rocketmq_selfbalance.messages.nameserver import RouteInfoAnswer
+from rocketmq_selfbalance.messages.offsets import (
     GetMaxOffset,
-    LockBatchMq,
-    LockBatchMqAnswer,
     OffsetAnswer,
     QueryConsumerOffset,
-    RouteInfoAnswer,
     SearchOffsetByTimestamp,
-    UnlockBatchMq,
-    UnregisterClient,
 )
 
 
 def _members(client: Instance, name: str, thread: Thread, call: AskMembers) -> Any:
-    route = client.routes.get(call.topic)
-    known = [data for data in route.brokers if data.addresses] if route is not None else []
+    known = client.askable.get(call.topic)
     if not known:
         return Failure.FAILED
-    addresses = dict(client.out.choose(f"broker asked about {call.topic}", known).addresses)
+    addresses = client.out.choose(f"broker asked about {call.topic}", known)
     address = addresses.get(MASTER_ID) or client.out.choose("replica asked", sorted(addresses.values()))
     timeout = client.settings.mq_client_api_timeout_ms
-    return client.ask(name, address, lambda number: GetConsumerListByGroup(number, call.group), timeout)
+    return client.ask(name, address, timeout, GetConsumerListByGroup, call.group)
 
 
 def _query(client: Instance, name: str, thread: Thread, call: QueryOffset) -> Any:
     timeout = client.settings.offset_timeout_ms
-    return client.ask(name, call.address, lambda number: QueryConsumerOffset(number, call.group, call.queue), timeout)
+    return client.ask(name, call.address, timeout, QueryConsumerOffset, call.group, call.queue)
 
 
 def _max_offset(client: Instance, name: str, thread: Thread, call: AskMaxOffset) -> Any:
     timeout = client.settings.offset_timeout_ms
-    return client.ask(name, call.address, lambda number: GetMaxOffset(number, call.queue), timeout)
+    return client.ask(name, call.address, timeout, GetMaxOffset, call.queue)
 
 
 def _offset_at(client: Instance, name: str, thread: Thread, call: AskOffsetAt) -> Any:
     timeout = client.settings.offset_timeout_ms
-    return client.ask(
-        name, call.address, lambda number: SearchOffsetByTimestamp(number, call.queue, call.timestamp), timeout
-    )
+    return client.ask(name, call.address, timeout, SearchOffsetByTimestamp, call.queue, call.timestamp)
 
 
 def _lock(client: Instance, name: str, thread: Thread, call: LockQueues) -> Any:
     timeout, own = client.settings.lock_timeout_ms, client.client_id
-    return client.ask(name, call.address, lambda number: LockBatchMq(number, call.group, own, call.queues), timeout)
+    return client.ask(name, call.address, timeout, LockBatchMq, call.group, own, call.queues)
 
 
 def _unlock(client: Instance, name: str, thread: Thread, call: UnlockQueues) -> Any:
     timeout, own = client.settings.lock_timeout_ms, client.client_id
-    return client.ask(name, call.address, lambda number: UnlockBatchMq(number, call.group, own, call.queues), timeout)
+    return client.ask(name, call.address, timeout, UnlockBatchMq, call.group, own, call.queues)
 
 
 def _unregister(client: Instance, name: str, thread: Thread, call: Unregister) -> Any:
     timeout, own = client.settings.mq_client_api_timeout_ms, client.client_id
-    return client.ask(name, call.address, lambda number: UnregisterClient(number, own, call.group), timeout)
+    return client.ask(name, call.address, timeout, UnregisterClient, own, call.group)
 
 
 def _sleep(client: Instance, name: str, thread: Thread, call: Sleep) -> Any:

@@ -21,19 +21,12 @@ from rocketmq_selfbalance.client.locks import by_broker
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.rebalance import topics_in_turn
 from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID
-from rocketmq_selfbalance.messages import (
-    Answer,
-    ConsumerList,
-    GetConsumerListByGroup,
-    GetRouteInfo,
-    HeartBeat,
-    LockBatchMq,
-    LockBatchMqAnswer,
-    PullAnswer,
-    PullMessage,
-    RouteInfoAnswer,
-    UpdateConsumerOffset,
-)
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
+from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, HeartBeat
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 from rocketmq_selfbalance.states import RUNNING
 
 _NOTHING = Rest()
@@ -205,9 +198,7 @@ def _questions(client: Instance, consumer: Consumer, claim: Any) -> tuple[Call, 
     calls: list[Call] = []
     same: dict[tuple[str, ...], tuple[str, ...]] = {}
     for topic in topics_in_turn(consumer):
-        route = client.routes.get(topic)
-        known = [data.addresses for data in route.brokers if data.addresses] if route is not None else []
-        peers = tuple(dict(addresses).get(MASTER_ID, "") for addresses in known)
+        peers = tuple([addresses.get(MASTER_ID, "") for addresses in client.askable.get(topic, ())])
         if not peers or "" in peers:
             return None
         label = f"broker asked about {topic}"

@@ -6,7 +6,7 @@ from rocketmq_selfbalance.client.calls import RefreshRoute
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import SUCCESS
-from rocketmq_selfbalance.messages import GetRouteInfo, Route, RouteInfoAnswer
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteInfoAnswer
 from rocketmq_selfbalance.routes import addresses_of, subscribe_queues
 
 
@@ -14,7 +14,7 @@ def refresh(client: Instance, name: str, thread: Thread, call: RefreshRoute) -> 
     """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
     timeout = client.settings.mq_client_api_timeout_ms
-    return client.ask(name, server, lambda number: GetRouteInfo(number, call.topic), timeout)
+    return client.ask(name, server, timeout, GetRouteInfo, call.topic)
 
 
 def answered(client: Instance, call: RefreshRoute, message: RouteInfoAnswer) -> None:
@@ -37,6 +37,7 @@ def take_over(client: Instance, topic: str, route: Route) -> None:
     for consumer in readers:
         consumer.set_route(topic, queues)
     client.routes[topic] = route
+    client.askable[topic] = tuple([dict(data.addresses) for data in route.brokers if data.addresses])
 
 
 def name_server_failed(client: Instance, address: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Self
 from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.quiet import Exchange, Rest
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
     BrokerHeartbeat,
     DeleteTopicInNameServer,

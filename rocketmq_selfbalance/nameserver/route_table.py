@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 
 from protocols.nodes import Time
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
-from rocketmq_selfbalance.messages import BrokerData, DataVersion, QueueData, Route, TopicConfig
+from rocketmq_selfbalance.messages.nameserver import BrokerData, QueueData, Route
+from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 
 

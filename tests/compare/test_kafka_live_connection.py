@@ -1,8 +1,10 @@
 """An address that does not answer, or cannot be asked, is one line within the timeout and nothing else."""
 
+import re
 import socket
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +14,10 @@ import pytest
 from compare.reading.kafka_live import observe, shown
 from compare.reading.kafka_live.address import servers
 from compare.reading.kafka_live.connection import Connection
-from compare.reading.kafka_live.settings import Settings
+from compare.reading.kafka_live.settings import INSTALL, Settings
 from protocols import UserError
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -79,12 +83,22 @@ def test_a_name_that_nobody_knows_is_one_line() -> None:
 @pytest.mark.parametrize("module", ["confluent_kafka", "confluent_kafka.admin"])
 def test_without_the_extra_the_line_says_what_to_install(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    assert "pip install 'equipoise[kafka]'" in refusal("127.0.0.1:9092", timeout_s=1)
+    assert INSTALL in refusal("127.0.0.1:9092", timeout_s=1)
 
 
 def test_without_the_extra_a_properties_file_says_so_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "javaproperties", None)
-    assert "pip install 'equipoise[kafka]'" in refusal("127.0.0.1:9092", 1, tmp_path / "client.properties")
+    assert INSTALL in refusal("127.0.0.1:9092", 1, tmp_path / "client.properties")
+
+
+def test_wherever_it_is_said_what_to_install_it_is_the_extra_and_nothing_that_only_a_registry_would_know() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extra = [re.split("[<>=]", part)[0] for part in told["project"]["optional-dependencies"]["kafka"]]
+    assert f"pip install {' '.join(extra)}" == INSTALL
+    for page in ("README.md", "docs/commands.md", "docs/quick-start.md"):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        assert INSTALL in text, page
+        assert "install equipoise" not in text.replace("'", "").lower(), page
 
 
 def test_addresses() -> None:

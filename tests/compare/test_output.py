@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -56,6 +57,59 @@ def test_json_is_ascii_and_exact(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_numbers_for_people() -> None:
     assert [number(x) for x in (None, 3, 2.0, 1.23456)] == ["-", "3", "2", "1.23"]
+
+
+COLUMNS = [("group", "left"), ("why", "left"), *((f"no owner, {name}", "right") for name in "abcdefgh")]
+ROWS = [
+    ["orders-consumers", "a session that timed out", *(f"{at}12.{at}5 (9..15)" for at in range(8))],
+    ["billing", "-", *("0" for _ in range(8))],
+]
+
+
+Table = tuple[list[tuple[str, str]], list[list[str]]]
+
+
+def in_a_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], table: Table = (COLUMNS, ROWS)
+) -> list[str]:
+    """The lines of a table as a terminal of this width has them, without what makes them bold."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table(*table, "table")
+    return re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
+def test_in_a_narrow_terminal_every_number_is_whole_and_beside_its_group(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = in_a_terminal(width, monkeypatch, capsys)
+    assert all(len(line) <= width for line in lines)
+    for figure in ROWS[0][2:]:
+        (line,) = (line for line in lines if figure in line)
+        assert line.startswith(" orders-consumers ")
+    assert " ".join(" ".join(lines).split()).count("session") == 1
+
+
+def test_a_wide_terminal_and_a_file_have_one_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = [line.rstrip() for line in in_a_terminal(400, monkeypatch, capsys)]
+    monkeypatch.undo()
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table(COLUMNS, ROWS, "table")
+    assert [line for line in capsys.readouterr().out.splitlines() if line] == [line for line in wide if line]
+
+
+def test_a_name_longer_than_the_terminal_leaves_room_for_a_figure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table: Table = [("group", "left"), ("idle", "right")], [["x" * 100, "7"]]
+    lines = in_a_terminal(30, monkeypatch, capsys, table)
+    assert "".join(lines).count("x") == 100
+    assert all(len(line) <= 30 for line in lines)
+    assert sum(line.rstrip().endswith(" 7") for line in lines) == 1
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

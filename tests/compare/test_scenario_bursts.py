@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.lag import behind, productions
+from compare.scenarios.lag import behind, lag_of
 from compare.scenarios.living import live
 from compare.scenarios.variants import chosen
+from compare.scenarios.written import productions
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.commits import NamedCount, records_of
-from protocols.scenario.model import Produce
+from protocols.scenario.events import Produce
 from protocols.scenario.reading import read, scenario
 from protocols.scenario.telling import in_words
 
@@ -115,3 +116,49 @@ def test_what_is_written_to_nothing_is_refused_in_one_line(tmp_path: Path) -> No
         f"{path} line 6: events[0].produce: unknown queue 'order', expected topic-number or topic-broker-number of a"
         " topic that is there, or a topic"
     )
+
+
+RENEWED: list[dict[str, Any]] = [
+    {"at": "60s", "delete_topic": "orders"},
+    {"at": "110s", "add_topic": {"orders": {"queues": 4}}},
+]
+FEWER: list[dict[str, Any]] = [{"at": "60s", "queues": {"orders": 2}}, {"at": "110s", "queues": {"orders": 4}}]
+BROKER_DOWN: list[dict[str, Any]] = [
+    {"at": "60s", "broker": "broker-b", "does": "kill"},
+    {"at": "70s", "produce": {"orders": 400}},
+    {"at": "110s", "broker": "broker-b", "does": "return"},
+]
+
+
+@pytest.mark.parametrize(
+    ("system", "events"),
+    [
+        ("kafka:range", BROKER_DOWN),
+        ("kafka:range", RENEWED),
+        ("rocketmq:AVG", BROKER_DOWN),
+        ("rocketmq:AVG", RENEWED),
+        ("rocketmq:AVG", FEWER),
+    ],
+)
+def test_nothing_is_left_of_what_nobody_wrote(system: str, events: list[dict[str, Any]]) -> None:
+    run = lived(system, *events, load={"produce": "2/s"}, run={"for": "5min", "seed": 3})
+    production = productions(run)
+    if "delete_topic" not in events[0]:
+        got = handled(run)
+        assert all(0 <= each.end_offset(300_000.0) - got[queue] <= 2 for queue, each in production.items())
+    at_the_end = lag_of(run, production, [299_990.0])
+    assert {each.queue for each in at_the_end} == set(production)
+    assert max(each.records for each in at_the_end) <= 2
+    found = behind(run)
+    assert found is not None
+    assert found.drain is not None
+
+
+def test_a_broker_that_is_down_takes_nothing() -> None:
+    alone = {"brokers": ["broker-a"], "topics": {"orders": 1}, "load": {"produce": "2/s"}}
+    (written,) = productions(lived("rocketmq:AVG", *_with("broker-a", BROKER_DOWN), **alone)).values()
+    assert [written.end_offset(now) for now in (59_000.0, 60_000.0, 109_000.0, 120_000.0)] == [118, 120, 120, 140]
+
+
+def _with(broker: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**event, "broker": broker} if "broker" in event else event for event in events]

@@ -178,7 +178,19 @@ def test_parquet_files_are_what_spark_reads(folder: Path, tmp_path: Path) -> Non
     [
         (["--story", "nobody"], "no variant 'nobody', expected one of kafka-zookeeper:range, dealt"),
         (["--system", "pulsar"], "--system pulsar: expected one of kafka-zookeeper:range, dealt"),
-        (["--system", "kafka-zookeeper:best"], "unknown system 'kafka-zookeeper:best'"),
+        (
+            ["--system", "kafka-zookeeper:best"],
+            "--system kafka-zookeeper:best: unknown strategy 'best' of kafka-zookeeper, expected one of range",
+        ),
+        (
+            ["--system", "rocketmq:Foo"],
+            "--system rocketmq:Foo: unknown strategy 'Foo' of rocketmq, expected one of AVG, AVG_BY_CIRCLE, ",
+        ),
+        (
+            ["--system", "kafka:Foo"],
+            "--system kafka:Foo: unknown strategy 'Foo' of kafka, expected one of range, roundrobin, sticky, ",
+        ),
+        (["--system", "rocketmq:AVGG"], "unknown strategy 'AVGG' of rocketmq, did you mean AVG?"),
     ],
 )
 def test_bad_input_gives_one_line(folder: Path, arguments: list[str], says: str) -> None:

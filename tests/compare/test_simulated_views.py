@@ -7,7 +7,7 @@ import pytest
 
 from kafka_coordinator.views import VIEWS, describe, described
 from protocols.errors import UserError
-from protocols.scenario import model
+from protocols.scenario.events import BrokerEvent, Leave
 from tests.compare.console import equipoise
 from tests.compare.kafka_tool import ToolMember, members_view, offsets_view, state_view
 from tests.kafka_coordinator.kafka_stories import Story
@@ -70,7 +70,7 @@ def test_the_state_views_have_the_tools_layout() -> None:
 
 
 def test_an_empty_group_has_offsets_without_members() -> None:
-    made = Story(rate=10.0, events=[model.Leave(at=20_000.0, leave=name) for name in ("c1", "c2")])
+    made = Story(rate=10.0, events=[Leave(at=20_000.0, leave=name) for name in ("c1", "c2")])
     made.to_end(30)
     assert describe(made.cluster, "g", "members").splitlines()[2:] == []
     assert all(line.split()[-3:] == ["-", "-", "-"] for line in describe(made.cluster, "g").splitlines()[2:])
@@ -83,7 +83,7 @@ def test_what_cannot_be_described_is_told() -> None:
     assert "Group h not found." in describe(made.cluster, "h")
     with pytest.raises(UserError, match="unknown view 'lag', expected one of offsets"):
         describe(made.cluster, "g", "lag")
-    made.cluster.apply(model.BrokerEvent(at=25_000.0, broker="b1", does="kill"))
+    made.cluster.apply(BrokerEvent(at=25_000.0, broker="b1", does="kill"))
     with pytest.raises(UserError, match="its broker is away"):
         describe(made.cluster, "g")
 

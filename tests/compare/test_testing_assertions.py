@@ -162,6 +162,53 @@ def test_a_pair_fails_in_the_system_in_which_it_does_not_hold(group_pair: GroupP
     pair.assert_optimal()
 
 
+@pytest.mark.parametrize(
+    ("second", "more", "why"),
+    [
+        ({"client_id": "c1"}, {}, "c1 and c2 have the client id 'c1', and each takes the share of that id"),
+        ({"strategy": "AVG_BY_CIRCLE"}, {}, "they share by different strategies: c1 by AVG, c2 by AVG_BY_CIRCLE"),
+        ({}, {"messageModel": "BROADCASTING"}, "the group is BROADCASTING: every member reads every queue"),
+    ],
+)
+def test_two_owners_that_never_agree_are_explained(second: Any, more: Any, why: str) -> None:
+    members = {"c1": {"subscribe": ["orders"]}, "c2": {"subscribe": ["orders"], **second}}
+    group = rocketmq_group(topics={"orders": 8}, members=members, settings=more).settle()
+    told = _told(group.assert_no_double_ownership)
+    assert "two owners c1, c2 since 1.0 s until now" in told
+    assert all(line.endswith(why) for line in told.splitlines() if "..." not in line)
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        (
+            {"client_id": "c1"},
+            "c1 and c2 do not have a client id of their own: members with one id take one share",
+        ),
+        (
+            {"strategy": "AVG_BY_CIRCLE"},
+            "they share by different strategies: c1 by AVG, c2 by AVG_BY_CIRCLE",
+        ),
+        (
+            {"subscribe": ["pay"]},
+            "c2 is a member and does not read orders: the share that the others leave is nobody's",
+        ),
+    ],
+)
+def test_queues_that_nobody_will_own_are_explained(second: Any, why: str) -> None:
+    group = rocketmq_group(topics={"orders": 8, "pay": 1}, members={"c1": ["orders"]}).settle()
+    group.join("c2", **{"subscribe": ["orders"], **second}).settle()
+    told = _told(group.assert_no_gap, longer_than=30)
+    assert "until now" in told
+    assert why in told
+
+
+def test_what_is_not_fair_is_told_even_where_all_have_as_many() -> None:
+    members = {"c1": ["orders"], "c2": {"subscribe": ["orders"], "strategy": "AVG_BY_CIRCLE"}}
+    told = _told(rocketmq_group(topics={"orders": 8}, members=members).settle().assert_optimal)
+    assert "members have 4 to 4 queues, as fair as can be is 4 to 4; 2 without an owner and 2 with several\n" in told
+
+
 def test_assertions_are_functions_too(group_pair: GroupPair) -> None:
     pair = group_pair(members=["c1", "c2", "c3"], latency="1ms..1ms").settle()
     for judged in (pair, pair.kafka, pair.rocketmq):

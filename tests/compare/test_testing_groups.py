@@ -1,5 +1,7 @@
 """Groups in virtual time: what fixtures hand out, what a test lets happen, and what it sees."""
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -209,3 +211,25 @@ def test_a_queue_is_asked_for_by_topic_and_number(rocketmq_group: Group) -> None
     with pytest.raises(UserError, match="say which broker"):
         group.owner("orders", 0)
     assert group.allocation["c1"] == (Queue("orders", "broker-a", 0), Queue("orders", "broker-b", 0))
+
+
+@pytest.mark.parametrize(
+    ("misused", "told"),
+    [
+        (lambda: kafka_group(topics="orders"), "topics is 'orders', expected a number of queues by name"),
+        (lambda: kafka_group(members="c1"), "members is 'c1', expected a list of names"),
+        (lambda: kafka_group(members=3), "members is 3, expected a list of names"),
+        (lambda: kafka_group(brokers="broker-a"), "brokers is 'broker-a', expected a list of names"),
+        (lambda: kafka_group().join("c1", subscribe="orders"), "subscribe is 'orders', expected a list of names"),
+        (lambda: kafka_group(members=["c1"]).hang("c1", "5s"), "'5s' is no time, expected a number of seconds"),  # type: ignore[arg-type]
+        (lambda: kafka_group().clock.advance(math.inf), "inf is no time, expected a number of seconds"),
+        (lambda: kafka_group(topics={"t": 2}).owner("t", 9), "no queue t-9, expected one of t-0, t-1"),
+        (lambda: kafka_group().interrupt(print, after_calls=0), "interrupt at call 0: expected the number of a call"),
+        (lambda: kafka_group().interrupt(print), "interrupt: expected either after_calls or before_call"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_plain_line(misused: Callable[[], object], told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        misused()
+    assert str(refused.value).startswith(told)
+    assert "\n" not in str(refused.value)

@@ -111,6 +111,64 @@ def test_a_scenario_that_hypothesis_draws_is_printed_for_any_failure(pytester: p
     assert "name: found by hypothesis" in done.stdout.str() or "name: a test of group" in done.stdout.str()
 
 
+def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from hypothesis import given, settings
+        from compare.testing import play
+        from compare.testing.strategies import scenarios
+
+        @settings(max_examples=20, deadline=None, database=None, derandomize=True)
+        @given(scenarios(systems=["kafka:range"], most_events=0))
+        def test_as_it_was(scenario):
+            play(scenario).assert_moves_at_most(-1)
+
+        @settings(max_examples=20, deadline=None, database=None, derandomize=True)
+        @given(scenarios(systems=["kafka:range"], most_events=0))
+        def test_and_on(scenario):
+            play(scenario).crash("c1").assert_moves_at_most(-1)
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=2)
+    once, _, twice = done.stdout.str().partition("_ test_and_on _")
+    assert once.count("save it as a file") == once.count("run: {for: ") == 1
+    first, _, second = twice.partition("# the same, and what came after; save it as a file")
+    assert (first.count("save it as a file"), second.count("save it as a file")) == (1, 0)
+    assert "crash: c1" not in first.split("# save it as a file")[1]
+    assert "crash: c1" in second
+
+
+def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from hypothesis import given, settings
+        from hypothesis import strategies as st
+        from compare.testing import kafka_group
+
+        def loop(consumer, handle):
+            consumer.subscribe(["orders"])
+            while True:
+                handle(consumer.poll(1.0))
+
+        @settings(max_examples=10, deadline=None, database=None, derandomize=True)
+        @given(st.integers(5, 9))
+        def test_it(calls):
+            group = kafka_group(members=["c2"]).settle()
+            group.interrupt(lambda: group.crash("c1"), after_calls=calls)
+            handle = group.watch(lambda message: None)
+            group.run(lambda: loop(group.consumer("c1"), lambda message: message and handle(message)), seconds=20)
+            group.settle()
+            assert not group.handled_twice()
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=1)
+    told = done.stdout.str()
+    assert told.count("save it as a file") == 1
+    assert "crash: c1" in told
+
+
 def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path) -> None:
     done = _run("-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir", str(SAMPLE), str(SAMPLE), cwd=tmp_path)
     assert done.returncode == 1

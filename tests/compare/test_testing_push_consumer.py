@@ -259,3 +259,44 @@ def test_what_cannot_be_is_refused(group_pair: GroupPair) -> None:
         consumer.subscribe("orders", "TagA")
     with pytest.raises(UserError, match="has no confluent-kafka consumer"):
         group_pair.rocketmq.consumer("c1")
+
+
+def test_a_listener_that_takes_its_time_may_come_further_than_the_test_let_it(group_pair: GroupPair) -> None:
+    group, clock = group_pair(topics={"orders": 2}, members=["c2"]).rocketmq, group_pair.rocketmq.clock
+    called: list[float] = []
+
+    def listen(messages: list[MessageExt]) -> Any:
+        called.append(clock.now)
+        clock.advance(seconds=7)
+
+    _started(group, listen)
+    clock.advance(seconds=20)
+    assert 20 <= clock.now < 27
+    assert all(later - earlier >= 7 for earlier, later in pairwise(called))
+    group.settle()
+    clock.advance(minutes=1)
+    group.crash("c2").settle()
+    assert len(group.owners()["c1"]) == 2
+
+
+def test_settings_are_made_before_the_start() -> None:
+    consumer = _started(rocketmq_group(topics={"orders": 1}), lambda messages: None)
+    with pytest.raises(UserError, match=r"^c1: maxReconsumeTimes after start\(\), expected before it$"):
+        consumer.set_max_reconsume_times(1)
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_a_dead_letter_is_a_record_that_nobody_handles(orderly: bool) -> None:
+    group = rocketmq_group(topics={"orders": 1}, produce=0)
+    consumer = group.push_consumer("c1", orderly=orderly)
+    consumer.subscribe("orders")
+    consumer.set_max_reconsume_times(1)
+    consumer.register_message_listener(lambda messages: "later" if messages[0].queue_offset == 1 else None)
+    consumer.start()
+    group.settle().produce("orders", 3)
+    group.clock.advance(milliseconds=500)
+    assert group.never_handled() == []
+    group.clock.advance(minutes=2)
+    assert [str(record) for record in group.never_handled()] == ["orders-broker-a-0/1"]
+    if not orderly:
+        assert "record 1 of orders-broker-a-0 is given up by group" in group.story()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from compare.testing import kafka_group, play, rocketmq_group
 from compare.testing.strategies import KINDS, faults, groups, scenarios
-from protocols.scenario.model import Event, Scenario
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario
 from protocols.scenario.reading import read_text
 from protocols.scenario.writing import written
 

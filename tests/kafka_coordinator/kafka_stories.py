@@ -7,8 +7,12 @@ from kafka_coordinator.cluster import KafkaCluster
 from protocols.facts import Callback, Noted, Owns, RebalanceBegan, RebalanceEnded
 from protocols.links import Latency
 from protocols.nodes import Message
-from protocols.scenario.model import Event, GroupPart, MemberPart, Scenario, SystemPart, TopicPart
+from protocols.scenario.events import Event
+from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.simulation import Simulation
+
+THREE = ("c1", "c2", "c3")
 
 
 class Observed:
@@ -118,3 +122,7 @@ class Story:
         self.until(seconds)
         self.cluster.finish()
         return self.seen
+
+
+def at(seconds: float) -> float:
+    return float(seconds * 1000)

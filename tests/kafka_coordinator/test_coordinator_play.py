@@ -1,7 +1,5 @@
 """Anybody sends anything at any time: the invariants of spec 9.1 hold after every event, and every edge is taken."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -11,6 +9,15 @@ from kafka_coordinator.coordinator import OffsetsLeaders, Topics, states
 from kafka_coordinator.coordinator.states import EDGES, PREPARING_REBALANCE
 from kafka_coordinator.errors import CODES
 from tests.kafka_coordinator.coordinator_desk import Desk
+from tests.kafka_coordinator.coordinator_stories import (
+    DIRECTED,
+    broker_comes_and_goes,
+    deleted_while_empty,
+    only_absent_static_members,
+    stable_is_disturbed,
+    static_members_change_the_vote,
+    too_large_when_loaded,
+)
 
 SETTINGS = {
     "offsets.retention.minutes": 1,
@@ -199,152 +206,6 @@ class Play(RuleBasedStateMachine):
         if answer is not None:
             assert answer.error in CODES  # type: ignore[attr-defined]
         self.learn(self.members())
-
-
-def too_large_when_loaded() -> Desk:
-    desk = Desk()
-    desk.stable(3)
-    smaller = Desk({"group.max.size": 2}, name="b", storage=desk.world.node.core.storage, leaders=("b",))
-    smaller.advance(1000)
-    return smaller
-
-
-def only_absent_static_members() -> Desk:
-    desk = Desk()
-    desk.join(instance="i", session=60_000, rebalance=7000)
-    desk.advance(3000)
-    desk.settle(list(desk.group.members))
-    desk.leave(desk.join().member_id)
-    desk.advance(7000)
-    return desk
-
-
-def static_members_change_the_vote() -> Desk:
-    desk = Desk()
-    desk.join(instance="i", protocols=("range", "roundrobin"))
-    desk.advance(3000)
-    desk.settle(list(desk.group.members))
-    desk.join(instance="i", protocols=("range", "roundrobin"))
-    desk.join(instance="i", protocols=("roundrobin", "range"))
-    desk.join(instance="i", protocols=("roundrobin", "range"))
-    return desk
-
-
-def deleted_while_empty() -> Desk:
-    desk = Desk()
-    desk.leave(*desk.stable(1))
-    desk.leave(desk.join().member_id)
-    desk.advance(3000)
-    desk.delete()
-    return desk
-
-
-def everybody_joins(desk: Desk) -> None:
-    """Whoever has not joined does, unchanged; the group is then in CompletingRebalance."""
-    desk.advance(6000)
-    for member in list(desk.group.members.values()):
-        if desk.state == PREPARING_REBALANCE and member.join is None:
-            protocols, topics = tuple(name for name, _ in member.protocols), member.protocols[0][1].topics
-            desk.join(member.id, instance=member.instance_id, protocols=protocols, topics=topics, rebalance=20_000)
-    assert desk.state == states.COMPLETING_REBALANCE
-
-
-def completing_is_disturbed() -> Desk:
-    """Whatever can happen between the join's answers and the leader's sync, one after the other."""
-    desk = Desk()
-    leader, _ = desk.new("A", rebalance=20_000)
-    follower, _ = desk.new("B", rebalance=20_000)
-    desk.join(name="C", instance="i", rebalance=20_000)
-    everybody_joins(desk)
-    desk.join(name="C", instance="i", rebalance=20_000)  # a static member is back, and then again
-    desk.join(name="C", instance="i", rebalance=20_000)
-    everybody_joins(desk)
-    desk.join(session=6000)  # an id is asked for and not used
-    desk.join(leader, name="A", rebalance=20_000)
-    desk.advance(6000)
-    desk.sync(follower)
-    desk.advance(14_000)  # the leader does not sync in time
-    everybody_joins(desk)
-    desk.join(follower, name="B", rebalance=20_000, topics=("t", "v"))
-    everybody_joins(desk)
-    desk.new("D", rebalance=20_000)
-    everybody_joins(desk)
-    assert desk.leave(follower) == ["NONE"]
-    everybody_joins(desk)
-    desk.leave(desk.new("E", rebalance=20_000)[0])
-    everybody_joins(desk)
-    return desk
-
-
-def sessions_end() -> Desk:
-    desk = Desk()
-    desk.new(session=6000, rebalance=20_000)
-    desk.advance(9000)
-    assert desk.state == states.EMPTY
-    desk.stable(1)
-    desk.advance(60_000)
-    return desk
-
-
-def stable_is_disturbed() -> Desk:
-    """Whatever can happen to a stable group, one after the other."""
-    desk = Desk()
-    first, second = desk.stable(2, rebalance=20_000)
-    leader = desk.group.leader
-    follower = second if leader == first else first
-    desk.join(follower, name="c1", rebalance=20_000)
-    desk.join(session=6000)
-    desk.advance(6000)
-    desk.sync(follower)
-    desk.join(first, name="c0", rebalance=20_000, topics=("u",))
-    desk.join(second, name="c1", rebalance=20_000, topics=("u",))
-    desk.join(first, name="c0", rebalance=20_000, topics=("u",))
-    desk.sync(desk.group.leader or "", assignments={})
-    desk.advance(20_000)
-    return desk
-
-
-def broker_comes_and_goes() -> Desk:
-    """A broker loses and regains a group in every state."""
-    desk = Desk({"offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 60_000})
-
-    def away_and_back() -> None:
-        desk.command(OffsetsLeaders(("another",)))
-        desk.command(OffsetsLeaders(("broker",)))
-        desk.advance(100)
-
-    desk.join(session=6000)
-    desk.advance(6000)
-    desk.join()
-    away_and_back()
-    desk.new()
-    away_and_back()
-    desk.new()
-    desk.advance(3000)
-    away_and_back()
-    [member_id] = desk.stable(1)
-    away_and_back()
-    desk.join(session=6000)
-    desk.new("late")
-    desk.join(session=6000)
-    desk.advance(6000)
-    desk.advance(60_000)
-    desk.leave(member_id)
-    desk.advance(400_000)
-    return desk
-
-
-DIRECTED: tuple[Callable[[], Desk], ...] = (
-    too_large_when_loaded,
-    only_absent_static_members,
-    static_members_change_the_vote,
-    deleted_while_empty,
-    completing_is_disturbed,
-    sessions_end,
-    stable_is_disturbed,
-    broker_comes_and_goes,
-)
-"""Stories for edges that random play takes rarely or, with one broker's settings, never."""
 
 
 def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,5 @@
 """Spec 2.3, cell by cell: what an event does to a group in each state, and what is answered."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from kafka_coordinator.coordinator import OffsetsLeaders
@@ -14,56 +11,17 @@ from kafka_coordinator.coordinator.states import (
     STABLE,
 )
 from tests.kafka_coordinator.coordinator_desk import Desk
-
-Cell = tuple[Any, str]
-"""Answer (or error; None: parked) and the state afterwards."""
-
-
-def leader_of(desk: Desk) -> str:
-    assert desk.group.leader is not None
-    return desk.group.leader
-
-
-def follower_of(desk: Desk) -> str:
-    return next(member for member in desk.group.members if member != desk.group.leader)
-
-
-def in_empty() -> Desk:
-    desk = Desk()
-    desk.stable(1)
-    desk.leave(leader_of(desk))
-    return desk
-
-
-def in_preparing() -> Desk:
-    """Two members of generation 1 have not rejoined yet, a third is parked."""
-    desk = Desk()
-    desk.stable(2, instance=None)
-    desk.new("c9")
-    return desk
-
-
-def in_completing() -> Desk:
-    """Generation 1 of two members, nobody has synced."""
-    desk = Desk()
-    desk.new("c0")
-    desk.new("c1")
-    desk.advance(6000)
-    return desk
-
-
-def in_stable() -> Desk:
-    desk = Desk()
-    desk.stable(2)
-    return desk
-
-
-MAKE: dict[str, Callable[[], Desk]] = {
-    EMPTY: in_empty,
-    PREPARING_REBALANCE: in_preparing,
-    COMPLETING_REBALANCE: in_completing,
-    STABLE: in_stable,
-}
+from tests.kafka_coordinator.group_states import (
+    MAKE,
+    NOT_A_MEMBER,
+    PARKED_AND_PREPARING,
+    Cell,
+    cells,
+    follower_of,
+    in_completing,
+    in_preparing,
+    leader_of,
+)
 
 
 @pytest.fixture(params=MAKE)
@@ -71,14 +29,6 @@ def desk(request: pytest.FixtureRequest) -> Desk:
     made = MAKE[request.param]()
     assert made.state == request.param
     return made
-
-
-def cells(empty: Cell, preparing: Cell, completing: Cell, stable: Cell) -> dict[str, Cell]:
-    return {EMPTY: empty, PREPARING_REBALANCE: preparing, COMPLETING_REBALANCE: completing, STABLE: stable}
-
-
-PARKED_AND_PREPARING: Cell = (None, PREPARING_REBALANCE)
-NOT_A_MEMBER: Cell = ("UNKNOWN_MEMBER_ID", EMPTY)
 
 
 def test_a_join_without_id_is_given_one_and_changes_nothing(desk: Desk) -> None:
@@ -335,75 +285,3 @@ def test_nothing_is_answered_for_a_group_whose_partition_is_led_by_another(desk:
     assert desk.commit() == "NOT_COORDINATOR"
     assert desk.describe().error == "NOT_COORDINATOR"
     assert desk.delete() == "NOT_COORDINATOR"
-
-
-# --- a known static instance without a member id (2.8) ---------------------------------------------------------------
-
-
-def static_group(members: int = 2, protocols: tuple[str, ...] = ("range",)) -> Desk:
-    desk = Desk()
-    for number in range(members):
-        desk.join(name=f"c{number}", instance=f"i{number}", protocols=protocols)
-    desk.advance(6000)
-    return desk
-
-
-def test_a_static_member_that_is_back_in_preparing_stays_parked_and_the_old_one_is_fenced() -> None:
-    desk = static_group()
-    desk.settle(list(desk.group.members))
-    old = desk.group.static_members["i1"]
-    desk.join(leader_of(desk), name="c0", instance="i0")
-    desk.join(old, name="c1", instance="i1", topics=("u",))
-    assert desk.state == COMPLETING_REBALANCE
-    desk.leave(desk.group.static_members["i0"])
-    assert desk.state == PREPARING_REBALANCE
-    number = desk._count + 1
-    desk.join(name="c9", instance="i9")
-    assert desk.join(name="c9", instance="i9", sender="other") is None
-    assert desk.answers[number][1].error == "FENCED_INSTANCE_ID"
-    assert desk.answers[number][1].member_id != desk.group.static_members["i9"]
-
-
-def test_a_static_member_that_is_back_in_completing_starts_a_rebalance() -> None:
-    desk = static_group()
-    number = desk._count + 1
-    desk.sync(desk.group.static_members["i1"])
-    assert desk.join(name="c1", instance="i1") is None
-    assert desk.state == PREPARING_REBALANCE
-    assert desk.answers[number][1].error == "FENCED_INSTANCE_ID"
-
-
-def test_a_static_member_that_is_back_in_stable_goes_on_unless_the_vote_changes() -> None:
-    desk = static_group(protocols=("range", "roundrobin"))
-    desk.settle(list(desk.group.members))
-    answer = desk.join(name="c1", instance="i1", protocols=("range",), topics=("other",))
-    assert (answer.error, answer.generation, desk.state) == ("NONE", 1, STABLE)
-    assert desk.sync(answer.member_id, 1, instance="i1").assignment == (("t", 1),)
-    desk = static_group(1, protocols=("range", "roundrobin"))
-    desk.settle(list(desk.group.members))
-    answer = desk.join(name="c0", instance="i0", protocols=("roundrobin", "range"))
-    assert (answer.generation, answer.protocol, desk.state) == (2, "roundrobin", COMPLETING_REBALANCE)
-
-
-def test_an_older_client_is_told_that_the_old_leader_leads() -> None:
-    desk = static_group()
-    desk.settle(list(desk.group.members))
-    old = leader_of(desk)
-    answer = desk.join(name="c0", instance="i0", version=8)
-    assert (answer.leader, answer.members, answer.skip_assignment) == (old, (), False)
-    assert leader_of(desk) == answer.member_id
-
-
-def test_the_id_that_a_replaced_member_owed_its_sync_under_still_counts() -> None:
-    # Kafka forgets to carry pendingSync over: the sync timer finds nobody to remove and starts a rebalance.
-    desk = Desk()
-    for number in range(2):
-        desk.join(name=f"c{number}", instance=f"i{number}", rebalance=20_000, session=100_000)
-    desk.advance(6000)
-    old = desk.group.static_members["i1"]
-    desk.sync(leader_of(desk), assignments={})
-    answer = desk.join(name="c1", instance="i1", rebalance=20_000, session=100_000)
-    assert (answer.error, list(desk.group.pending_sync)) == ("NONE", [old])
-    assert desk.sync(answer.member_id, 1).error == "NONE"
-    desk.advance(20_000)
-    assert (desk.state, len(desk.group.members)) == (PREPARING_REBALANCE, 2)

@@ -5,8 +5,19 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.scenario import model
-from protocols.scenario.model import Event
+from protocols.scenario.events import (
+    BrokerEvent,
+    Commit,
+    Crash,
+    Disconnect,
+    Event,
+    Hang,
+    Leave,
+    Network,
+    Queues,
+    Restart,
+    StopPolling,
+)
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 
 MEMBERS = ("c1", "c2", "c3", "c4")
@@ -20,23 +31,23 @@ def lasting(kind: type, **fields: Any) -> st.SearchStrategy[Event]:
 
 def events_about(member: str) -> st.SearchStrategy[Event]:
     return st.one_of(
-        MOMENTS.map(lambda at: model.Crash(at=at, crash=member)),
-        MOMENTS.map(lambda at: model.Leave(at=at, leave=member)),
-        MOMENTS.map(lambda at: model.Restart(at=at, restart=member)),
-        MOMENTS.map(lambda at: model.Commit(at=at, commit=member)),
-        MOMENTS.map(lambda at: model.Disconnect(at=at, disconnect=member)),
-        lasting(model.Hang, hang=member),
-        lasting(model.StopPolling, stop_polling=member),
-        lasting(model.Network, network="cut", between=(member,)),
+        MOMENTS.map(lambda at: Crash(at=at, crash=member)),
+        MOMENTS.map(lambda at: Leave(at=at, leave=member)),
+        MOMENTS.map(lambda at: Restart(at=at, restart=member)),
+        MOMENTS.map(lambda at: Commit(at=at, commit=member)),
+        MOMENTS.map(lambda at: Disconnect(at=at, disconnect=member)),
+        lasting(Hang, hang=member),
+        lasting(StopPolling, stop_polling=member),
+        lasting(Network, network="cut", between=(member,)),
     )
 
 
 EVENTS = st.lists(
     st.one_of(
         st.sampled_from(MEMBERS).flatmap(events_about),
-        MOMENTS.map(lambda at: model.Queues(at=at, queues={"t": {"b1": 5, "b2": 4}})),
-        MOMENTS.map(lambda at: model.BrokerEvent(at=at, broker="b1", does="kill")),
-        MOMENTS.map(lambda at: model.BrokerEvent(at=at, broker="b1", does="return")),
+        MOMENTS.map(lambda at: Queues(at=at, queues={"t": {"b1": 5, "b2": 4}})),
+        MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="kill")),
+        MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="return")),
     ),
     max_size=4,
 )

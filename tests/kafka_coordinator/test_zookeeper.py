@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kafka_coordinator.zookeeper.connection import SERVER
 from protocols.facts import Delivered, Granted, Noted, Owns
 from protocols.queues import Queue
-from protocols.scenario.model import (
+from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
     Commit,
@@ -20,8 +20,8 @@ from protocols.scenario.model import (
     Queues,
     Restart,
     Subscribe,
-    TopicPart,
 )
+from protocols.scenario.groups import TopicPart
 from tests.kafka_coordinator.zookeeper_story import Story
 
 LATE = ((20_000.0, "u1"), (40_000.0, "v1"))

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
 from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan
 from protocols.queues import Queue
-from protocols.scenario.model import Event, GroupPart, LoadPart, MemberPart, RunPart, Scenario, SystemPart, TopicPart
+from protocols.scenario.events import Event
+from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.model import LoadPart, RunPart, Scenario, SystemPart
 from protocols.scenario.running import Variant
 
 

@@ -118,6 +118,39 @@ def test_a_wrong_answer_is_told_with_a_hint(exercise: str, answer: Any) -> None:
     assert len(str(verdict)) > len(f"Exercise {exercise}: not yet. ") + 10
 
 
+MISFITS: list[Any] = [
+    *(None, -1, 10**12, 1.5, float("nan"), True, "", "c1", b"c1", object(), len, range(9), iter([1])),
+    *([None], [[]], [1, "a"], [-1, 2], [10**12, 1, 1, 1], [{}], [{"at": 5, 3: 4}], [{"at": {}, "crash": []}]),
+    *({"a": None}, {1: 2}, {"c1": "c1", "c2": "c2", "c3": "c3"}, {"c1": [("A", 99)]}, {"c1": [("A", 0), ("A", 0)]}),
+    *(lambda: 0, lambda *given: None, lambda *given: {1: 2}, lambda *given: "ab", lambda *given: [None]),
+]
+"""Nobody's right answer: of a wrong type or shape for most exercises."""
+
+
+@pytest.mark.parametrize("exercise", RIGHT)
+def test_whatever_the_answer_is_a_plain_line_says_what_is_asked_for(exercise: str) -> None:
+    for answer in MISFITS:
+        verdict = check(exercise, answer)
+        assert verdict.right is False, answer
+        assert str(verdict).startswith(f"Exercise {exercise}: not yet. ")
+        assert "\n" not in str(verdict)
+        assert "Error" not in str(verdict), answer
+        assert " object at 0x" not in str(verdict)
+
+
+def test_what_a_function_of_the_reader_raises_is_told_with_its_arguments() -> None:
+    def share(count: int, members: list[str]) -> dict[str, list[int]]:
+        return {members[count]: []}
+
+    told = "With 6, ['m0', 'm1'] it raises IndexError: list index out of range"
+    assert str(check("1.2", share)) == f"Exercise 1.2: not yet. {told}"
+
+
+@pytest.mark.parametrize("exercise", ["1.3", "0.1", "one", "", 1.2, None])
+def test_an_exercise_that_is_not_there_is_refused_with_those_that_are(exercise: Any) -> None:
+    assert str(check(exercise, 1)).startswith(f"There is no exercise {exercise!r}, expected one of '1.1'")
+
+
 @pytest.mark.parametrize("exercise", RIGHT)
 def test_no_answer_is_neither(exercise: str) -> None:
     assert check(exercise, ...).right is None
@@ -138,6 +171,10 @@ def test_the_exercise_on_a_data_frame_knows_right_from_wrong() -> None:
         return figures.where("idle_members > 0 and queues >= members")
 
     assert check("8.2", enough_queues).right is True
+    for misfit in (None, [1], lambda figures: [1], lambda figures: figures.idle_members > 0):
+        told = str(check("8.2", misfit))
+        assert told.endswith("is asked for.")
+        assert "Error" not in told
     for wrong in ("idle_members > 0", "idle_members > 0 and queues > members", "queues >= members", "false"):
         assert check("8.2", lambda figures, wrong=wrong: figures.where(wrong)).right is False
     assert check("8.2", unwritten).right is None

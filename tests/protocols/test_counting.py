@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.alone import Alone, Turn
-from protocols.lanes import Lane
+from protocols.alone import Alone
+from protocols.lanes import Lane, Turn
 from protocols.links import Latency
 from protocols.nodes import Message, Outbox, Time
-from protocols.randomness import Choices, Stream, number_below, tally
+from protocols.randomness import Choices, number_below, tally
 from protocols.simulation import Simulation
 from tests.protocols.probes import Probe, Word
 
@@ -15,7 +15,7 @@ LIMITS = st.sampled_from((1, 2, 3, 4, 7, 8, 256, 300, 512))
 
 
 def streams(labels: list[str], made: list[int]) -> list[Choices]:
-    return [Stream(5, "choose").choices(label, before) for label, before in zip(labels, made, strict=True)]
+    return [Choices(5, "choose", label, made=before) for label, before in zip(labels, made, strict=True)]
 
 
 @given(LIMITS, st.lists(st.tuples(st.text(max_size=3), st.integers(0, 1200)), max_size=12))
@@ -25,7 +25,6 @@ def test_choices_are_numbers_below_whether_taken_one_by_one_or_counted(
     labels, made = [label for label, _ in given_], [before for _, before in given_]
     expected = [number_below(limit, 5, "choose", label, before + 1) for label, before in given_]
     assert [each.next(limit) for each in streams(labels, made)] == expected
-    assert [Stream(5, "choose").below(limit, label, before + 1) for label, before in given_] == expected
     counted = streams(labels, made)
     assert tally(counted, limit) == [expected.count(each) for each in range(limit)]
     assert [each.made for each in counted] == [before + 1 for before in made]
@@ -49,7 +48,7 @@ def connected(brokers: int) -> Simulation:
 def rounds_of(simulation: Simulation, brokers: int, topics: int) -> tuple[Alone, list[Lane]]:
     links = [simulation.processes["c"].links[f"b{number}"] for number in range(brokers)]
     lanes = tuple((Lane(link), Lane(link.back)) for link in links)
-    turns = [Turn(Stream("c").choices(f"t{number}", 0), lanes) for number in range(topics)]
+    turns = [Turn(Choices("c", f"t{number}"), lanes) for number in range(topics)]
     return Alone(Word, Word, turns, 5.0), [lane for pair in lanes for lane in pair]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocols import Queue
 from protocols.facts import Granted, RebalanceEnded
-from protocols.scenario.model import Crash, Hang
+from protocols.scenario.events import Crash, Hang
 from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, InvariantError, Light, Recorder, lifetimes, may_own_in
 from protocols.timeline.intervals import Double, Gap, Interval, Pause

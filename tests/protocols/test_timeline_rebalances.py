@@ -1,7 +1,7 @@
 """Who caused a rebalance, how it went, whom it kept waiting."""
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
-from protocols.scenario.model import Commit, Crash, Hang, Join, Queues
+from protocols.scenario.events import Commit, Crash, Hang, Join, Queues
 from protocols.timeline.chains import chain
 from tests.protocols.timeline_made import A, B, owns, recorded
 

@@ -6,7 +6,7 @@ from typing import Any
 from protocols import Queue
 from protocols.facts import Owns
 from protocols.nodes import Time
-from protocols.scenario.model import Event
+from protocols.scenario.events import Event
 from protocols.simulation import CALL, CLOCK
 from protocols.timeline import Lifetimes, Recorder, Timeline
 

@@ -17,7 +17,8 @@ from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.messages import PullAnswer, PullMessage, TopicConfig
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.strategies import Averagely, Strategy
 

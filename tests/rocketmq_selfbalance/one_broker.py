@@ -9,16 +9,20 @@ from rocketmq_selfbalance.broker import Broker, BrokerSettings, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
-from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, SUCCESS
+from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
     GetConsumerListByGroup,
     HeartBeat,
     NotifyConsumerIdsChanged,
     Subscription,
-    TopicConfig,
     UnregisterClient,
 )
+from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullAnswer
+from rocketmq_selfbalance.messages.topics import TopicConfig
+
+HOLD_MS = 15_000.0
+RETRY = "%RETRY%g"
 
 
 def disk(per_second: float = 0.0) -> Disk:
@@ -87,3 +91,18 @@ class OneBroker:
 
 def queue(number: int = 0, topic: str = "T") -> Queue:
     return Queue(topic, "b", number)
+
+
+def joined(per_second: float = 10.0, *topics: str) -> OneBroker:
+    broker = OneBroker(per_second)
+    broker.heartbeat(0, "c1", *(topics or ("T", RETRY)))
+    return broker
+
+
+def answers(broker: OneBroker) -> list[tuple[float, PullAnswer]]:
+    """(seconds, answer) of the pulls answered since the last look."""
+    return [(sent.time / 1000, sent.message) for sent in broker.world.take_sent() if type(sent.message) is PullAnswer]
+
+
+def send_back(broker: OneBroker, at_s: float, offset: int, topic: str = "T", **more: int) -> None:
+    assert broker.ask(at_s, "c1", ConsumerSendMsgBack(1, "g", queue(topic=topic), offset, **more)).code == SUCCESS

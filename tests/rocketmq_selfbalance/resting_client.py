@@ -7,23 +7,19 @@ from protocols import Queue
 from protocols.nodes import Message, Outbox, Time, TimerName
 from protocols.quiet import Call, Exchange, Rest
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
-from rocketmq_selfbalance.messages import (
-    Answer,
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
+from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
     ConsumerList,
     GetConsumerListByGroup,
-    GetRouteInfo,
     HeartBeat,
-    LockBatchMq,
-    LockBatchMqAnswer,
     NotifyConsumerIdsChanged,
-    PullAnswer,
-    PullMessage,
-    RouteInfoAnswer,
     Subscription,
-    UpdateConsumerOffset,
-    WatchedPullAnswer,
 )
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
 
 BEAT_MS, ROUTE_MS, PASS_MS, PERSIST_MS, PULL_MS, LOCK_MS = 3000.0, 3100.0, 2000.0, 500.0, 1500.0, 2100.0
 SERVERS = {"namesrv": "namesrv", "a": "broker-a", "b": "broker-b"}

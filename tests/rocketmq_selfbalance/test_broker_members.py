@@ -13,15 +13,9 @@ from rocketmq_selfbalance.codes import (
     CONSUME_PASSIVELY,
     SYSTEM_ERROR,
 )
-from rocketmq_selfbalance.messages import (
-    ConsumerData,
-    GetConsumerListByGroup,
-    HeartBeat,
-    RegisterBroker,
-    Subscription,
-    SubscriptionGroup,
-    UpdateSubscriptionGroup,
-)
+from rocketmq_selfbalance.messages.administration import SubscriptionGroup, UpdateSubscriptionGroup
+from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat, Subscription
+from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from tests.rocketmq_selfbalance.one_broker import OneBroker
 
 

@@ -10,16 +10,10 @@ from rocketmq_selfbalance.broker import BrokerSettings
 from rocketmq_selfbalance.broker.offset_file import stored_of, text_of
 from rocketmq_selfbalance.broker.offsets import OffsetManager
 from rocketmq_selfbalance.codes import PULL_OFFSET_MOVED, QUERY_NOT_FOUND, SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages import (
-    LockBatchMq,
-    PullMessage,
-    QueryConsumerOffset,
-    ResetConsumerClientOffset,
-    ResetOffset,
-    StopBroker,
-    UnlockBatchMq,
-    UpdateConsumerOffset,
-)
+from rocketmq_selfbalance.messages.administration import ResetOffset, StopBroker
+from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
+from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset, ResetConsumerClientOffset, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullMessage
 from tests.rocketmq_selfbalance.one_broker import OneBroker, queue
 
 

@@ -1,12 +1,8 @@
-"""What a pull finds at a broker, and what comes of records that are sent back (spec 2.10, 6.2, 6.3, 6.7)."""
+"""What a pull finds at a broker (spec 2.10, 6.2, 6.3)."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from protocols.nodes import OPERATOR
-from rocketmq_selfbalance.broker.settings import DELAY_LEVELS_S
-from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (
     INVALID_PARAMETER,
     NO_PERMISSION,
@@ -17,36 +13,17 @@ from rocketmq_selfbalance.codes import (
     SUCCESS,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages import (
-    ConsumerSendMsgBack,
+from rocketmq_selfbalance.messages.administration import (
     DeleteTopicInBroker,
-    GetMaxOffset,
-    PullAnswer,
-    PullMessage,
-    QueryConsumerOffset,
     ResetOffset,
-    SearchOffsetByTimestamp,
     SubscriptionGroup,
-    TopicConfig,
     UpdateSubscriptionGroup,
     UpdateTopic,
-    WatchedPullAnswer,
 )
-from tests.rocketmq_selfbalance.one_broker import OneBroker, queue
-
-HOLD_MS = 15_000.0
-RETRY = "%RETRY%g"
-
-
-def joined(per_second: float = 10.0, *topics: str) -> OneBroker:
-    broker = OneBroker(per_second)
-    broker.heartbeat(0, "c1", *(topics or ("T", RETRY)))
-    return broker
-
-
-def answers(broker: OneBroker) -> list[tuple[float, PullAnswer]]:
-    """(seconds, answer) of the pulls answered since the last look."""
-    return [(sent.time / 1000, sent.message) for sent in broker.world.take_sent() if type(sent.message) is PullAnswer]
+from rocketmq_selfbalance.messages.offsets import GetMaxOffset, QueryConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.topics import TopicConfig
+from tests.rocketmq_selfbalance.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
 
 def test_a_pull_gets_at_most_32_records_whoever_owns_the_queue() -> None:
@@ -192,115 +169,3 @@ def test_what_a_pull_is_refused_for(
         broker.ask(1, OPERATOR, UpdateTopic(0, change))
     assert broker.ask(2, "c1", message._replace(commit_offset=7)).code == code
     assert broker.world.node.offsets.query("g", "T", 0) == -1
-
-
-def send_back(broker: OneBroker, at_s: float, offset: int, topic: str = "T", **more: int) -> None:
-    assert broker.ask(at_s, "c1", ConsumerSendMsgBack(1, "g", queue(topic=topic), offset, **more)).code == SUCCESS
-
-
-def test_a_record_sent_back_comes_again_after_10_s_then_30_s_and_so_on() -> None:
-    broker = joined(0.0)
-    now = 1.0
-    send_back(broker, now, 5)
-    for times, delay in enumerate(DELAY_LEVELS_S[2:], 1):
-        pulled = PullMessage(2, "g", queue(topic=RETRY), times - 1)
-        broker.heartbeat(now + delay - 0.001, "c1", "T", RETRY)
-        assert broker.ask(now + delay - 0.001, "c1", pulled).code == PULL_NOT_FOUND
-        answer = broker.ask(now + delay, "c1", pulled)
-        assert [(each.origin, each.origin_offset, each.times) for each in answer.retried] == [(queue(), 5, times)]
-        now += delay
-        send_back(broker, now, times - 1, RETRY)
-    broker.world.advance(now * 1000 + 8_000_000)
-    assert broker.disk.store.max_offset("%DLQ%g", 0, broker.world.now) == 1
-    assert broker.disk.store.max_offset(RETRY, 0, broker.world.now) == 16
-
-
-def test_a_record_may_be_given_a_delay_of_its_own_or_given_up() -> None:
-    broker = joined(0.0)
-    send_back(broker, 1, 5, delay_level=1)
-    broker.world.advance(2000)
-    assert broker.disk.store.max_offset(RETRY, 0, 2000) == 1
-    send_back(broker, 3, 6, delay_level=-1)
-    send_back(broker, 3, 7, max_reconsume_times=0)
-    broker.world.advance(4000)
-    assert broker.disk.store.max_offset("%DLQ%g", 0, 4000) == 2
-
-
-def test_a_group_without_retry_queues_throws_away_what_is_sent_back() -> None:
-    broker = joined(0.0)
-    broker.ask(1, OPERATOR, UpdateSubscriptionGroup(0, SubscriptionGroup("g", retry_queue_nums=0)))
-    send_back(broker, 1, 5)
-    assert broker.disk.store.delayed == []
-
-
-def test_records_that_wait_for_their_delivery_outlive_the_broker_s_process() -> None:
-    broker = joined(0.0)
-    send_back(broker, 1, 5)
-    again = OneBroker(on=broker.disk)
-    again.world.advance(11_000)
-    assert again.disk.store.max_offset(RETRY, 0, 11_000) == 1
-
-
-def test_a_pull_of_the_retry_topic_is_answered_when_a_record_is_delivered() -> None:
-    broker = joined(0.0)
-    send_back(broker, 1, 5)
-    broker.ask(2, "c1", PullMessage(2, "g", queue(topic=RETRY), 0, suspend_ms=HOLD_MS))
-    broker.world.take_sent()
-    broker.world.advance(30_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.next_offset, len(answer.retried)) == (11.0, 1, 1)
-
-
-def test_fewer_write_queues_take_in_nothing_more_but_keep_what_they_have() -> None:
-    broker = joined()
-    broker.ask(5, OPERATOR, UpdateTopic(0, TopicConfig("T", 4, 2)))
-    ends = [broker.ask(10, "c1", GetMaxOffset(1, queue(number))).offset for number in range(4)]
-    assert ends == [100, 100, 50, 50]
-
-
-def test_nothing_comes_in_while_the_broker_is_down() -> None:
-    broker = joined()
-    broker.world.advance(5000)
-    broker.disk.store.stop(5000)
-    broker.world.advance(8000)
-    broker.world.node.start(8000, broker.world)
-    assert broker.disk.store.max_offset("T", 0, 10_000) == 70
-
-
-RATES = st.sampled_from([0.0, 0.3, 1.0, 3.0, 10.0, 333.0])
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 5000), RATES), min_size=1, max_size=6), st.integers(0, 40_000))
-def test_the_offset_found_by_a_time_is_that_of_the_first_record_written_then_or_later(
-    changes: list[tuple[int, float]], time: int
-) -> None:
-    stored, now = StoredQueue(0), 0
-    for pause, rate in changes:
-        now += pause
-        stored.produce(now, rate)
-    end = max(now, time) + 5000
-    found = stored.offset_at(time, end)
-    written = [stored_at(stored, offset) for offset in range(stored.max_offset(end))]
-    assert found == sum(each < time for each in written)
-    assert written == sorted(written)
-
-
-def stored_at(stored: StoredQueue, offset: int) -> float:
-    [*_, segment] = [segment for segment in stored.segments if segment.before <= offset and segment.per_second]
-    return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
-
-
-@settings(max_examples=100, deadline=None)
-@given(RATES.filter(bool), st.integers(0, 10_000), st.integers(0, 300))
-def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: int, offset: int) -> None:
-    stored = StoredQueue(0)
-    stored.produce(since, rate)
-    arrival = stored.next_arrival(offset)
-    assert arrival is not None
-    assert stored.max_offset(arrival) == offset + 1
-    assert stored.max_offset(arrival - 0.01) == offset
-
-
-def test_a_time_is_found_over_the_wire() -> None:
-    assert joined().ask(5, "c1", SearchOffsetByTimestamp(1, queue(), 1234.0)).offset == 12

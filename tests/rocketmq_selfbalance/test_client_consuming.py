@@ -19,7 +19,8 @@ from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.messages import ConsumerSendMsgBack, PullMessage, ResetOffset
+from rocketmq_selfbalance.messages.administration import ResetOffset
+from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client_cluster import GROUP, Cluster
 

@@ -12,7 +12,7 @@ from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.messages import NotifyConsumerIdsChanged
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client_cluster import BROKERS, GROUP, Cluster, Watched

@@ -1,17 +1,14 @@
 """Name server, brokers and clients together: what the self-allocation does well and badly comes out by itself."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from protocols import Queue
 from protocols.errors import UserError
-from protocols.facts import Delivered, Owns, RebalanceBegan
-from protocols.scenario.model import (
+from protocols.facts import Owns, RebalanceBegan
+from protocols.scenario.events import (
     BrokerEvent,
     Crash,
     DeleteTopic,
-    Event,
     Hang,
     Join,
     Leave,
@@ -159,6 +156,16 @@ def test_a_strategy_is_changed_member_by_member() -> None:
     assert lived.beliefs()["c1"] == tuple(Queue("T", f"broker-{b}", n) for b in "ab" for n in (0, 2))
 
 
+def test_who_leaves_or_joins_while_it_restarts_does_just_that() -> None:
+    restart, leave = Restart(at=s(30), restart="c1"), Leave(at=s(30.01), leave="c1")
+    gone = Lived(EVENLY, TWO, restart, leave, seconds=90)
+    assert gone.beliefs()["c1"] == ()
+    assert len(gone.beliefs()["c2"]) == 8
+    back = Lived(EVENLY, TWO, restart, leave, Join(at=s(30.02), join="c1"), seconds=90)
+    assert back.settled()
+    assert not [entry for entry in back.variant.simulation.heap if "_start_when_over" in repr(entry)]
+
+
 def test_a_notice_to_one_of_two_groups_in_a_process_makes_both_share_anew() -> None:
     groups = {
         "g": {"members": {"c1": {"subscribe": ("T",), "process": "p"}}},
@@ -267,64 +274,3 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
 def test_what_rocketmq_does_not_have_is_refused_before_anything_runs(changes: dict[str, object], text: str) -> None:
     with pytest.raises(UserError, match=text):
         Lived(EVENLY, **{"members": TWO, "seconds": 1, **changes})  # type: ignore[arg-type]
-
-
-CLIENTS = ("c1", "c2", "c3", "c4")
-
-
-@st.composite
-def happenings(draw: st.DrawFn) -> list[Event]:
-    """Members come and go, are killed and freeze; brokers are stopped, killed and return; queues come and go."""
-    inside, down, events, now = {"c1", "c2"}, set[str](), list[Event](), 5.0
-    for _ in range(draw(st.integers(1, 6))):
-        now += draw(st.sampled_from([0.1, 1.0, 2.5, 21.0, 47.0]))
-        match draw(st.sampled_from(["member", "hang", "broker", "queues"])):
-            case "member":
-                member = draw(st.sampled_from(CLIENTS))
-                if member not in inside:
-                    inside.add(member)
-                    events.append(Join(at=s(now), join=member, group="g", subscribe=("T",)))
-                elif len(inside) > 1:
-                    inside.discard(member)
-                    kinds: list[Event] = [Leave(at=s(now), leave=member), Crash(at=s(now), crash=member)]
-                    events.append(draw(st.sampled_from(kinds)))
-            case "hang":
-                member = draw(st.sampled_from(sorted(inside)))
-                events.append(hang(now, member, draw(st.sampled_from([3.0, 40.0, 150.0]))))
-                now += 151
-            case "broker":
-                if down:
-                    events.append(BrokerEvent(at=s(now), broker=down.pop(), does="return"))
-                else:
-                    down.add("broker-b")
-                    gone = {"at": s(now), "broker": "broker-b", "does": draw(st.sampled_from(["stop", "kill"]))}
-                    events.append(BrokerEvent.model_validate(gone))
-            case "queues":
-                counts = {broker: draw(st.integers(1, 5)) for broker in ("broker-a", "broker-b")}
-                events.append(Queues(at=s(now), queues={"T": counts}))
-    if down:
-        events.append(BrokerEvent(at=s(now + 1), broker=down.pop(), does="return"))
-    return events
-
-
-@settings(max_examples=25, deadline=None)
-@given(happenings(), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]), st.integers(0, 99))
-def test_whatever_happens_in_the_end_every_queue_has_exactly_one_owner(
-    events: list[Event], strategy: str, seed: int
-) -> None:
-    end = events[-1].at / 1000 + 180
-    lived = Lived(EVENLY, TWO, *events, seconds=end, strategy=strategy, seed=seed)
-    assert lived.settled(), lived.owners()
-
-
-@settings(max_examples=15, deadline=None)
-@given(happenings(), st.integers(0, 99))
-def test_no_committed_offset_lies_beyond_what_was_consumed(events: list[Event], seed: int) -> None:
-    lived = Lived(EVENLY, TWO, *events, seconds=events[-1].at / 1000 + 60, produce=1.0, seed=seed)
-    consumed: dict[Queue, int] = {}
-    for _, _, fact in lived.told(Delivered):
-        consumed[fact.queue] = max(consumed.get(fact.queue, 0), fact.end)
-    assert consumed
-    for queue in lived.queues():
-        committed = lived.broker(queue.broker).offsets.query("g", queue.topic, queue.number)
-        assert committed <= consumed.get(queue, 0)

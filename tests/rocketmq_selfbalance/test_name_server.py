@@ -9,18 +9,17 @@ from protocols import Queue
 from protocols.nodes import OPERATOR
 from protocols.single import SingleNode
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages import (
+from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
-    DataVersion,
     DeleteTopicInNameServer,
     GetRouteInfo,
     RegisterBroker,
     Route,
     RouteInfoAnswer,
-    TopicConfig,
     UnregisterBroker,
     WipeWritePerm,
 )
+from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.routes import addresses_of, publish_queues, subscribe_queues
 

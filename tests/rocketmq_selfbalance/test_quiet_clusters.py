@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import RebalanceBegan
-from rocketmq_selfbalance.messages import WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import WatchedPullAnswer
 from tests.rocketmq_selfbalance.lived import Lived
 from tests.rocketmq_selfbalance.test_random_scenarios import HAPPENINGS, events_of
 

@@ -13,7 +13,10 @@ from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
-from rocketmq_selfbalance.messages import HeartBeat, TopicConfig, UpdateConsumerOffset, UpdateTopic
+from rocketmq_selfbalance.messages.administration import UpdateTopic
+from rocketmq_selfbalance.messages.membership import HeartBeat
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from tests.protocols.happenings import Facts, Happens
 from tests.rocketmq_selfbalance.resting_client import BROKERS, RestingClient

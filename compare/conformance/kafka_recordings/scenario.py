@@ -22,20 +22,10 @@ from compare.conformance.ranges import RUNS
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from protocols.queues import Queue
 from protocols.randomness import number_below
-from protocols.scenario.model import (
-    Crash,
-    GroupPart,
-    Join,
-    Leave,
-    LoadPart,
-    Queues,
-    RunPart,
-    Scenario,
-    StopPolling,
-    Subscribe,
-    TopicPart,
-)
-from protocols.scenario.model import Event as ScenarioEvent
+from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
+from protocols.scenario.events import Event as ScenarioEvent
+from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.model import LoadPart, RunPart, Scenario
 from protocols.scenario.units import milliseconds
 
 BROKER = "broker-1"

@@ -3,8 +3,9 @@
 Equal must be, in one and the same run: who owns what in the end, and which queues never had an owner. Within the range
 of all runs, widened by what a busy machine may do, must lie how often queues moved; how many times, how long at most
 and in all queues had two owners or, after their first, none; how long they waited for the first; how many records were
-delivered more than once. Each recorded move must be one that some run makes in the same phase of the script, and each
-recorded interval must lie on a queue that changes hands in that phase in some run. Requests: see `requests`.
+delivered more than once. Each recorded move must be of a queue that comes to or goes from the same member in the same
+phase of the script in some run (which of two that take it was first is chance), and each recorded interval must lie on
+a queue that changes hands in that phase in some run. Requests: see `requests`.
 """
 
 from bisect import bisect_right
@@ -20,6 +21,8 @@ from compare.conformance.rocketmq_recordings.requests import Order, Turn
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.conformance.rocketmq_recordings.script import RETRY_TOPIC, SHUTDOWN, START
 from protocols.queues import Queue
+from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 
 
 def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list[Difference], list[Measure]]:
@@ -90,6 +93,8 @@ def _first_owned(plan: Plan, owned: Ownership) -> list[float]:
     return [each.until for each in owned.waiting if each.until < plan.recording.length_ms]
 
 
+_ASK_OFFSET = REQUEST_CODES[QueryConsumerOffset]
+
 _COUNTS: Mapping[str, Callable[[Ownership], int]] = {
     "moves": lambda owned: len(owned.moves),
     "double_owned_times": lambda owned: len(owned.double),
@@ -117,9 +122,10 @@ def _places(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measur
     moved: set[tuple[int, Queue, str]] = set()
     changed: set[tuple[int, Queue]] = set()
     for run in runs:
-        moved.update((_phase(plan, each.at), each.queue, each.after) for each in run.ownership.moves)
-        for each in (*run.ownership.double, *run.ownership.unowned):
-            changed.update((_phase(plan, at), each.queue) for at in (each.since, each.until))
+        for each in run.ownership.moves:
+            moved.update((_phase(plan, each.at), each.queue, member) for member in (each.before, each.after))
+        for interval in (*run.ownership.double, *run.ownership.unowned):
+            changed.update((_phase(plan, at), interval.queue) for at in (interval.since, interval.until))
     changed.update((number, queue) for number, queue, _ in moved)
     found: list[Measure] = []
     for move in real.ownership.moves:
@@ -128,10 +134,10 @@ def _places(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measur
         what = f"move of {_name(move.queue)} to {move.after}"
         found.append(_placed(plan, what, move.at, phases, seen))
     for kind, intervals in (("double", real.ownership.double), ("no", real.ownership.unowned)):
-        for each in intervals:
-            phases = _phases(plan, each.since)
-            seen = [number for number in phases if (number, each.queue) in changed]
-            found.append(_placed(plan, f"{kind} owner of {_name(each.queue)}", each.since, phases, seen))
+        for interval in intervals:
+            phases = _phases(plan, interval.since)
+            seen = [number for number in phases if (number, interval.queue) in changed]
+            found.append(_placed(plan, f"{kind} owner of {_name(interval.queue)}", interval.since, phases, seen))
     return found
 
 
@@ -162,13 +168,14 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
         return []
     case, found = plan.recording.scenario, []
     turns = _turns(plan)
+    peers = frozenset((each.code, each.peer) for run in listened for told in run.values() for each in told)
     for member, sent in _by_member(plan, real.requests).items():
         others = [each[member] for each in listened]
         round_brokers = [requests.follows(each) for each in others]
         found.append(
             _subset(case, f"requests.{member}.round", requests.follows(sent), frozenset().union(*round_brokers))
         )
-        found += _kinds(plan, member, sent, others)
+        found += _kinds(plan, member, sent, others, peers)
         orders = [requests.life(each) for each in others]
         found.append(_ordered(case, f"requests.{member}.order", requests.life(sent), orders))
         for number, (turn, until) in enumerate(turns.get(member, ())):
@@ -178,12 +185,19 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
     return found
 
 
-def _kinds(plan: Plan, member: str, sent: Sequence[Request], runs: Sequence[Sequence[Request]]) -> list[Measure]:
-    """Codes, phase by phase (close to its beginning the one before as well), and in all phases whom they go to or come
-    from: which broker is asked or asks in just this phase can be chance."""
+def _kinds(
+    plan: Plan,
+    member: str,
+    sent: Sequence[Request],
+    runs: Sequence[Sequence[Request]],
+    peers: frozenset[tuple[int, str]],
+) -> list[Measure]:
+    """Codes, phase by phase (close to its beginning the one before as well). Offsets may be asked for in any phase: of
+    retry queues, which are left out. Whom requests go to or come from is compared with what is so of any member in any
+    run (``peers``): which broker is asked or asks by or of just this one in just this phase can be chance."""
     known = {(_phase(plan, each.at), each.code, each.peer) for run in runs for each in run}
     codes = {(phase, code) for phase, code, _ in known}
-    peers = {(code, peer) for _, code, peer in known}
+    everywhere = {code for _, code, _ in known if code == _ASK_OFFSET}
     found: list[Measure] = []
     for number in range(len(plan.phases)):
         mine = [each for each in sent if _phase(plan, each.at) == number]
@@ -192,7 +206,9 @@ def _kinds(plan: Plan, member: str, sent: Sequence[Request], runs: Sequence[Sequ
             f"{each.code} {each.peer}"
             for each in mine
             if (each.code, each.peer) not in peers
-            or not any((phase, each.code) in codes for phase in _phases(plan, each.at))
+            or (
+                each.code not in everywhere and not any((phase, each.code) in codes for phase in _phases(plan, each.at))
+            )
         }
         seen = sorted({f"{code} {peer}" for phase, code, peer in known if phase == number})
         quantity = f"requests.{member}.kinds in phase {number}"
@@ -214,7 +230,7 @@ def _turns(plan: Plan) -> dict[str, list[tuple[Turn, float]]]:
     for action in plan.recording.actions:
         if action.action in (START, SHUTDOWN):
             topics = next(len(member.subs) for member in plan.recording.members if member.id == action.member)
-            turn = Turn(action.member, action.t_ms, action.action == SHUTDOWN, 2 * (topics + RETRY_TOPIC))
+            turn = Turn(action.member, action.t_ms, action.action == SHUTDOWN, topics + RETRY_TOPIC)
             found.setdefault(action.member, []).append(turn)
     return {
         member: list(zip(turns, [*(each.since for each in turns[1:]), inf], strict=True))

@@ -19,13 +19,10 @@ from protocols.queues import Queue
 from protocols.randomness import number_below
 from protocols.simulation import Simulation
 from rocketmq_selfbalance.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages import (
-    REQUEST_CODES,
-    ClientRequest,
-    NotifyConsumerIdsChanged,
-    PullMessage,
-    UpdateConsumerOffset,
-)
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest
 
 POLL_MS = 50
 """How often a recording looks at what members own, unless it tells."""

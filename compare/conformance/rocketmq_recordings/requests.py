@@ -4,11 +4,11 @@ A client's threads run side by side: the one that starts it or shuts it down, th
 that rebalances, the one that renews locks; brokers' notices come in between. Which thread is a millisecond earlier is
 chance, and how periodic requests interleave depends on phases. What is no chance:
 
-* which kinds of requests a member sends or is sent at all in each phase of the script, and in its whole life to or
-  from whom;
+* which kinds of requests a member sends or is sent at all in each phase of the script, and to or from whom any member;
 * in its whole life, which kind occurs first, second, ...;
-* in its start (questions for routes, the first heartbeats, up to the first question for the group's members), what
-  comes before what, each request on its own (the second question for a route is another than the first);
+* in its start (as many questions for routes as the starting thread asks, the first heartbeats, up to the first question
+  for the group's members), what comes before what, each request on its own (the second question for a route is another
+  than the first);
 * its leave-taking: whatever is in all runs is there, and what comes before what;
 * how heartbeats, and the requests by which it takes leave, go round the brokers.
 
@@ -21,14 +21,10 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from compare.conformance.rocketmq_recordings.happened import Request
-from rocketmq_selfbalance.messages import (
-    REQUEST_CODES,
-    GetConsumerListByGroup,
-    GetRouteInfo,
-    HeartBeat,
-    UnlockBatchMq,
-    UnregisterClient,
-)
+from rocketmq_selfbalance.messages.locks import UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 
 Order: TypeAlias = tuple[str, ...]
 """Names of kinds of requests, or of requests, in the order of their (first) occurrence."""
@@ -48,7 +44,7 @@ class Turn(NamedTuple):
     since: float
     leaves: bool
     routes: int
-    """How many questions for routes belong to a start: of each topic one by the start itself, one by the first poll."""
+    """How many questions for routes belong to a start. The first poll asks as many in a thread of its own."""
 
 
 def life(requests: Iterable[Request]) -> Order:

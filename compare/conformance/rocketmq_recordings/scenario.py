@@ -6,8 +6,9 @@ member or the script said afterwards), and how much the producer sent.
 
 A recording leaves open in which phase of the brokers' clocks something happened, when exactly between the script's
 word and its effect, and how fast a busy machine was. So runs differ: each broker's clock has a phase of its own, every
-such moment lies anywhere within its span, and messages travel fast, slower, or slowly. In half of the runs a member
-begins at once and takes up to as long for its start as it did.
+such moment lies anywhere within its span, and messages travel fast, slower, or slowly. In a quarter of the runs a
+member begins at once and takes as long for its start as it did, in another quarter up to as long. A broker that comes
+back may not have found the name server yet when it would register: it does so at the next time, 10 s later.
 """
 
 from dataclasses import dataclass
@@ -15,22 +16,15 @@ from dataclasses import dataclass
 from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_recordings.producing import Producing, producing
 from compare.conformance.rocketmq_recordings.reading import Recording
-from compare.conformance.rocketmq_recordings.script import BROKER_GONE, PRODUCE, Moment, Script, Slow
+from compare.conformance.rocketmq_recordings.script import BROKER_GONE, PRODUCE, Moment, Script, Starting
 from compare.conformance.rocketmq_recordings.settings import settings_of
 from protocols.randomness import number_below
-from protocols.scenario.model import (
-    BrokerEvent,
-    Event,
-    GroupPart,
-    Join,
-    Network,
-    RunPart,
-    Scenario,
-    SystemPart,
-    TopicPart,
-)
+from protocols.scenario.events import BrokerEvent, Event, Join, Network
+from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.scenario.units import milliseconds
 from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.servers import NAME_SERVER
 
 LATENCIES = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 """Milliseconds, least and most, of the runs in turn: a quiet machine, a busy one, an overloaded one."""
@@ -42,6 +36,13 @@ have nothing to do with each other. As long as the longest period of a broker.""
 RETRY_LATER_MS = 20
 """A client that tries again and again to reach a broker takes up to so much longer for each try than it pauses; so
 clients that lost a broker at the same instant find it at different times."""
+
+FOUND_MS = 1_000.0
+"""A broker that starts looks for the name servers in one thread and registers in another: where it has found none by
+then nobody hears of it. Longer than the race, shorter than until the next registration."""
+
+LONGEST_DELAY_MS = 1_000.0
+"""Of a message that a slow start delays; with two of them and the travel a client still waits for the answer."""
 
 _STEPS = 1000
 """So many places within a span."""
@@ -97,13 +98,7 @@ def run(plan: Plan, number: int) -> Run:
         at = milliseconds(WARM_UP_MS * number_below(_STEPS, "broker", number, broker) / _STEPS)
         events += [BrokerEvent(at=at, broker=broker, does="kill"), BrokerEvent(at=at, broker=broker, does="return")]
     for index, moment in enumerate(plan.moments):
-        within = number_below(_STEPS, "moment", number, index) / (_STEPS - 1)
-        if moment.slow is not None and number % 2:
-            at = milliseconds(shift + moment.earliest)
-            events += [_slowness(moment.slow, at, within), _in_run(moment.make(at), number)]
-        else:
-            at = milliseconds(shift + moment.earliest + within * (moment.latest - moment.earliest))
-            events.append(_in_run(moment.make(at), number))
+        events += _happens(moment, shift, number, index)
     scenario = Scenario(
         name=recording.scenario,
         brokers=plan.brokers,
@@ -117,6 +112,25 @@ def run(plan: Plan, number: int) -> Run:
     return Run(scenario, shift, number)
 
 
+def _happens(moment: Moment, shift: float, number: int, index: int) -> list[Event]:
+    """Moment ``index`` in run ``number``."""
+    within = number_below(_STEPS, "moment", number, index) / (_STEPS - 1)
+    starting = moment.starting
+    slowly = starting is not None and starting.lasted > 0 and number % 2
+    at = milliseconds(shift + moment.earliest + (0.0 if slowly else within) * (moment.latest - moment.earliest))
+    found: list[Event] = []
+    if moment.returning and number_below(2, "found", number, index):
+        between = (moment.returning, NAME_SERVER)
+        found.append(Network.model_validate({"at": at, "network": "cut", "between": between, "for": FOUND_MS}))
+    if starting is not None:
+        if slowly:
+            found += _as_slow(starting, at) if number % 4 == 3 else _unevenly_slow(starting, at, number)
+        # What the client sends once it is made arrives when its first request did.
+        at = milliseconds(at - starting.ahead)
+        found += _delay((starting.member,), at, starting.ahead, starting.ahead)
+    return [*found, _in_run(moment.make(at), number)]
+
+
 def _in_run(event: Event, number: int) -> Event:
     """Members that start put their pulls off a little longer than set, each in its own way."""
     if not isinstance(event, Join):
@@ -127,13 +141,33 @@ def _in_run(event: Event, number: int) -> Event:
     return event.model_copy(update={"settings": {**event.settings, "pullTimeDelayMillsWhenException": delay}})
 
 
-def _slowness(slow: Slow, at: float, share: float) -> Event:
-    """The start takes up to as long as it did: everything from and to the member is so much later."""
-    delay = milliseconds(share * slow.lasted / (2 * slow.questions))
-    between = (slow.member,)
-    return Network.model_validate(
-        {"at": at, "network": "delay", "between": between, "for": milliseconds(slow.lasted), "delay": delay}
-    )
+def _as_slow(starting: Starting, at: float) -> list[Event]:
+    """The start takes as long as it did: everything from and to the member is so much later."""
+    about = (starting.member,)
+    return [
+        *_delay(about, at, starting.asking, starting.asking / (2 * starting.questions)),
+        *_delay(about, at + starting.asking, starting.telling, starting.telling / (2 * len(starting.brokers))),
+    ]
+
+
+def _unevenly_slow(starting: Starting, at: float, number: int) -> list[Event]:
+    """The start takes up to as long as it did: questions take their share of it, and each broker takes its own."""
+    member, shares = starting.member, dict.fromkeys(("", *starting.brokers), 0.0)
+    for peer in shares:
+        shares[peer] = number_below(_STEPS, "slow", number, member, peer) / _STEPS
+    asking = shares[""] * starting.asking
+    found = _delay((member,), at, asking, asking / (2 * starting.questions))
+    for broker in starting.brokers:
+        found += _delay((member, broker), at + asking, starting.telling, shares[broker] * starting.telling / 2)
+    return found
+
+
+def _delay(between: tuple[str, ...], at: float, lasts: float, delay: float) -> list[Event]:
+    """Everything between these, or from and to the one, is so much later for so long, in milliseconds; not so much
+    that it is given up."""
+    later = milliseconds(min(delay, LONGEST_DELAY_MS))
+    given = {"at": milliseconds(at), "network": "delay", "between": between, "for": milliseconds(lasts), "delay": later}
+    return [Network.model_validate(given)] if later > 0 else []
 
 
 def _brokers(recording: Recording) -> tuple[str, ...]:

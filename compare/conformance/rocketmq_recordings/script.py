@@ -1,14 +1,17 @@
 """From the actions of a recording's script to events for the model, and when their effect came."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
 from compare.conformance.ranges import NOISE_MS
-from compare.conformance.rocketmq_recordings.reading import MOST_MS, Action, Member, Recording
-from protocols.scenario.model import BrokerEvent, Crash, Disconnect, Event, Hang, Join, Leave, Queues, Subscribe
-from rocketmq_selfbalance.messages import REQUEST_CODES, HeartBeat
+from compare.conformance.rocketmq_recordings.reading import MOST_MS, Action, Member, Recording, Row
+from compare.conformance.rocketmq_recordings.settings import shortest_interval
+from protocols.scenario.events import BrokerEvent, Crash, Disconnect, Event, Hang, Join, Leave, Queues, Subscribe
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 
 START, SHUTDOWN, PRODUCE = "start", "shutdown", "produce"
 """Actions by which a member comes and goes, and by which producers begin."""
@@ -31,16 +34,32 @@ class Moment(NamedTuple):
     latest: float
     make: Callable[[float], Event]
     """Time of the run to the event."""
-    slow: "Slow | None" = None
-    """Of a start that was."""
+    starting: "Starting | None" = None
+    """Of a start."""
+    returning: str = ""
+    """The broker that comes back."""
 
 
-class Slow(NamedTuple):
-    """A start took so many milliseconds, for so many questions and answers one after the other."""
+class Starting(NamedTuple):
+    """How a member started. Its first pass counts from when the client was made, everything else from its first
+    request; Java may load classes in between."""
 
     member: str
-    lasted: float
+    ahead: float
+    """The client was made so many milliseconds before its first request."""
+    asking: float
+    """From its first request to its first heartbeat it took so many milliseconds,"""
     questions: int
+    """for so many questions and answers one after the other;"""
+    telling: float
+    """from there on so many until it had started, or all its first heartbeats were answered,"""
+    brokers: tuple[str, ...]
+    """of which each of these got one."""
+
+    @property
+    def lasted(self) -> float:
+        """Milliseconds."""
+        return self.asking + self.telling
 
 
 class Script:
@@ -51,6 +70,8 @@ class Script:
         self.members = {member.id: member for member in recording.members}
         self.subscribed = {member.id: member.subs for member in recording.members}
         self.queues = {topic: dict(counts) for topic, counts in recording.topics.items()}
+        self.shortest = shortest_interval(recording)
+        """Milliseconds."""
 
     def moments(self, number: int, action: Action) -> Iterable[Moment]:
         if action.action in _SILENT:
@@ -66,8 +87,9 @@ class Script:
         return make(self, action)
 
     def start(self, action: Action) -> Iterable[Moment]:
-        """The process begins when its first request is sent, before its first heartbeat. One that starts again has
-        the subscriptions of its program."""
+        """The process begins when its first request is sent, before its first heartbeat; the client was made not later
+        than the shortest interval between passes before its first pass. One that starts again has the subscriptions of
+        its program."""
         member = self.members[action.member]
         self.subscribed[member.id] = member.subs
         over = self._end(action)
@@ -75,9 +97,26 @@ class Script:
         first = min((at for at, *_ in requests), default=action.t_ms)
         told = min((at for at, _, code, _ in requests if code == _HEARTBEAT), default=first)
         started = self.recording.is_about(member.id, "started", first)
-        lasted = 0.0 if started is None else min(started, over) - first
-        slow = Slow(member.id, lasted, len(member.subs) + RETRY_TOPIC + len(self.brokers)) if lasted > 0 else None
-        return (Moment(first, told, lambda at: self._join(member, action, at), slow),)
+        asked = min((at for at, _, code, _ in requests if code == _ASK), default=inf)
+        starting = Starting(
+            member.id,
+            ahead=first - min(max(asked - self.shortest, action.t_ms), first),
+            asking=told - first,
+            questions=len(member.subs) + RETRY_TOPIC,
+            telling=max(min(started or told, over) - told, self._round(requests, told), 0.0),
+            brokers=self.brokers,
+        )
+        return (Moment(first, told, lambda at: self._join(member, action, at), starting),)
+
+    def _round(self, requests: Sequence[Row], told: float) -> float:
+        """How long the first heartbeats took, each of which waits for the answer to the one before; as far as more than
+        one was sent."""
+        first: dict[str, float] = {}
+        for at, _, code, peer in requests:
+            if code == _HEARTBEAT:
+                first.setdefault(peer, at)
+        answered = len(first) - 1
+        return (max(first.values()) - told) * (answered + 1) / answered if answered > 0 else 0.0
 
     def _end(self, action: Action) -> float:
         """When the script did something else with the member."""
@@ -159,7 +198,7 @@ class Script:
         opened = self._later(PORT_OPEN, action)
         latest = action.t_ms if opened is None else opened
         earliest = max(action.t_ms, latest - NOISE_MS)
-        return (Moment(earliest, latest, lambda at: _of_broker(at, action.broker, "return")),)
+        return (Moment(earliest, latest, lambda at: _of_broker(at, action.broker, "return"), returning=action.broker),)
 
     def _later(self, name: str, action: Action) -> float | None:
         times = (
@@ -187,7 +226,7 @@ def _of_broker(at: float, broker: str, does: str) -> Event:
     return BrokerEvent.model_validate({"at": at, "broker": broker, "does": does})
 
 
-_HEARTBEAT = REQUEST_CODES[HeartBeat]
+_HEARTBEAT, _ASK = REQUEST_CODES[HeartBeat], REQUEST_CODES[GetConsumerListByGroup]
 
 _ACTIONS: Mapping[str, Callable[[Script, Action], Iterable[Moment]]] = {
     START: Script.start,

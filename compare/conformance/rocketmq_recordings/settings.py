@@ -5,11 +5,13 @@ from typing import Any
 
 from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_recordings.reading import Recording
-from rocketmq_selfbalance.client.settings import VERSIONS
+from rocketmq_selfbalance.client.settings import VERSIONS, ClientSettings, with_settings
+
+_SHORTEST_INTERVAL = "rocketmq.client.rebalance.minInterval"
 
 _NAMES: Mapping[str, str] = {
     "rebalanceIntervalMs": "rocketmq.client.rebalance.waitInterval",
-    "rebalanceMinIntervalMs": "rocketmq.client.rebalance.minInterval",
+    "rebalanceMinIntervalMs": _SHORTEST_INTERVAL,
     "heartbeatIntervalMs": "heartbeatBrokerInterval",
     "pollNameServerIntervalMs": "pollNameServerInterval",
     "persistOffsetIntervalMs": "persistConsumerOffsetInterval",
@@ -34,3 +36,9 @@ def settings_of(recording: Recording) -> dict[str, Any]:
             raise MalformedCase("settings.version", f"one of {', '.join(VERSIONS)}", given[_VERSION])
         settings[_VERSION] = release
     return settings
+
+
+def shortest_interval(recording: Recording) -> float:
+    """From one pass of a client to the next, and from its making to the first: so many milliseconds at least."""
+    given = {name: value for name, value in settings_of(recording).items() if name in (_SHORTEST_INTERVAL, _VERSION)}
+    return with_settings(ClientSettings(), given, "settings").rebalance_min_interval_ms

@@ -22,7 +22,7 @@ from rocketmq_selfbalance.broker.consumers import (
     ConsumerManager,
 )
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
-from rocketmq_selfbalance.messages import ConsumerData, Subscription
+from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
 _CONNECTION = ("group", "channel", "client_id", "notify_consumer_ids_changed")
 _HEARTBEAT = ("consume_type", "message_model", "consume_from_where", "update_subscription", "subscriptions")

@@ -19,7 +19,7 @@ from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.heartbeat import consumer_data
 from rocketmq_selfbalance.codes import MASTER_ID, SUCCESS
-from rocketmq_selfbalance.messages import DataVersion, TopicConfig
+from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver.route_table import RouteTable
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 

@@ -9,7 +9,8 @@ from typing import Any
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
-from rocketmq_selfbalance.messages import DataVersion, QueueData, TopicConfig
+from rocketmq_selfbalance.messages.nameserver import QueueData
+from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver.route_table import RouteTable
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 from rocketmq_selfbalance.routes import publish_queues, subscribe_queues

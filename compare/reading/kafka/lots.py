@@ -1,7 +1,6 @@
 """Sort facts into lots, one per group: what all sources together say about one group of one cluster.
 
-Facts about one name belong together wherever they come from, unless they contradict each other: two folders that
-show different members under one name hold the output of two clusters, and their groups stay apart.
+Facts about one name belong together as `compare.reading.merging` has it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from compare.reading.kafka.facts import Fact, MembersTable, OffsetsTable, TopicQueues
+from compare.reading.merging import merge
 
 
 @dataclass(slots=True)
@@ -38,23 +38,13 @@ def lots(facts: Iterable[Fact]) -> list[Lot]:
     for group, by_place in by_name.items():
         of_group: list[Lot] = []
         for place, told in by_place.items():
-            _merge(of_group, Lot(group, told, [place], set(_ids(told))))
+            merge(of_group, Lot(group, told, [place], set(_ids(told))))
         for lot in of_group:
             near = [topics[place] for place in lot.places if place in topics]
             # The topics of the lot's own cluster, if told; another folder's may be of another cluster.
             lot.topics = {topic: numbers for each in near for topic, numbers in each.items()} if near else anywhere
         found += of_group
     return found
-
-
-def _merge(of_group: list[Lot], lot: Lot) -> None:
-    for other in of_group:
-        if not lot.ids or not other.ids or lot.ids & other.ids:
-            other.facts += lot.facts
-            other.places += lot.places
-            other.ids |= lot.ids
-            return
-    of_group.append(lot)
 
 
 def _ids(facts: Iterable[Fact]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from protocols import UserError
 
 SCHEME = "kafka://"
 _DEFAULT_PORT = 9092
+_LAST_PORT = 65535
 _USER = re.compile(r"(?<=//).*@", re.DOTALL)
 
 
@@ -17,7 +18,7 @@ def servers(address: str) -> str:
         raise UserError(f"expected {SCHEME}host:port without user and password: they belong into --command-config")
     found = [SERVER.fullmatch(each) for each in text.split(",")]
     listed = [f"{each['host']}:{each['port'] or _DEFAULT_PORT}" for each in found if each is not None]
-    if len(listed) != len(found):
+    if len(listed) != len(found) or any(each is not None and int(each["port"] or 1) > _LAST_PORT for each in found):
         raise UserError(f"expected {SCHEME}host:port, further host:port behind commas, not {address}")
     return ",".join(listed)
 

@@ -15,7 +15,9 @@ from compare.reading.kafka_live import jaas, stores
 from compare.reading.observed import Skipped
 from protocols import UserError
 
-MISSING_EXTRA = "kafka:// needs two more packages, expected them installed: pip install 'equipoise[kafka]'"
+INSTALL = "pip install confluent-kafka javaproperties"
+"""What puts the extra `kafka` of pyproject.toml beside an Equipoise that is installed in any way."""
+MISSING_EXTRA = f"kafka:// needs two more packages, expected them installed: {INSTALL}"
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SECRETS = (

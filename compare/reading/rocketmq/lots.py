@@ -2,14 +2,14 @@
 
 A group's name is, in this order: what the text says (completed where the view cuts it) or its clients give away,
 ``NAME=FILE``, the only group that the same file names, the only one that its folder's files name (where the file is
-called like a view), what file or folder are called. Facts about one name belong together wherever they come from,
-unless they contradict each other: two folders that show different members under one name hold the output of two
-clusters.
+called like a view), what file or folder are called. Facts about one name belong together as `compare.reading.merging`
+has it.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from compare.reading.merging import merge
 from compare.reading.rocketmq.cut import FullNames
 from compare.reading.rocketmq.facts import BrokerLag, Fact, GroupFact, GroupLine, Progress, Route
 from compare.reading.rocketmq.names import folder_of, is_called_like_view, stand_in
@@ -42,19 +42,9 @@ def lots(facts: Iterable[Fact]) -> tuple[list[Lot], list[Route]]:
     for name, by_place in by_name.items():
         of_name: list[Lot] = []
         for place, told in by_place.items():
-            _merge(of_name, Lot(name, told, [place], {id for fact in told for id in ids_of(fact)}))
+            merge(of_name, Lot(name, told, [place], {id for fact in told for id in ids_of(fact)}))
         found += of_name
     return found, routes
-
-
-def _merge(of_name: list[Lot], lot: Lot) -> None:
-    for other in of_name:
-        if not lot.ids or not other.ids or not lot.ids.isdisjoint(other.ids):
-            other.facts += lot.facts
-            other.places += lot.places
-            other.ids |= lot.ids
-            return
-    of_name.append(lot)
 
 
 def _names(facts: list[GroupFact]) -> list[str]:

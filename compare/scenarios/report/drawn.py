@@ -4,18 +4,20 @@ Times are whole milliseconds. What is left out so that the page stays small is t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from compare.output import visible
 from compare.scenarios.fairness import together_at_each
-from compare.scenarios.lag import lag_of, productions
+from compare.scenarios.lag import lag_of
 from compare.scenarios.living import UNCOUNTED, Lived, live
 from compare.scenarios.moments import Moment, changes_of
 from compare.scenarios.report.player import player
 from compare.scenarios.systems import system_of
+from compare.scenarios.written import productions
 from protocols import Queue, sort_queues
 from protocols.scenario.places import MemberKey, Places
 from protocols.timeline import Timeline, lifetimes
+from protocols.timeline.intervals import Interval
 from protocols.timeline.lifetimes import first_topics
 
 MOST_ROWS = 240
@@ -36,7 +38,13 @@ MOST_TRACED = 400_000
 TOLD_TYPES = 5
 """Types of messages that are drawn apart; the others are one."""
 
-Row = tuple[str, Queue]
+
+class Row(NamedTuple):
+    """A queue of a group; where the group is broadcasting, what one ``member`` reads of it (else empty)."""
+
+    group: str
+    member: str
+    queue: Queue
 
 
 def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
@@ -59,9 +67,17 @@ def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
     return {
         "members": [visible(names[key]) for key in keys],
         "rows": [
-            [(f"{group}: " if several else "") + visible(queue.topic), visible(queue.broker), queue.number]
-            for group, queue in rows
+            [
+                (f"{row.group}: " if several else "")
+                + (f"{visible(row.member)}: " if row.member else "")
+                + visible(row.queue.topic),
+                visible(row.queue.broker),
+                row.queue.number,
+            ]
+            for row in rows
         ],
+        # In these nobody waits for an owner, and nobody shares.
+        "alone": [at for at, row in enumerate(rows) if row.member],
         "held": _held(timeline, rows, number),
         "lives": _lives(timeline, rows),
         "points": points,
@@ -73,16 +89,22 @@ def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
 
 
 def _rows(lived: Lived) -> tuple[list[Row], int]:
-    """(Group, queue) of the rows to draw, in order, and how many were left out."""
+    """The rows to draw, in order, and how many were left out."""
     timeline, scenario = lived.timeline, lived.chosen.scenario
     numbering = system_of(lived.chosen.part.system).numbering
     there = [queue for queues in first_topics(scenario, numbering).values() for queue in queues]
     every = dict.fromkeys([*there, *lifetimes(scenario, numbering)])
     read = {(each.group, each.queue.topic): None for each in timeline.beliefs}
-    rows = {(group, queue): 0 for group in scenario.groups for queue in every if (group, queue.topic) in read}
+    rows = {
+        Row(group, "", queue): 0
+        for group in scenario.groups
+        if group not in timeline.broadcasting
+        for queue in every
+        if (group, queue.topic) in read
+    }
     for each in timeline.beliefs:
         if not each.queue.topic.startswith(UNCOUNTED):
-            rows[each.group, each.queue] = rows.get((each.group, each.queue), 0) + 1
+            rows[_row(timeline, each)] = rows.get(_row(timeline, each), 0) + 1
     busiest = sorted(rows, key=lambda row: -rows[row])[:MOST_ROWS]
     # Each row may have as many stretches as there is room for all.
     while len(busiest) > 1 and sum(rows[row] for row in busiest) > MOST_INTERVALS:
@@ -91,8 +113,12 @@ def _rows(lived: Lived) -> tuple[list[Row], int]:
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
-    place = {queue: at for at, queue in enumerate(sort_queues({queue: None for _, queue in rows}))}
-    return sorted(rows, key=lambda row: (row[0], place[row[1]]))
+    place = {queue: at for at, queue in enumerate(sort_queues({row.queue: None for row in rows}))}
+    return sorted(rows, key=lambda row: (row.group, row.member, place[row.queue]))
+
+
+def _row(timeline: Timeline, each: Interval) -> Row:
+    return Row(each.group, each.member if each.group in timeline.broadcasting else "", each.queue)
 
 
 def _held(timeline: Timeline, rows: Sequence[Row], number: Mapping[MemberKey, int]) -> list[list[int]]:
@@ -101,7 +127,7 @@ def _held(timeline: Timeline, rows: Sequence[Row], number: Mapping[MemberKey, in
     stretches: dict[Row, list[list[int]]] = {row: [] for row in rows}
     latest: dict[tuple[Row, int], list[int]] = {}
     for each in timeline.beliefs:
-        row = each.group, each.queue
+        row = _row(timeline, each)
         if row not in stretches:
             continue
         member = number[MemberKey(each.group, each.member)]
@@ -128,20 +154,21 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
     """Row to when its queue exists, where that is not always: from, to, ... (to the end of the run at most)."""
     end = timeline.end
     return {
-        at: [round(min(time, end)) for life in timeline.lives[queue] for time in life]
-        for at, (_, queue) in enumerate(rows)
-        if queue in timeline.lives
+        at: [round(min(time, end)) for life in timeline.lives[row.queue] for time in life]
+        for at, row in enumerate(rows)
+        if row.queue in timeline.lives
     }
 
 
 def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[Any]], int]:
     """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
-    these points were left out."""
-    times = list(changes_of(timeline, moments))
+    these points were left out; none where nothing is shared."""
+    groups = [group for group in moments[0].then.groups if group not in timeline.broadcasting]
+    times = list(changes_of(timeline, moments)) if groups else []
     most = min(len(times), MOST_POINTS)
     chosen = [times[(at + 1) * len(times) // most - 1] for at in range(most)]
     fairness = together_at_each(
-        [[moment.then.allocation(group, owned) for group in moment.then.groups] for _, moment, owned in chosen]
+        [[moment.then.allocation(group, owned) for group in groups] for _, moment, owned in chosen]
     )
     points = [
         [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]
@@ -170,7 +197,7 @@ def _sent(timeline: Timeline) -> dict[str, Any]:
 def _lag(lived: Lived) -> list[int] | None:
     """Records that wait, at the end of every piece of time."""
     production = productions(lived)
-    if not production:
+    if not production or set(lived.chosen.scenario.groups) <= lived.timeline.broadcasting:
         return None
     end = lived.timeline.end
     times = [end * at / BUCKETS for at in range(1, BUCKETS + 1)]

@@ -9,7 +9,8 @@ from compare.scenarios.called import called, many
 from compare.scenarios.report.graph import graphs
 from compare.scenarios.report.table import COLUMNS, rows
 from compare.scenarios.runs import Run
-from protocols.scenario.model import Join, Scenario
+from protocols.scenario.events import Join
+from protocols.scenario.model import Scenario
 from protocols.scenario.telling import in_words
 from protocols.scenario.units import duration_text
 

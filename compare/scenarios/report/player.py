@@ -16,6 +16,7 @@ from protocols.facts import Owns, Transition
 from protocols.nodes import Time
 from protocols.simulation import CALL, CONNECTED, TIMER
 from protocols.timeline import Timeline
+from protocols.timeline.causes import Effect
 from protocols.timeline.news import is_worth_telling
 from protocols.timeline.told import Told
 from protocols.timeline.trace import Due, Sent, Trace, timer_in_words
@@ -156,7 +157,7 @@ def _said(step: Step, timeline: Timeline) -> tuple[str, str, str, int, Time]:
         lost = " (lost)" if step.arrives is None else ""
         return step.sender, step.to, type(step.message).__name__ + lost, MESSAGE, step.at
     if step.kind == CALL:
-        return "", "", timeline.causes.of(step.at, step.number).text, EVENT, step.at
+        return "", "", timeline.causes.of(Effect(step.at, step.number)).text, EVENT, step.at
     if step.kind == TIMER:
         return step.node, step.node, timer_in_words(step.what), TIME_UP, step.at
     kind = OPENS if step.kind == CONNECTED else CLOSES

@@ -5,18 +5,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from compare.output import number, ratio
+from compare.scenarios.complete import ends_complete, shares, usually_ends_complete
 from compare.scenarios.spread import figure
 
 Record = Mapping[str, Any]
 
 
 class Column(NamedTuple):
-    """``path``: the figure. ``better``: -1 where less is better, 1 where more is, 0 where neither."""
+    """``path``: the figure. ``better``: -1 where less is better, 1 where more is, 0 where neither. ``complete``: only a
+    variant that ends complete can be best: how even it is, and what it took to get there. What queues and records
+    suffered on the way (no owner, two owners, waiting, handled again) counts for all."""
 
     path: str
     heading: str
     better: int
     words: str
+    complete: bool = True
 
 
 COLUMNS = (
@@ -33,16 +37,17 @@ COLUMNS = (
     Column("moves", "moves", -1, "how often a queue went to another owner"),
     Column(
         "fewest_moves",
-        "fewest",
+        "fairest needs",
         0,
-        "how many had to move, event by event, from where the queues were to the fairest sharing",
+        "the fewest moves, event by event, from where the queues were to the fairest sharing (members that hang are "
+        "members); who moves fewer has not reached that sharing after some event",
     ),
-    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, added up over queues"),
-    Column("longest_gap_s", "longest, s", -1, "the longest time one queue was without an owner"),
-    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, added up over queues"),
-    Column("redelivered", "twice", -1, "records that were handled more than once"),
-    Column("lag.peak", "lag peak", -1, "the most records that waited at once, from the first event on"),
-    Column("lag.drain_s", "drained, s", -1, "from the peak until all that waited then was handled"),
+    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, added up over queues", False),
+    Column("longest_gap_s", "longest, s", -1, "the longest time one queue was without an owner", False),
+    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, added up over queues", False),
+    Column("redelivered", "twice", -1, "records that were handled more than once", False),
+    Column("lag.peak", "lag peak", -1, "the most records that waited at once, from the first event on", False),
+    Column("lag.drain_s", "drained, s", -1, "from the peak until all that waited then was handled", False),
     Column("settle_s", "settled, s", -1, "from the last event to the last change of any belief"),
     Column("messages", "messages", -1, "how many were sent, besides those that fetch records"),
 )
@@ -56,15 +61,26 @@ def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, 
     there is none), whether it is the ``best`` of its column, ``bad`` where somebody is worse off than need be.
     """
     values = [[_value(each, column.path, seeds) for column in COLUMNS] for each in records]
-    best = [_best(column, [row[at][0] for row in values]) for at, column in enumerate(COLUMNS)]
+    complete = [_is_complete(each, seeds) for each in records]
+    # Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do.
+    sharing = [shares(each) for each in records]
+    compared = sharing if any(sharing) else [True for _ in records]
+    may = [
+        [ends or not column.complete for ends, counts in zip(complete, compared, strict=True) if counts]
+        for column in COLUMNS
+    ]
+    of_column = [
+        [row[at][0] for row, counts in zip(values, compared, strict=True) if counts] for at in range(len(COLUMNS))
+    ]
+    best = [_best(*each) for each in zip(COLUMNS, of_column, may, strict=True)]
     found = []
-    for record, row in zip(records, values, strict=True):
+    for record, row, ends, counts in zip(records, values, complete, compared, strict=True):
         cells = [
             {
                 "heading": column.heading,
                 "text": _text(column.path, value),
                 "range": _range(_text(column.path, low), _text(column.path, high)),
-                "best": best[at] is not None and value == best[at],
+                "best": best[at] is not None and value == best[at] and counts and (ends or not column.complete),
                 "bad": column.path == "fairness.idle_members" and bool(value),
             }
             for at, (column, (value, low, high)) in enumerate(zip(COLUMNS, row, strict=True))
@@ -84,10 +100,15 @@ def _value(record: Record, path: str, seeds: Mapping[str, Any]) -> tuple[Any, An
     return spread["median"], spread["p5"], spread["p95"]
 
 
-def _best(column: Column, values: Sequence[Any]) -> Any:
-    """The best value; None where nothing is better than the rest."""
-    known = [value for value in values if value is not None]
-    if not column.better or len(set(known)) < 2:
+def _is_complete(record: Record, seeds: Mapping[str, Any]) -> bool:
+    over = seeds.get(record["label"])
+    return ends_complete(record) if over is None else usually_ends_complete(over["figures"])
+
+
+def _best(column: Column, values: Sequence[Any], may: Sequence[bool]) -> Any:
+    """The best value of those who may have it; None where nobody is better than the rest."""
+    known = [value for value, allowed in zip(values, may, strict=True) if allowed and value is not None]
+    if not column.better or not known or (len(set(known)) < 2 and all(may)):
         return None
     return max(known) if column.better > 0 else min(known)
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from protocols.scenario.commits import NamedOffset, offsets_of
+from protocols.scenario.events import Commit, Hang, Join, Queues, Restart, Subscribe
+from protocols.scenario.groups import GroupPart, MemberPart
 from protocols.scenario.lives import started_as
-from protocols.scenario.model import Commit, GroupPart, Hang, Join, MemberPart, Queues, Restart, Scenario, Subscribe
+from protocols.scenario.model import Scenario
 from protocols.scenario.reading import read, read_text, scenario
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.scenario.shorthands import EVENT_KINDS

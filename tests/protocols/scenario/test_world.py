@@ -7,7 +7,8 @@ import pytest
 from protocols.facts import Owns
 from protocols.links import Fault
 from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.scenario.model import Event, Scenario, SystemPart
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.reading import scenario
 from protocols.scenario.running import BEGINNING, Variant

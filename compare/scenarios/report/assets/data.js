@@ -34,6 +34,8 @@ function rowsOf(variant, end) {
       last = flat[n + 2] < 0 ? end : since + flat[n + 2];
       held.push({ member: flat[n], since, until: last });
     }
+    // Where everybody reads everything, a row is what one member reads.
+    if (variant.alone.includes(at)) return { held, gaps: [], doubles: [] };
     return { held, ...faults(held, variant.lives[at] ?? [0, end], end) };
   });
   return variant.decoded;

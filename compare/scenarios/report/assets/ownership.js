@@ -16,7 +16,7 @@ function ownership(view, variant, width) {
   const rows = rowsOf(variant, view.scenario.end);
   const height = rowHeight(rows.length);
   const pad = height >= 8 ? 2 : height >= 5 ? 1 : 0;
-  const left = gutter(variant, width);
+  const left = gutter(view.scenario.variants, width);
   const plot = width - left - 6;
   const x = scaled(view, left, plot);
   const top = BADGES + 2;
@@ -76,8 +76,9 @@ function ownership(view, variant, width) {
   return { picture, x, left, plot, top, bottom, rowAt: (y) => Math.floor((y - top) / height), rows };
 }
 
-const gutter = (variant, width) => {
-  const longest = Math.max(...variant.rows.map((row) => rowName(row).length), 4);
+// Room for names, the same for all variants: an event stands at the same place in all pictures.
+const gutter = (variants, width) => {
+  const longest = Math.max(...variants.flatMap((each) => each.rows.map((row) => rowName(row).length)), 4);
   return clamp(longest * 6.6 + 10, 40, Math.min(170, width * 0.28));
 };
 
@@ -123,6 +124,7 @@ function said(variant, rows, view) {
   const doubles = rows.flatMap((row) => row.doubles);
   const longest = gaps.reduce((most, gap) => Math.max(most, gap.until - gap.since), 0);
   const loads = ownedAt(variant, rows, view.scenario.end - 0.5).map((each, member) => `${variant.members[member]} ${each.length}`);
+  if (rows.length && variant.alone.length === rows.length) return `${variant.label}: what each member reads over ${lasting(view.scenario.end)}; every member is to read every queue. Queues at the end: ${loads.slice(0, 30).join(", ")}${loads.length > 30 ? ", ..." : ""}.`;
   return `${variant.label}: who owns each of ${counted(rows.length, "queue")} over ${lasting(view.scenario.end)}. `
     + (gaps.length ? `${counted(gaps.length, "time")} a queue has no owner, ${lasting(longest)} at the longest. ` : "No queue is ever without an owner. ")
     + (doubles.length ? `${counted(doubles.length, "time")} a queue has several owners. ` : "No queue ever has two owners. ")

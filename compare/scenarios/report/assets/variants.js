@@ -22,7 +22,9 @@ function card(view, variant, place, play) {
   const draw = () => {
     const width = Math.max(300, Math.floor(pictures.clientWidth));
     const main = ownership(view, variant, width);
-    const parts = [main.picture, caption("Queues per member: from least to most; dashed: the most that the fairest sharing needs"), evenness(view, variant, main.left, main.plot, width)];
+    const parts = [main.picture];
+    if (variant.alone.length) parts.push(el("p", { class: "quiet" }, "BROADCASTING: every member reads every queue, so a row is what one member reads."));
+    if (variant.points.length) parts.push(caption("Queues per member: from least to most; dashed: the most that the fairest sharing needs"), evenness(view, variant, main.left, main.plot, width));
     if (variant.sent) parts.push(caption("Messages"), sentOver(view, variant, main.left, main.plot, width), sentLegend(variant));
     if (variant.lag) parts.push(caption("Records that wait"), waiting(view, variant, main.left, main.plot, width));
     if (variant.remarks.length) parts.push(el("p", { class: "quiet remarks" }, variant.remarks.join(" ")));

@@ -1,0 +1,34 @@
+"""Who shares the fate of whom: a process that dies takes all its members along, and a process that hears of a change in
+one of its groups may look at all of them."""
+
+from typing import NamedTuple
+
+from protocols.scenario.places import Places
+
+
+class Mates(NamedTuple):
+    """``together``: the name of a member or process to the names of all members of that process. ``hearing``: the name
+    of a member to the names of those who may hear when something happens to it: all members of every process in which
+    its group has a member."""
+
+    together: dict[str, tuple[str, ...]]
+    hearing: dict[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, places: Places) -> "Mates":
+        """The mates in a scenario."""
+        of_node: dict[str, list[str]] = {}
+        for key, node in places.node.items():
+            of_node.setdefault(node, []).append(key.member)
+        together: dict[str, tuple[str, ...]] = {}
+        in_group: dict[str, set[str]] = {}
+        named = [*((key.member, nodes) for key, nodes in places.together.items()), *places.processes.items()]
+        for name, nodes in named:
+            mates = [member for node in nodes for member in of_node[node]]
+            together[name] = tuple(dict.fromkeys((*together.get(name, ()), *mates)))
+        for key, nodes in places.together.items():
+            in_group.setdefault(key.group, set()).update(member for node in nodes for member in of_node[node])
+        hearing: dict[str, frozenset[str]] = {}
+        for key in places.node:
+            hearing[key.member] = hearing.get(key.member, frozenset()) | in_group[key.group]
+        return cls(together, hearing)

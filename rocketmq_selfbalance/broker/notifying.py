@@ -1,0 +1,41 @@
+"""Everybody in a group is told that its members or topics are not the same any more (spec 2.3)."""
+
+from typing import TYPE_CHECKING
+
+from protocols.nodes import Outbox, Time
+from rocketmq_selfbalance.broker.consumers import CHANGE, ConsumerEvent
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.node import Broker
+
+NOTIFY = "notify"
+"""Name of the timer, where changes are collected."""
+
+
+def tell(broker: "Broker", now: Time, events: tuple[ConsumerEvent, ...], out: Outbox) -> None:
+    """Tell those whom the changes among the events concern, now or with the next collection."""
+    settings = broker.settings
+    for event in events:
+        if event.kind != CHANGE or not settings.notify_consumer_ids_changed_enable:
+            continue
+        if not settings.real_time_notify_consumer_change:
+            broker.changed_groups[event.group] = None
+            continue
+        _notify(broker, now, event.group, event.channels, out)
+
+
+def tell_collected(broker: "Broker", now: Time, out: Outbox) -> None:
+    """The time of a collection has come: tell the groups that have changed since the last one."""
+    changed, broker.changed_groups = broker.changed_groups, {}
+    for name in changed:
+        group = broker.consumers.groups.get(name)
+        if group is not None:
+            _notify(broker, now, name, tuple(group.channels), out)
+    out.set_timer(NOTIFY, now + broker.settings.collected_notify_interval_ms)
+
+
+def _notify(broker: "Broker", now: Time, group: str, channels: tuple[str, ...], out: Outbox) -> None:
+    notice = NotifyConsumerIdsChanged(0, group)
+    for channel in channels:
+        broker.push(now, channel, notice, out)

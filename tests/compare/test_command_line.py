@@ -1,0 +1,96 @@
+"""Whatever is wrong with a call, one line says what, where and what was expected, with exit code 2."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.compare.console import ROOT, equipoise
+
+CAPTURES = "examples/captures/rocketmq"
+SCENARIO = "examples/scenarios/two-records-twice.yaml"
+LOCAL = ("audit", "--engine", "local", CAPTURES)
+
+
+def refusal(*arguments: str, code: int = 2, out: str = "") -> str:
+    """The one line on standard error, where the call ends with this code and prints this."""
+    done = equipoise(*arguments)
+    assert done.returncode == code
+    assert done.stdout == out
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["audit"], "equipoise audit: Missing argument 'SOURCE...'. See: equipoise audit --help"),
+        (["audit", "--format"], "equipoise audit: Option '--format' requires an argument. See: equipoise audit --help"),
+        (["states", "kafka", "x"], "equipoise states: Got unexpected extra argument (x). See: equipoise states --help"),
+        (["draw"], "equipoise: No such command 'draw'. See: equipoise --help"),
+    ],
+)
+def test_a_call_that_cannot_be_understood_names_its_verb(arguments: list[str], told: str) -> None:
+    assert refusal(*arguments) == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--fail-if", "max > nan"], "--fail-if 'max > nan': 'nan' is no number, expected one such as 1.5"),
+        (["--fail-if", "max < inf"], "--fail-if 'max < inf': 'inf' is no number, expected one such as 1.5"),
+        (["--timeout", "nan"], "--timeout nan: expected seconds from 0.1 to 3600"),
+        (
+            ["--queues", f"TopicX={10**12}"],
+            f"--queues 'TopicX={10**12}': expected TOPIC=N with N from 1 to 100000, such as orders=12",
+        ),
+        (
+            ["--queues", "TopicX=5", "--queues", "TopicX=6"],
+            "--queues 'TopicX=6': TopicX has 5 already, expected one number",
+        ),
+    ],
+)
+def test_a_number_that_is_none_or_out_of_all_bounds_is_refused(arguments: list[str], told: str) -> None:
+    assert refusal(*LOCAL, *arguments) == f"equipoise: {told}"
+
+
+def test_more_seeds_than_can_be_held_are_refused() -> None:
+    assert "is not in the range 1<=x<=100000" in refusal("compare", SCENARIO, "--seeds", str(10**9))
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path) -> None:
+    report = tmp_path / "none" / "report.html"
+    expected = f"there is no folder {report.parent}, expected a file that can be written"
+    assert refusal("compare", SCENARIO, "--report", str(report)) == f"equipoise: --report {report}: {expected}"
+
+
+def test_a_folder_of_tables_that_cannot_be_made_is_refused_before_any_work(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    told = f"--parquet {file / 'tables'}: {file} must not be written in, expected a folder that can be written"
+    assert refusal("compare", SCENARIO, "--parquet", str(file / "tables")) == f"equipoise: {told}"
+
+
+def test_where_nothing_was_played_the_line_names_what_was_given(tmp_path: Path) -> None:
+    told = refusal("conformance", str(tmp_path), code=1)
+    assert told.startswith(f"equipoise: nothing was played: no case in {tmp_path}, expected golden vectors")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("verb", [LOCAL, ("states", "kafka"), ("compare", SCENARIO, "--format", "json"), ("--help",)])
+def test_a_full_disk_is_no_failed_condition(verb: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "compare", *verb], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"standard output: No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(("verb", "code"), [("states kafka", 0), ("audit none", 2)])
+def test_streams_that_are_closed_change_no_exit_code(verb: str, code: int) -> None:
+    command = f"{sys.executable} -m compare {verb} >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], cwd=ROOT, check=False).returncode == code

@@ -1,0 +1,138 @@
+"""What a simulated Kafka group makes of what happens around it: brokers, topics, offsets, connections."""
+
+from itertools import pairwise
+
+import pytest
+
+from kafka_coordinator.consumer.states import STABLE
+from kafka_coordinator.coordinator.log import offsets_partition
+from protocols.errors import UserError
+from protocols.facts import Committed, Delivered, Position
+from protocols.scenario.events import (
+    AddTopic,
+    BrokerEvent,
+    Commit,
+    DeleteTopic,
+    Disconnect,
+    Join,
+    Leave,
+    Network,
+    Queues,
+    Reset,
+)
+from tests.kafka_coordinator.kafka_stories import THREE, Story, at
+
+
+def test_a_fail_over_in_the_middle_of_a_rebalance() -> None:
+    # b2 leads partition 3 of __consumer_offsets, which is g's; c3's join is parked there when b2 is killed.
+    assert offsets_partition("g", 50) == 3
+    events = [
+        Join(at=at(20), join="c3", group="g", subscribe=("t",)),
+        BrokerEvent(at=at(20.5), broker="b2", does="kill"),
+    ]
+    story = Story(brokers=("b1", "b2"), rate=10.0, events=events)
+    assert story.cluster.controller.state.offsets_leaders[3] == "b2"
+    seen = story.until(100)
+    assert story.cluster.controller.state.offsets_leaders == ("b1",) * 50
+    assert sorted(queue for queues in seen.owners().values() for queue in queues) == list(range(6))
+    assert set(seen.owners()) == set(THREE)
+    ended = [now for now, _ in seen.began() if now > at(20)]
+    assert ended[-1] > at(29.5)  # the controller misses the broker after 9 s
+    generations = seen.generations()
+    assert generations == sorted(generations)
+
+
+def test_a_broker_that_stops_hands_over_at_once_and_leads_again_at_the_next_check() -> None:
+    story = Story(brokers=("b1", "b2"))
+    before = story.cluster.controller.state.offsets_leaders
+    for seconds, does in ((20, "stop"), (60, "return")):
+        event = BrokerEvent(at=at(seconds), broker="b1", does=does)
+        story.simulation.at(at(seconds), lambda event=event: story.cluster.apply(event))  # type: ignore[misc]
+    seen = story.until(50)
+    assert set(story.cluster.controller.state.offsets_leaders) == {"b2"}
+    assert seen.generations() == [1]  # the group is Stable again from the log
+    story.until(299)
+    assert set(story.cluster.controller.state.offsets_leaders) == {"b2"}
+    story.until(400)
+    assert story.cluster.controller.state.offsets_leaders == before
+    assert all(consumer.state.state == STABLE for consumer in map(story.cluster.consumer, ("c1", "c2")) if consumer)
+
+
+def test_more_partitions_are_noticed_by_the_leader_at_its_next_refresh() -> None:
+    events = [Queues(at=at(20), queues={"t": {"b1": 8}})]
+    seen = Story(events=events, rate=1.0, settings={"metadata.max.age.ms": 60_000}).until(200)
+    taken = [now for now, queues in seen.beliefs("c2") if 7 in queues]
+    assert at(60) < taken[0] < at(64)
+    assert [fact.offset for _, fact in seen.of(Position) if fact.queue.number == 7] == [0]
+
+
+def test_fewer_partitions_are_refused() -> None:
+    with pytest.raises(UserError, match="from 6 to 5 partitions: Kafka never takes partitions away"):
+        Story(events=[Queues(at=at(20), queues={"t": {"b1": 5}})])
+
+
+def test_topics_come_and_go_for_a_pattern() -> None:
+    members = {"c1": {"pattern": "t.*"}}
+    events = [
+        AddTopic(at=at(20), add_topic={"t2": {"queues": {"b1": 1}}}),
+        DeleteTopic(at=at(100), delete_topic="t"),
+    ]
+    seen = Story(members=members, events=events, settings={"metadata.max.age.ms": 30_000}).until(200)
+    owned = [{queue.topic for queue in fact.queues} for _, fact in seen.of_owns("c1")]
+    assert owned == [{"t"}, set(), {"t", "t2"}, set(), {"t2"}]
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_a_topic_created_again_is_read_from_its_first_record_and_a_deleted_one_not_at_all(
+    strategy: str, reset: str
+) -> None:
+    events = [
+        DeleteTopic(at=at(60), delete_topic="t"),
+        AddTopic(at=at(90), add_topic={"t": {"queues": {"b1": 2}}}),
+    ]
+    settings = {"partition.assignment.strategy": strategy, "auto.offset.reset": reset}
+    seen = Story(rate=5.0, events=events, settings=settings).until(400)
+    delivered = [(now, fact) for now, fact in seen.of(Delivered) if now > at(60)]
+    assert all(fact.since >= at(90) for _, fact in delivered)
+    for number in (0, 1):
+        spans = sorted((fact.first, fact.end) for _, fact in delivered if fact.queue.number == number)
+        assert spans[0][0] == 0
+        assert all(one[1] == other[0] for one, other in pairwise(spans))
+        assert (390 - 90) * 5 < spans[-1][1] <= (400 - 90) * 5  # told with every commit
+
+
+def test_offsets_are_reset_for_an_empty_group_only() -> None:
+    events = [
+        Reset(at=at(20), reset_offsets="g", topic="t", to=at(10)),
+        Leave(at=at(30), leave="c1"),
+        Leave(at=at(30), leave="c2"),
+        Reset(at=at(40), reset_offsets="g", topic="t", to=at(10)),
+        Join(at=at(50), join="c1", group="g", subscribe=("t",)),
+    ]
+    seen = Story(rate=10.0, events=events).until(60)
+    assert seen.notes() == ["offsets of g are not reset: the group is Stable, not empty", "offsets of g are reset"]
+    assert {fact.offset for now, fact in seen.of(Position) if now > at(50)} == {100}
+
+
+def test_a_stale_commit_is_refused() -> None:
+    events = [
+        Leave(at=at(20), leave="c2"),
+        Commit(at=at(40), commit="c1", offsets={"t-0": 3}, generation=1),
+        Commit(at=at(41), commit="c1", offsets={"t-0": 4}, generation=2),
+    ]
+    seen = Story(events=events).until(60)
+    given = [(fact.offset, fact.error) for now, fact in seen.of(Committed) if now >= at(40)]
+    assert given[:2] == [(3, "ILLEGAL_GENERATION"), (4, "")]
+
+
+def test_a_connection_that_is_cut_is_opened_again() -> None:
+    seen = Story(events=[Disconnect(at=at(20), disconnect="c1")]).until(80)
+    assert seen.generations() == [1]
+
+
+def test_a_network_cut_longer_than_the_session_ends_the_membership() -> None:
+    events = [Network(at=at(20), network="cut", between=("c1",), **{"for": at(60)})]
+    seen = Story(settings={"session.timeout.ms": 10_000}, events=events).until(200)
+    assert seen.owners() == {"c1": (3, 4, 5), "c2": (0, 1, 2)} or seen.owners() == {"c1": (0, 1, 2), "c2": (3, 4, 5)}
+    assert ("lost", (0, 1, 2)) in seen.callbacks("c1")
