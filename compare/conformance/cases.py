@@ -18,6 +18,8 @@ from protocols.errors import UserError
 Line: TypeAlias = Mapping[str, Any]
 """One case as its file has it: a JSON object."""
 
+_JSON = "a JSON object"
+
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -133,6 +135,9 @@ def play_file(
     else:
         result.failed += len(strange)
         result.differences += strange
+    broken = [each for each in result.differences if (each.field, each.expected) == ("line", _JSON)]
+    if broken and len(broken) == result.failed and not (result.passed or skipped or unplayed):
+        raise UserError(f"{path}: no line is {_JSON}, expected golden vectors or recorded traces; {_first(broken)}")
     result.skipped = sum(skipped.values()) + len(unplayed)
     result.notes += [f"{count} {kind}: not playable yet" for kind, count in skipped.items()] + unplayed
     return result
@@ -144,7 +149,7 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
     try:
         line = _DECODER.decode(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        return case, _broken(case, "line", "a JSON object", f"{type(error).__name__}: {error}")
+        return case, _broken(case, "line", _JSON, f"{type(error).__name__}: {error}")
     if not isinstance(line, dict):
         return case, None
     case = case_id(line, number)
@@ -158,6 +163,10 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
         return case, _broken(case, error.field, error.expected, error.got)
     except Exception as error:  # as in any test runner, a case that breaks the model has failed; the others go on
         return case, _broken(case, "line", "a case that can be played", f"{type(error).__name__}: {error}")
+
+
+def _first(broken: Sequence[Difference]) -> str:
+    return f"{broken[0].case}: {broken[0].got}"
 
 
 def _broken(case: str, field: str, expected: Any, got: Any) -> Played:

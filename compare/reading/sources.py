@@ -1,5 +1,6 @@
 """From command-line arguments to texts: files, folders, standard input, ``NAME=FILE``."""
 
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -36,12 +37,25 @@ def _load_path(path: Path, group: str | None) -> Iterator[SourceText | Skipped]:
 
 def _load_file(path: Path, group: str | None) -> SourceText | Skipped:
     try:
-        if path.stat().st_size > LARGEST:
+        about = path.stat()
+        if about.st_size > LARGEST:
             return Skipped(str(path), None, f"larger than {LARGEST >> 20} MiB, expected the output of an admin tool")
+        if _is_endless(path, about.st_mode):
+            return Skipped(str(path), None, "a device, expected a file, a pipe or -")
         raw = path.read_bytes()
     except OSError as error:
         return Skipped(str(path), None, f"cannot be read: {error.strerror}, expected a file or folder")
     return _decoded(raw, SourceText(str(path), (), group, path.resolve().parent.name, path.stem))
+
+
+def _is_endless(path: Path, mode: int) -> bool:
+    """Whether it is a device that has something to read, for which there may be no end: /dev/null has nothing."""
+    if stat.S_ISBLK(mode):
+        return True
+    if not stat.S_ISCHR(mode):
+        return False
+    with path.open("rb", buffering=0) as device:
+        return not device.isatty() and bool(device.read(1))
 
 
 def _decoded(raw: bytes, about: SourceText) -> SourceText | Skipped:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from compare.scenarios.ending import Ending
 from compare.scenarios.own_settings import with_own_settings
+from compare.scenarios.systems import member_settings
 from compare.scenarios.variants import Chosen
 from protocols import Allocation, Queue
 from protocols.scenario.places import Places
@@ -54,7 +55,11 @@ def reasons(chosen: Chosen, then: Ending, owners: Owners) -> Reasons:
     members = members_of(chosen) if owners else None
     if members is None:
         return Reasons()
-    members.parts = dict(then.members)
+    own = member_settings(chosen.part.system)
+    members.parts = {
+        key: part.model_copy(update={"settings": {name: part.settings[name] for name in part.settings if name in own}})
+        for key, part in then.members.items()
+    }
     unowned: dict[str, None] = {}
     shared: dict[str, None] = {}
     for name in {group: None for group, _ in owners}:

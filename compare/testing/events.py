@@ -63,11 +63,11 @@ class Events(ABC):
 
     def hang(self, member: str, seconds: float) -> Self:
         """A member's process is stopped for so long and then goes on, with its old beliefs."""
-        return self.happen(hang=member, **{"for": in_ticks(seconds)})
+        return self.happen(hang=member, **{"for": _lasting(seconds)})
 
     def stop_polling(self, member: str, seconds: float) -> Self:
         """A member's own code stands still for so long; what its client does in the background goes on."""
-        return self.happen(stop_polling=member, **{"for": in_ticks(seconds)})
+        return self.happen(stop_polling=member, **{"for": _lasting(seconds)})
 
     def disconnect(self, member: str, broker: str | None = None) -> Self:
         """A member's connections (or the one to ``broker``) are cut; it connects again."""
@@ -90,6 +90,8 @@ class Events(ABC):
 
     def add_queues(self, topic: str, count: int) -> Self:
         """A topic gets so many queues more, dealt over the brokers."""
+        if count < 0:
+            raise UserError(f"add_queues: {count} queues for {topic!r}, expected 0 or more")
         now = self.topics.get(topic)
         if now is None:
             raise UserError(f"no topic {topic!r}, expected one of {', '.join(self.topics)}")
@@ -125,14 +127,14 @@ class Events(ABC):
         if loss is not None:
             fields: dict[str, Any] = {"network": "loss", "loss": loss}
         elif delay is not None:
-            fields = {"network": "delay", "delay": in_ticks(delay)}
+            fields = {"network": "delay", "delay": _lasting(delay, "delay")}
         else:
             fields = {"network": "cut"}
-        return self.happen(**fields, between=list(between), **{"for": in_ticks(seconds)})
+        return self.happen(**fields, between=list(between), **{"for": _lasting(seconds)})
 
     def reset_offsets(self, topic: str, to: float = 0.0) -> Self:
         """An administrator sets the group's committed offsets of a topic back to what they were at ``to`` seconds."""
-        return self.happen(reset_offsets=self.name, topic=topic, to=in_ticks(to))
+        return self.happen(reset_offsets=self.name, topic=topic, to=_lasting(to, "to"))
 
     def schedule(self, events: Iterable[Event]) -> Self:
         """Events of a scenario (or of `compare.testing.strategies.faults`) will happen while time passes, each at its
@@ -154,3 +156,10 @@ class Events(ABC):
         if joins_blindly and fields["join"] not in self.known:
             fields["subscribe"] = list(self.topics)
         self.happen(**fields)
+
+
+def _lasting(seconds: float, name: str = "seconds") -> float:
+    """Milliseconds; `UserError` naming the argument for what is no time or negative."""
+    if (ticks := in_ticks(seconds)) < 0:
+        raise UserError(f"{name}: {seconds:g} is negative, expected 0 or more")
+    return ticks

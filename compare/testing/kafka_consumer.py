@@ -15,7 +15,9 @@ from compare.testing.kafka_assignment import partitions_of
 from compare.testing.kafka_member import KafkaMember, Partition
 from compare.testing.kafka_messages import Message, error_message
 from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
+from compare.testing.librdkafka_names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
 from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
+from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import Called
 from protocols.nodes import Time
 
@@ -32,12 +34,16 @@ class KafkaConsumer:
     """One member whose loop is the user's. Made by `Group.consumer`; not to be used from several threads.
 
     ``config`` may be the one of the real consumer: what the model knows of it is taken, anything else (addresses,
-    security) left aside. What the group's settings say holds where it says nothing.
+    security) left aside; a name that librdkafka does not know is refused, as it refuses it. What the group's settings
+    say holds where it says nothing.
     """
 
     def __init__(self, group: "Group", member: str, config: Mapping[str, Any]) -> None:
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
+        for name in config:
+            if name not in LIBRDKAFKA_NAMES and name not in CONSUMER_NAMES and name not in NAMES:
+                raise errors.exception("_INVALID_ARG", f'No such configuration property: "{name}"')
         self._config = dict(config)
         self._inner = KafkaMember(group, member)
         self._closed = self._subscribed = False

@@ -11,6 +11,9 @@ _DURATION = re.compile(_NUMBER + r"(us|ms|s|min|h|d)\s*", re.ASCII)
 _RATE = re.compile(_NUMBER + r"/\s*(s|min|h)\s*", re.ASCII)
 _BARE = re.compile(_NUMBER, re.ASCII)
 
+_IN_SECONDS = 10_000.0
+"""Milliseconds from which on what is no whole number of seconds is written in seconds, too."""
+
 LONGEST = 2.0**42
 """Milliseconds, some 139 years: up to here every sum of two times is exact."""
 
@@ -61,10 +64,12 @@ def latency_of(given: object) -> tuple[float, float]:
 
 
 def duration_text(given: float) -> str:
-    """Milliseconds as people write them, as a whole number where one is handy: ``90s``, ``5min``."""
+    """Milliseconds as people write them, as a whole number where one is handy: ``90s``, ``5min``, ``211.027s``."""
     for unit in ("h", "min", "s"):
         if given and given % _MILLISECONDS[unit] == 0 and (unit == "s" or given >= 5 * _MILLISECONDS[unit]):
             return f"{given / _MILLISECONDS[unit]:.0f}{unit}"
+    if given >= _IN_SECONDS:
+        return f"{given / 1000:.6f}".rstrip("0") + "s"
     return f"{given:g}ms" if given else "0s"
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import NamedTuple
 
-from protocols.facts import Committed, Delivered, Owns, Position, RebalanceBegan
+from protocols.facts import Committed, Delivered, Owns, Position, RebalanceBegan, Transition
 from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.intervals import Double, Gap, length
 from protocols.timeline.lifetimes import existing
+from protocols.timeline.repeats import Repeats
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.words import in_words, of_generation, queue_name, queue_names, seconds
 
@@ -56,7 +57,9 @@ def _happenings(timeline: Timeline) -> Iterator[Line]:
 
 
 def _facts(timeline: Timeline) -> Iterator[Line]:
-    """Facts as they were told; commits and deliveries are told of elsewhere, statements that change nothing never."""
+    """Facts as they were told; commits and deliveries are told of elsewhere, statements that change nothing never, and
+    what a state machine does again and again is counted."""
+    repeats = Repeats()
     stated: dict[tuple[str, str], tuple[Queue, ...]] = {}
     cause_of = {told: each.cause for each in timeline.rebalances for told in each.told}
     for told in timeline.told:
@@ -68,11 +71,18 @@ def _facts(timeline: Timeline) -> Iterator[Line]:
             if stated.get(key, ()) == fact.queues:
                 continue
             stated[key] = fact.queues
+        if isinstance(fact, Transition):
+            if repeats.is_one(told.now, fact):
+                continue
+            if counted := repeats.counted(fact):
+                yield Line(told.now, "", counted)
         text = in_words(fact)
         cause = cause_of.get(told)
         if cause is not None and isinstance(fact, RebalanceBegan):
             text += f" (after: {cause.text}, {seconds(cause.at)})"
         yield Line(told.now, "", text)
+    for counted in repeats.rest():
+        yield Line(timeline.end, "", counted)
 
 
 def _gaps(timeline: Timeline) -> Iterator[Line]:

@@ -78,6 +78,18 @@ def test_where_nothing_was_played_the_line_names_what_was_given(tmp_path: Path) 
     assert told.startswith(f"equipoise: nothing was played: no case in {tmp_path}, expected golden vectors")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a device that never ends")
+def test_a_device_that_never_ends_is_not_read() -> None:
+    assert refusal("audit", "/dev/zero") == "/dev/zero: a device, expected a file, a pipe or -"
+
+
+def test_a_file_that_is_no_text_is_one_line_to_conformance(tmp_path: Path) -> None:
+    file = tmp_path / "noise.jsonl"
+    file.write_bytes(bytes(range(256)) * 2)
+    told = refusal("conformance", str(file))
+    assert told.startswith(f"equipoise: {file}: no line is a JSON object, expected golden vectors or recorded traces")
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 @pytest.mark.parametrize("verb", [LOCAL, ("states", "kafka"), ("compare", SCENARIO, "--format", "json"), ("--help",)])
 def test_a_full_disk_is_no_failed_condition(verb: tuple[str, ...]) -> None:

@@ -222,6 +222,9 @@ def test_a_queue_is_asked_for_by_topic_and_number(rocketmq_group: Group) -> None
         (lambda: kafka_group(brokers="broker-a"), "brokers is 'broker-a', expected a list of names"),
         (lambda: kafka_group().join("c1", subscribe="orders"), "subscribe is 'orders', expected a list of names"),
         (lambda: kafka_group(members=["c1"]).hang("c1", "5s"), "'5s' is no time, expected a number of seconds"),  # type: ignore[arg-type]
+        (lambda: kafka_group(members=["c1"]).hang("c1", -1), "seconds: -1 is negative, expected 0 or more"),
+        (lambda: kafka_group().network("c1", "c2", seconds=1, delay=-2), "delay: -2 is negative, expected 0 or more"),
+        (lambda: kafka_group().add_queues("orders", -1), "add_queues: -1 queues for 'orders', expected 0 or more"),
         (lambda: kafka_group().clock.advance(math.inf), "inf is no time, expected a number of seconds"),
         (lambda: kafka_group(topics={"t": 2}).owner("t", 9), "no queue t-9, expected one of t-0, t-1"),
         (lambda: kafka_group().interrupt(print, after_calls=0), "interrupt at call 0: expected the number of a call"),

@@ -288,6 +288,16 @@ def test_committing_nothing_is_an_error_as_in_the_real_client() -> None:
     assert refused.value.args[0].code() == KafkaError._NO_OFFSET
 
 
+def test_a_configuration_is_taken_as_it_is_and_a_name_that_nobody_knows_refused_as_in_the_real_client() -> None:
+    group = kafka_group()
+    group.consumer("c1", {"bootstrap.servers": "db:9092", "sasl.username": "u", "on_commit": print, "logger": None})
+    with pytest.raises(KafkaException) as refused:
+        group.consumer("c2", {"session.timeoutt.ms": 6000})
+    error = refused.value.args[0]
+    assert error.code() == KafkaError._INVALID_ARG
+    assert error.str() == 'No such configuration property: "session.timeoutt.ms"'
+
+
 def test_automatic_commits_are_those_of_the_model() -> None:
     group = kafka_group(topics={"orders": 1}, produce=5)
     consumer = group.consumer("c1")

@@ -28,6 +28,11 @@ def _compare(path: Path) -> dict[str, object]:
     return found
 
 
+def _without_summary(output: str) -> str:
+    """A report without its last lines, in which pytest repeats every failure whole where CI is set."""
+    return output.partition("short test summary info")[0]
+
+
 def _scenario_in(output: str) -> str:
     """The last scenario in a report, without what pytest puts in front of its lines."""
     lines = output.splitlines()
@@ -131,7 +136,7 @@ def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(py
     )
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=2)
-    once, _, twice = done.stdout.str().partition("_ test_and_on _")
+    once, _, twice = _without_summary(done.stdout.str()).partition("_ test_and_on _")
     assert once.count("save it as a file") == once.count("run: {for: ") == 1
     first, _, second = twice.partition("# the same, and what came after; save it as a file")
     assert (first.count("save it as a file"), second.count("save it as a file")) == (1, 0)
@@ -164,7 +169,7 @@ def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never
     )
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=1)
-    told = done.stdout.str()
+    told = _without_summary(done.stdout.str())
     assert told.count("save it as a file") == 1
     assert "crash: c1" in told
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import pyarrow.parquet as pq
 import pytest
 
-from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan, RebalanceEnded
+from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.links import Latency
 from protocols.nodes import Message, Outbox, Time, TimerName
 from protocols.simulation import Simulation
@@ -218,3 +218,26 @@ def test_a_chain_with_a_trace_names_every_step() -> None:
         Link(3502, "server: timer delay g"),
         Link(3502, "g: rebalance complete (generation 2)"),
     ]
+
+
+def test_a_state_that_changes_to_and_fro_is_told_twice_and_then_counted() -> None:
+    def step(at: float, of: str, before: str, after: str) -> tuple[float, Transition]:
+        return at * 1000, Transition("process queue", of, before, "due", after)
+
+    facts = [step(1, "a", "IDLE", "PULLING")]
+    for at in range(2, 12, 2):
+        facts += [step(at, "a", "PULLING", "BACKOFF"), step(at + 1, "a", "BACKOFF", "PULLING")]
+    facts += [step(12, "b", "PULLING", "BACKOFF"), step(13, "a", "PULLING", "DROPPED")]
+    told = [
+        line.split("process queue ")[1] for line in story(recorded(facts, 20_000.0)).splitlines() if "queue" in line
+    ]
+    assert told == [
+        "a: IDLE -> PULLING (due)",
+        "a: PULLING -> BACKOFF (due)",
+        "a: BACKOFF -> PULLING (due)",
+        "b: PULLING -> BACKOFF (due)",
+        "a: the same to and fro, 8 more steps, the last at 11s",
+        "a: PULLING -> DROPPED (due)",
+    ]
+    (*_, last, _) = story(recorded(facts[:-2], 20_000.0)).splitlines()
+    assert last.endswith("a: the same to and fro, 8 more steps, the last at 11s")

@@ -15,6 +15,8 @@ from protocols.scenario.reading import read, read_text, scenario
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.scenario.shorthands import EVENT_KINDS
 from protocols.scenario.telling import in_words
+from protocols.scenario.units import duration_text
+from protocols.scenario.units import milliseconds as milliseconds_of
 from tests.protocols.scenario.texts import TEXT, changed
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -227,3 +229,20 @@ def test_the_package_starts_without_the_libraries_of_scenarios() -> None:
     script = "import sys, protocols; print([m for m in ('pydantic', 'ruamel.yaml') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0.0, "0s"),
+        (1.5, "1.5ms"),
+        (9_999.0, "9999ms"),
+        (12_500.0, "12.5s"),
+        (211_027.0, "211.027s"),
+        (90_000.0, "90s"),
+        (300_000.0, "5min"),
+    ],
+)
+def test_a_time_is_written_as_people_write_it_and_read_back_the_same(milliseconds: float, text: str) -> None:
+    assert duration_text(milliseconds) == text
+    assert milliseconds_of(text) == milliseconds
