@@ -1,7 +1,7 @@
 """Links between two processes: first in, first out, with a latency for every message and with faults."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from math import inf
 from operator import itemgetter
@@ -50,6 +50,7 @@ class Link:
     """
 
     __slots__ = (
+        "_deaf_until",
         "_drawn_to",
         "_simulation",
         "_spread",
@@ -57,7 +58,7 @@ class Link:
         "_vain",
         "_vain_until",
         "back",
-        "deaf",
+        "deaf_to",
         "drawn",
         "fault",
         "harmed",
@@ -91,8 +92,9 @@ class Link:
         self._simulation = receiver.simulation
         self.sender_name = sender.name
         quiet = self._simulation.lookout is not None
-        self.deaf: DeafUntil | None = getattr(receiver.node, "deaf_until", None) if quiet else None
-        """What the receiver tells of messages in vain, if it can (`protocols.quiet.DeafNode`)."""
+        self.deaf_to: Collection[type[Message]] = getattr(receiver.node, "deaf_to", ()) if quiet else ()
+        """Kinds of messages of which the receiver tells when they are in vain (`protocols.quiet.DeafNode`)."""
+        self._deaf_until: DeafUntil = getattr(receiver.node, "deaf_until", _never_deaf)
         self.left_out: deque[Entry] = deque()
         """What was not put into the heap, as it would have arrived in vain, and may be under way."""
         self._vain: type[Message] | None = None
@@ -134,9 +136,12 @@ class Link:
         return harmed > NEVER and now < harmed + within
 
     def is_in_vain(self, due: Time, kind: type[Message]) -> bool:
-        """Whether a message that arrives then is known to change nothing."""
-        if (kind is not self._vain or due >= self._vain_until) and self.deaf is not None:
-            self._vain, self._vain_until = kind, self.deaf(self.sender_name, kind)
+        """Whether a message that arrives then, of a kind that may be in vain, is known to change nothing. Who hangs
+        will find all of it at once when he wakes, and then it is not."""
+        if self.receiver.hung:
+            return False
+        if kind is not self._vain or due >= self._vain_until:
+            self._vain, self._vain_until = kind, self._deaf_until(self.sender_name, kind)
         return due < self._vain_until
 
     def leave_out(self, entry: "Entry") -> None:
@@ -171,3 +176,7 @@ class Link:
             receiver.wait(self.deliver, message)
         elif self.open:
             receiver.node.receive(self._simulation.now, self.sender_name, message, receiver)
+
+
+def _never_deaf(sender: str, kind: type[Message]) -> Time:
+    return NEVER

@@ -97,11 +97,11 @@ class Process:
         due = now + (link.drawn or link.draw()).pop()
         if due < link.last_arrival:
             due = link.last_arrival
-            if link.deaf is not None and link.is_in_vain(due, kind):
-                link.leave_out((due, now, number, simulation.root, link, message))
-                return
         else:
             link.last_arrival = due
+        if kind in link.deaf_to and link.is_in_vain(due, kind):
+            link.leave_out((due, now, number, simulation.root, link, message))
+            return
         heappush(self._heap, (due, now, number, simulation.root, link, message))
 
     def close(self, peer: str) -> None:

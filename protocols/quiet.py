@@ -222,9 +222,12 @@ class AboutNode(Protocol):
 class DeafNode(Protocol):
     """What a node has besides if it is told the same by many, and need not hear each of them."""
 
+    deaf_to: Collection[type[Message]]
+    """The kinds of which it is."""
+
     def deaf_until(self, sender: str, kind: type[Message]) -> Time:
         """Messages of this kind from this sender that arrive before this time change nothing, whatever else comes
-        until then. (They are counted, but not handed over where they come close behind each other.)"""
+        until then. They are counted, but not handed over."""
 
 
 class FlowNode(Protocol):

@@ -307,6 +307,10 @@ class Instance:
             self.dirty[consumer.group] = None
             self.out.cancel_timer(("pull", consumer.group, queue))
             self.out.cancel_timer(("pull timeout", consumer.group, queue))
+            # What is still answered is ignored.
+            of = consumer.group, queue, process_queue.number
+            for number in [number for number, pulled in self.pulled.items() if pulled[:3] == of]:
+                del self.pulled[number]
 
     def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
         self.dirty[consumer.group] = None

@@ -74,6 +74,8 @@ class Client:
 
     __slots__ = ("instance", "specs")
 
+    deaf_to = frozenset({NotifyConsumerIdsChanged})
+
     def __init__(
         self,
         client_id: str,
@@ -152,8 +154,6 @@ class Client:
         following.passed(self._at(now, out), stretch)
 
     def deaf_until(self, sender: str, kind: type[Message]) -> Time:
-        if kind is not NotifyConsumerIdsChanged:
-            return 0.0
         return rebalance_service.deaf_until(self.instance, _changed_at(sender))
 
     def copy(self) -> Self:

@@ -65,9 +65,13 @@ def wake(client: Instance, why: str) -> None:
 
 def deaf_until(client: Instance, why: str) -> Time:
     """Before this time another wake-up for the same reason would change nothing: the thread waits out the least
-    interval, whatever comes."""
+    interval, whatever comes, or will when the pass is over that is under way."""
     service = client.service
-    return service.waits_until if service.waits_until is not None and why in service.triggers else 0.0
+    if why not in service.triggers:
+        return 0.0
+    if service.in_pass and service.notified:
+        return client.now + client.settings.rebalance_min_interval_ms
+    return service.waits_until or 0.0
 
 
 def look(client: Instance) -> None:

@@ -27,7 +27,7 @@ from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerLi
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
-from rocketmq_selfbalance.states import RUNNING
+from rocketmq_selfbalance.states import BACKOFF, RUNNING, WAITING
 
 _NOTHING = Rest()
 """Of a client that has shut down."""
@@ -40,6 +40,9 @@ _UNDER_WAY = {
 }
 """Call that a thread waits for to the exchange that is under way then, and the answer."""
 
+_ABOUT_TO_BE_TOLD = frozenset({WAITING, BACKOFF})
+"""States of a process queue that its next pull changes."""
+
 
 def rest(client: Instance) -> Rest | None:
     """How the client is at rest, None if it is not."""
@@ -47,6 +50,8 @@ def rest(client: Instance) -> Rest | None:
         return _NOTHING
     consumers = list(client.consumers.values())
     if not client.running or client.service.has_to_tell or client.sent_back or not all(map(_settled, consumers)):
+        return None
+    if not _ABOUT_TO_BE_TOLD.isdisjoint(client.life_of.values()):
         return None
     under_way, flows = _under_way(client), _flows(client, consumers)
     if under_way is None or flows is None or client.route_claim is None:

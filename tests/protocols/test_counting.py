@@ -68,6 +68,8 @@ def test_a_round_that_is_counted_ends_when_the_computed_one_does_and_uses_the_sa
 class Deaf(Probe):
     """Hears the first word of everybody, and no other before 10 s."""
 
+    deaf_to = frozenset({Word})
+
     def deaf_until(self, sender: str, kind: type[Message]) -> Time:
         return 10_000.0 if any(event == sender for _, event, _ in self.log) else 0.0
 

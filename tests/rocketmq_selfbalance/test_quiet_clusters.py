@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import RebalanceBegan
@@ -47,6 +47,9 @@ def assert_equal(quick: Lived, full: Lived) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(HAPPENINGS, st.sampled_from(KINDS), st.integers(0, 99), st.booleans())
+@example([("join", 0.1, 1), ("hang", 0.1, 1)], {}, 0, False)
+@example([("hang", 0.1, 3), ("stop", 0.1, 1)], {"orderly": True}, 0, False)
+@example([("stop", 0.1, 1), ("cut", 0.1, 1), ("join", 47.0, 1), ("leave", 0.1, 1), ("cut", 21.0, 1)], {}, 0, False)
 def test_whatever_happens(
     happenings: list[tuple[str, int, int]], chosen: dict[str, Any], seed: int, burst: bool
 ) -> None:
