@@ -1,12 +1,12 @@
 """Rounds during which nothing else happens at their node: these can be computed as a whole (`protocols.rounds`)."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 from protocols.lanes import Lane, Turn
 from protocols.lines import Line
 from protocols.nodes import Message, Time
-from protocols.randomness import Choices, tally
 
 MANY = 8
 """Where so many calls of a round go to each peer on average, nearly every round has one for each of them."""
@@ -39,17 +39,19 @@ class Alone:
         """``most``: how long a message travels, in milliseconds."""
         self.request, self.answer = request, answer
         self._turns = turns
-        self._groups: dict[tuple[tuple[Lane, Lane], ...], list[Choices | None]] = {}
-        """The peers to the choices among them."""
-        for choices, lanes in turns:
-            self._groups.setdefault(lanes, []).append(choices)
+        self._groups = Counter(turns)
+        """To how many calls are alike."""
         self.at_most = 2 * most * len(turns)
         """How long a round lasts."""
-        links = [there.link for lanes in self._groups for there, _ in lanes]
+        links = [there.link for lanes in dict.fromkeys(turn.lanes for turn in self._groups) for there, _ in lanes]
         self.traffic = tuple((link.receiver, link.sender.name, request, about) for link in links)
         """All that may be sent."""
-        self.may_count = all(len(lanes) == 1 or len(each) >= MANY * len(lanes) for lanes, each in self._groups.items())
-        """Whether nearly every round uses all lanes, so that it does not matter when messages of earlier ones came."""
+        chosen = [turn.choices for turn in self._groups if turn.choices is not None]
+        self.may_count = len(set(chosen)) == len(chosen) and all(
+            len(turn.lanes) == 1 or calls >= MANY * len(turn.lanes) for turn, calls in self._groups.items()
+        )
+        """Whether nearly every round uses all lanes, so that it does not matter when messages of earlier ones came; and
+        the order of choices does not matter."""
         self._pair: tuple[Lane, Lane] | None = None
         """The lanes of all calls, where they are the same and nothing is chosen."""
         if len(self._groups) == 1 and len(turns[0].lanes) == 1 and not any(turn.choices for turn in turns):
@@ -62,16 +64,10 @@ class Alone:
     def count(self, now: Time) -> Time:
         """A round that begins now: when it ends. It does not matter in which order the lanes are used, only how often:
         so it is not known when the last message of each was sent."""
-        for lanes, each in self._groups.items():
-            if len(lanes) == 1:
-                there, back = lanes[0]
-                now += there.travel(len(each)) + back.travel(len(each))
-                for choices in each:
-                    if choices is not None:
-                        choices.made += 1
-            else:
-                for (there, back), calls in zip(lanes, _calls(each, len(lanes)), strict=True):
-                    now += there.travel(calls) + back.travel(calls)
+        for (choices, lanes), calls in self._groups.items():
+            chosen = [calls] if choices is None else choices.tally(calls, len(lanes))
+            for (there, back), each in zip(lanes, chosen, strict=False):
+                now += there.travel(each) + back.travel(each)
         return now
 
     def compute(self, now: Time) -> tuple[Time, list[LastCall]]:
@@ -94,11 +90,3 @@ class Alone:
         for there, back, _, arrived, answered in last.values():
             there.arrival, back.arrival = arrived, answered
         return now, list(last.values())
-
-
-def _calls(choices: Sequence[Choices | None], peers: int) -> list[int]:
-    """How many of the calls go to each peer."""
-    chosen = [each for each in choices if each is not None]
-    found = tally(chosen, peers)
-    found[0] += len(choices) - len(chosen)
-    return found

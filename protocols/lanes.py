@@ -92,13 +92,14 @@ class Lanes:
 
     def turns_of(self, line: Line) -> list[Turn]:
         """What each call of a round uses."""
-        pairs: dict[tuple[Link, ...], tuple[tuple[Lane, Lane], ...]] = {}
+        known: dict[tuple[str, tuple[Link, ...]], Turn] = {}
         turns = []
         for call, links in zip(line.exchange.calls, line.links, strict=True):
-            lanes = pairs.get(links)
-            if lanes is None:
-                lanes = pairs[links] = tuple([(self.of(link), self.of(link.back)) for link in links])
-            turns.append(Turn(self._choices_of(call.label) if call.label else None, lanes))
+            turn = known.get((call.label, links))
+            if turn is None:
+                lanes = tuple([(self.of(link), self.of(link.back)) for link in links])
+                turn = known[call.label, links] = Turn(self._choices_of(call.label) if call.label else None, lanes)
+            turns.append(turn)
         return turns
 
     def used(self) -> tuple[tuple[Link, int, Time], ...]:

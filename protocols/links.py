@@ -95,7 +95,7 @@ class Link:
         self.deaf_to: Collection[type[Message]] = getattr(receiver.node, "deaf_to", ()) if quiet else ()
         """Kinds of messages of which the receiver tells when they are in vain (`protocols.quiet.DeafNode`)."""
         self._deaf_until: DeafUntil = getattr(receiver.node, "deaf_until", _never_deaf)
-        self.left_out: deque[Entry] = deque()
+        self.left_out: deque[Entry] | None = None
         """What was not put into the heap, as it would have arrived in vain, and may be under way."""
         self._vain: type[Message] | None = None
         self._vain_until: Time = 0.0
@@ -147,6 +147,8 @@ class Link:
     def leave_out(self, entry: "Entry") -> None:
         """It is not put into the heap, as it is in vain unless the receiver hangs."""
         left_out = self.left_out
+        if left_out is None:
+            left_out = self.left_out = deque()
         while left_out and left_out[0][0] < entry[1]:
             left_out.popleft()
         left_out.append(entry)

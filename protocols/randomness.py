@@ -3,10 +3,8 @@
 No number depends on how many others were drawn elsewhere, so leaving something out shifts nothing.
 """
 
-from collections.abc import Sequence
-from functools import cache
 from hashlib import blake2b
-from struct import Struct, unpack
+from struct import Struct
 
 WORDS = 32
 """Numbers that `words` gives at once."""
@@ -15,9 +13,6 @@ STEPS = 4096
 """How many different ones there are: few enough for a table that stays in the processor's cache."""
 
 _WORDS = Struct(f">{WORDS}H")
-_FIRST = 256
-"""How many first bytes there are."""
-
 _MASK = int.from_bytes((STEPS - 1).to_bytes(2, "big") * WORDS, "big")
 
 
@@ -33,58 +28,50 @@ def number_below(limit: int, *parts: object) -> int:
 
 
 class Choices:
-    """Choices of one stream, counted from 1: each is what `number_below` gives for the stream's parts and number."""
+    """Choices of one stream, one after the other; each depends on the stream's parts and its number alone."""
 
-    __slots__ = ("copy", "made")
+    __slots__ = ("_block", "_stream", "_words", "made")
 
     def __init__(self, *parts: object, made: int = 0) -> None:
         """``parts`` of the stream; so many choices were ``made`` before."""
-        begun = "".join([f"{part}\x1f" for part in parts])
-        self.copy = blake2b(begun.encode("utf-8", "surrogatepass"), digest_size=8).copy
+        self._stream = "\x1f".join(map(str, parts))
+        self._block = -1
+        self._words: tuple[int, ...] = ()
         self.made = made
         """How many choices were made so far."""
 
     def ahead(self) -> "Choices":
         """The same from here on, counted for itself."""
         ahead: Choices = object.__new__(Choices)
-        ahead.copy, ahead.made = self.copy, self.made
+        ahead._stream, ahead._block, ahead._words, ahead.made = self._stream, self._block, self._words, self.made
         return ahead
 
     def next(self, limit: int) -> int:
-        """The next choice, from 0 to ``limit - 1``."""
-        self.made += 1
+        """The next choice, from 0 to ``limit - 1`` (limit at most 2**16; bias below limit / 2**16)."""
+        made = self.made
+        self.made = made + 1
         if limit == 1:
             return 0
-        drawn = self.copy()
-        drawn.update(b"%d" % self.made)
-        return int.from_bytes(drawn.digest(), "big") * limit >> 64
+        if made // WORDS != self._block:
+            self._read(made // WORDS)
+        return self._words[made % WORDS] * limit >> 16
 
-
-def tally(streams: Sequence[Choices], limit: int) -> list[int]:
-    """The next choice of each stream: how many chose 0, 1, ... ``limit - 1``."""
-    digests = bytearray()
-    before, text = -1, b""
-    for stream in streams:
-        if stream.made != before:
-            before = stream.made
-            text = b"%d" % (before + 1)
-        stream.made = before + 1
-        drawn = stream.copy()
-        drawn.update(text)
-        digests += drawn.digest()
-    if limit & (limit - 1) or limit > _FIRST:
+    def tally(self, choices: int, limit: int) -> list[int]:
+        """So many more choices: how many of them are 0, 1, ... ``limit - 1``."""
         found = [0] * limit
-        for number in unpack(f">{len(streams)}Q", digests):
-            found[number * limit >> 64] += 1
+        while choices:
+            block, within = divmod(self.made, WORDS)
+            if block != self._block:
+                self._read(block)
+            taken = self._words[within : within + choices]
+            for word in taken:
+                found[word * limit >> 16] += 1
+            self.made += len(taken)
+            choices -= len(taken)
         return found
-    # The first bits of each number say it.
-    firsts = digests[::8].translate(_chosen_by_first(limit))
-    return [firsts.count(each) for each in range(limit)]
 
-
-@cache
-def _chosen_by_first(limit: int) -> bytes:
-    return bytes([first * limit // _FIRST for first in range(_FIRST)])
+    def _read(self, block: int) -> None:
+        self._block, self._words = block, _WORDS.unpack(_drawn(self._stream, block))
 
 
 def uuid_like(*parts: object) -> str:
@@ -96,6 +83,9 @@ def uuid_like(*parts: object) -> str:
 
 def words(stream: str, number: int) -> tuple[int, ...]:
     """32 whole numbers from 0 to 4,095, evenly spread: block ``number`` of a stream."""
-    text = f"{number}\x1f{stream}"
-    drawn = blake2b(text.encode("utf-8", "surrogatepass")).digest()
-    return _WORDS.unpack((int.from_bytes(drawn, "big") & _MASK).to_bytes(2 * WORDS, "big"))
+    return _WORDS.unpack((int.from_bytes(_drawn(stream, number), "big") & _MASK).to_bytes(2 * WORDS, "big"))
+
+
+def _drawn(stream: str, block: int) -> bytes:
+    """64 bytes of a stream."""
+    return blake2b(f"{block}\x1f{stream}".encode("utf-8", "surrogatepass")).digest()

@@ -186,13 +186,16 @@ class Rounds:
             for link, kind, messages in volleys:
                 self._came(line, link, kind, self._lanes.of(link).send_at_once(now, messages), now, root)
         elif exchange.in_turn:
-            next_call, sent, ended = self._calls_in_turn(line, at, next_call, now, root)
-            if next_call < len(exchange.calls):
-                # Something else comes first.
-                self._open += 1
-                self._push(ended, sent, at, next_call, begun)
-                self._busy(exchange, ended)
-                return self._free < self._horizon
+            dues, calls = self._dues, len(exchange.calls)
+            while next_call < calls:
+                sent, ended = ended, self._call(line, at, next_call, ended, root)
+                next_call += 1
+                if next_call < calls and (not dues or dues[0][0] <= ended or self._free >= self._horizon):
+                    # Something else comes first.
+                    self._open += 1
+                    self._push(ended, sent, at, next_call, begun)
+                    self._busy(exchange, ended)
+                    return self._free < self._horizon
         else:
             for number in range(len(exchange.calls)):
                 ended = max(ended, self._call(line, at, number, now, root))
@@ -250,31 +253,6 @@ class Rounds:
                 self._came(line, back.link, alone.answer, answered, arrived, root)
             self._over(line, at, now, ended)
         return True
-
-    def _calls_in_turn(self, line: Line, at: int, number: int, now: Time, root: int) -> tuple[int, Time, Time]:
-        """Calls from this number on, each when the one before is over, until something else is due: the number of the
-        next one, when the last one was made, when it was over."""
-        calls, turns = line.exchange.calls, self._turns[at]
-        limit = min(self._dues[0][0], self._horizon) if self._dues else self._horizon
-        last: dict[tuple[Link, type[Message]], tuple[Time, Time]] = {}
-        sent = now
-        while number < len(calls):
-            (_, request, answer, _, _), (choices, lanes) = calls[number], turns[number]
-            there, back = lanes[0 if choices is None else choices.next(len(lanes))]
-            sent = now
-            now = there.send(sent)
-            last[there.link, request] = now, sent
-            if answer is None:
-                now = sent
-            else:
-                arrived, now = now, back.send(now)
-                last[back.link, answer] = now, arrived
-            number += 1
-            if now >= limit:
-                break
-        for (link, kind), (time, before) in last.items():
-            self._came(line, link, kind, time, before, root)
-        return number, sent, now
 
     def _call(self, line: Line, at: int, number: int, now: Time, root: int) -> Time:
         """A request and its answer: when the answer (without one, the request) arrives."""

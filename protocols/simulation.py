@@ -209,11 +209,10 @@ class Simulation:
         process.hung = True
         for link in process.links.values():
             # It may find what was sent in vain when it wakes, and then it is not in vain.
-            left_out = link.back.left_out
-            for entry in left_out:
+            for entry in link.back.left_out or ():
                 if entry[0] > self.now or (entry[0] == self.now and 0 < self.handling < entry[2]):
                     heappush(self.heap, entry)
-            left_out.clear()
+            link.back.left_out = None
 
     def wake(self, name: str) -> None:
         """The process goes on where it stopped: first with what has come in the meantime, in the order it came."""

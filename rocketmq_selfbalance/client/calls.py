@@ -20,6 +20,10 @@ class Failure(Enum):
     """No broker is known, no answer came, or it was an error."""
 
 
+BROKER_ASKED = "broker asked"
+"""Of the choice which one it is that is asked for the members."""
+
+
 class AskMembers(NamedTuple):
     """Answered by the client ids of the group as one broker of the topic lists them, or `Failure.FAILED`."""
 

@@ -99,7 +99,7 @@ class Instance:
         self.routes: dict[str, Route] = {}
         self.addresses: dict[str, dict[int, str]] = {}
         """Broker name to broker id to address."""
-        self.askable: dict[str, tuple[dict[int, str], ...]] = {}
+        self.askable: dict[str, tuple[Mapping[int, str], ...]] = {}
         """Topic to the brokers that can be asked for its members: broker id to address."""
         self.name_server = 0
         """Which of the name servers is asked: the same one until it fails."""

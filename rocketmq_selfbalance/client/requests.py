@@ -5,6 +5,7 @@ from typing import Any
 
 from rocketmq_selfbalance.client import heartbeat, routing
 from rocketmq_selfbalance.client.calls import (
+    BROKER_ASKED,
     AskMaxOffset,
     AskMembers,
     AskOffsetAt,
@@ -38,7 +39,7 @@ def _members(client: Instance, name: str, thread: Thread, call: AskMembers) -> A
     known = client.askable.get(call.topic)
     if not known:
         return Failure.FAILED
-    addresses = client.out.choose(f"broker asked about {call.topic}", known)
+    addresses = client.out.choose(BROKER_ASKED, known)
     address = addresses.get(MASTER_ID) or client.out.choose("replica asked", sorted(addresses.values()))
     timeout = client.settings.mq_client_api_timeout_ms
     return client.ask(name, address, timeout, GetConsumerListByGroup, call.group)

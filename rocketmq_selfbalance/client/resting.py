@@ -12,7 +12,7 @@ from protocols.nodes import Message, Time, TimerName
 from protocols.queues import Queue
 from protocols.quiet import Call, Exchange, Flow, Rest
 from rocketmq_selfbalance.client import following, polling, rebalance_service, tasks
-from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
+from rocketmq_selfbalance.client.calls import BROKER_ASKED, AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Questions
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
@@ -201,13 +201,16 @@ def _members(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
 def _questions(client: Instance, consumer: Consumer, claim: Any) -> tuple[Call, ...] | None:
     """Those of one consumer; None where a broker has no master."""
     calls: list[Call] = []
-    same: dict[tuple[str, ...], tuple[str, ...]] = {}
+    same: dict[int, Call] = {}
     for topic in topics_in_turn(consumer):
-        peers = tuple([addresses.get(MASTER_ID, "") for addresses in client.askable.get(topic, ())])
-        if not peers or "" in peers:
-            return None
-        label = f"broker asked about {topic}"
-        calls.append(Call(same.setdefault(peers, peers), GetConsumerListByGroup, ConsumerList, label, claim))
+        known = client.askable.get(topic, ())
+        call = same.get(id(known))
+        if call is None:
+            peers = tuple([addresses.get(MASTER_ID, "") for addresses in known])
+            if not peers or "" in peers:
+                return None
+            call = same[id(known)] = Call(peers, GetConsumerListByGroup, ConsumerList, BROKER_ASKED, claim)
+        calls.append(call)
     return tuple(calls)
 
 

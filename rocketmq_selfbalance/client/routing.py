@@ -7,7 +7,7 @@ from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteInfoAnswer
-from rocketmq_selfbalance.routes import addresses_of, subscribe_queues
+from rocketmq_selfbalance.routes import addresses_of, askable, subscribe_queues
 
 
 def refresh(client: Instance, name: str, thread: Thread, call: RefreshRoute) -> Any:
@@ -37,7 +37,7 @@ def take_over(client: Instance, topic: str, route: Route) -> None:
     for consumer in readers:
         consumer.set_route(topic, queues)
     client.routes[topic] = route
-    client.askable[topic] = tuple([dict(data.addresses) for data in route.brokers if data.addresses])
+    client.askable[topic] = askable(route.brokers)
 
 
 def name_server_failed(client: Instance, address: str) -> None:

@@ -7,27 +7,28 @@ from protocols.alone import Alone
 from protocols.lanes import Lane, Turn
 from protocols.links import Latency
 from protocols.nodes import Message, Outbox, Time
-from protocols.randomness import Choices, number_below, tally
+from protocols.randomness import Choices
 from protocols.simulation import Simulation
 from tests.protocols.probes import Probe, Word
 
 LIMITS = st.sampled_from((1, 2, 3, 4, 7, 8, 256, 300, 512))
 
 
-def streams(labels: list[str], made: list[int]) -> list[Choices]:
-    return [Choices(5, "choose", label, made=before) for label, before in zip(labels, made, strict=True)]
+@given(LIMITS, st.integers(0, 1200), st.integers(0, 100))
+def test_choices_are_the_same_whether_taken_one_by_one_or_counted(limit: int, made: int, choices: int) -> None:
+    one_by_one, counted = (Choices(5, "choose", "c1", made=made) for _ in range(2))
+    taken = [one_by_one.next(limit) for _ in range(choices)]
+    assert counted.tally(choices, limit) == [taken.count(each) for each in range(limit)]
+    assert counted.made == one_by_one.made == made + choices
+    assert counted.ahead().next(limit) == one_by_one.next(limit)
 
 
-@given(LIMITS, st.lists(st.tuples(st.text(max_size=3), st.integers(0, 1200)), max_size=12))
-def test_choices_are_numbers_below_whether_taken_one_by_one_or_counted(
-    limit: int, given_: list[tuple[str, int]]
-) -> None:
-    labels, made = [label for label, _ in given_], [before for _, before in given_]
-    expected = [number_below(limit, 5, "choose", label, before + 1) for label, before in given_]
-    assert [each.next(limit) for each in streams(labels, made)] == expected
-    counted = streams(labels, made)
-    assert tally(counted, limit) == [expected.count(each) for each in range(limit)]
-    assert [each.made for each in counted] == [before + 1 for before in made]
+def test_a_choice_depends_on_its_number_alone_and_all_options_have_their_turn() -> None:
+    choices = Choices(5, "choose", "c1")
+    first = [choices.next(5) for _ in range(5000)]
+    assert [Choices(5, "choose", "c1", made=number).next(5) for number in range(100)] == first[:100]
+    assert [Choices(5, "choose", "c2", made=number).next(5) for number in range(100)] != first[:100]
+    assert all(900 < first.count(each) < 1100 for each in range(5))
 
 
 def connected(brokers: int) -> Simulation:
@@ -48,7 +49,7 @@ def connected(brokers: int) -> Simulation:
 def rounds_of(simulation: Simulation, brokers: int, topics: int) -> tuple[Alone, list[Lane]]:
     links = [simulation.processes["c"].links[f"b{number}"] for number in range(brokers)]
     lanes = tuple((Lane(link), Lane(link.back)) for link in links)
-    turns = [Turn(Choices("c", f"t{number}"), lanes) for number in range(topics)]
+    turns = [Turn(Choices("c", "asked"), lanes)] * topics
     return Alone(Word, Word, turns, 5.0), [lane for pair in lanes for lane in pair]
 
 
