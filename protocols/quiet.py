@@ -59,7 +59,8 @@ it has no period, and its number of messages grows with the load. Such a `Flow` 
 computed as a function of time (`protocols.load`), here alone not to the tick: how far the reader has come follows from
 when records are written, how long he takes for one, and the mean latency. What is under way is taken back, the reader
 and its peer are told how far it went, and a little before the disturbance the reader asks anew, so that all is under
-way again as it would be. The same records are read by the same members as in a full run, and told in fewer facts.
+way again as it would be. The same records are read by the same members as in a full run, and told in fewer facts; only
+one that comes within milliseconds of a queue's change of hands may be read on the other side of it.
 
 An example with leases is in ``tests/protocols/leases.py``, one with a reader in ``tests/protocols/readers.py``.
 """

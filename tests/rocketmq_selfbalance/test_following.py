@@ -54,7 +54,7 @@ def on_disk(of: Lived) -> list[Any]:
 
 
 @pytest.mark.parametrize("what", CALAMITIES)
-@pytest.mark.parametrize(("per_second", "handle"), [(0.2, 0.0), (1.0, 20.0), (3.0, 0.0), (10.0, 20.0)])
+@pytest.mark.parametrize(("per_second", "handle"), [(0.2, 0.0), (1.0, 20.0), (3.0, 0.0), (7.0, 20.0)])
 def test_members_handle_and_commit_the_same_records_as_pull_by_pull(
     what: str, per_second: float, handle: float
 ) -> None:
