@@ -23,8 +23,8 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.simulation import Simulation
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.simulation import Simulation
 
 GROUP, BROKER = "group", "broker"
 INTERVAL_MS = 3_000

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import simpy
 from tabulate import tabulate
 
-from protocols.links import Latency
-from protocols.nodes import TICK, Message, Outbox, Time, TimerName
-from protocols.simulation import Simulation
+from protocols.engine.links import Latency
+from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
+from protocols.engine.simulation import Simulation
 from tests.protocols.leases import Client, Server
 
 PENDING = 1000

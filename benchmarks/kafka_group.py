@@ -16,12 +16,12 @@ from benchmarks.large_groups import COLUMNS, Last, each_alone, spent
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Close, Consumer
 from kafka_coordinator.consumer.states import STABLE
-from protocols.links import Latency
+from protocols.engine.links import Latency
+from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Crash
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Variant
-from protocols.simulation import Simulation
 from protocols.timeline import Recorder
 
 SIZES = (100, 1_000, 10_000)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.large_uniform import peak_megabytes
+from protocols.engine.simulation import Unobserved
 from protocols.facts import Owns
 from protocols.scenario.running import Variant
-from protocols.simulation import Unobserved
 
 COLUMNS = ("CPU s", "peak MB of the process", "messages", "of these and of timers handled")
 """Of a table of `each_alone`, after the size."""

@@ -14,12 +14,12 @@ import click
 from tabulate import tabulate
 
 from benchmarks.large_groups import COLUMNS, Last, each_alone, spent
-from protocols.links import Latency
+from protocols.engine.links import Latency
+from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Event, Join, Leave
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.scenario.running import Variant
-from protocols.simulation import Simulation
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster import RocketMQCluster

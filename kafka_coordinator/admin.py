@@ -15,9 +15,9 @@ from kafka_coordinator.messages import (
     OffsetCommit,
     OffsetCommitAnswer,
 )
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Rest
 from protocols.facts import Noted
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.quiet import Rest
 
 FIND_AGAIN_MS = 100.0
 """``retry.backoff.ms`` of the tool."""
@@ -67,7 +67,7 @@ class Admin:
             self._pause(now, out)
 
     def rest(self, now: Time) -> Rest | None:
-        """At rest where there is nothing to do (`protocols.quiet`)."""
+        """At rest where there is nothing to do (`protocols.engine.quiet`)."""
         return None if self.todo else Rest()
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:

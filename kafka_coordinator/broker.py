@@ -1,7 +1,7 @@
 """A broker as a node: a group coordinator, and answers about topics and brokers (spec 1.2, 4.8).
 
-What it knows of the cluster the controller tells it (`ClusterState`, from `protocols.nodes.OPERATOR`). Records are no
-messages here: what a partition holds is a function of time (`protocols.load`).
+What it knows of the cluster the controller tells it (`ClusterState`, from `protocols.engine.nodes.OPERATOR`). Records
+are no messages here: what a partition holds is a function of time (`protocols.load`).
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.node import Coordinator
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.quiet import Rest
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Rest
 
 ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -73,7 +73,7 @@ class Broker:
         self.coordinator.closed(now, peer, out)
 
     def rest(self, now: Time) -> Rest | None:
-        """How the broker is at rest (`protocols.quiet`)."""
+        """How the broker is at rest (`protocols.engine.quiet`)."""
         found = resting.senders(self.coordinator.core)
         self._senders = found or {}
         return None if found is None else resting.rest(found)

@@ -29,14 +29,14 @@ from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.members import Members
 from kafka_coordinator.settings import Divided
 from kafka_coordinator.topics import TopicTable
-from protocols.nodes import Message
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
 from protocols.scenario import events
 from protocols.scenario.commits import offsets_of
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.world import apply_to_world, end_process
-from protocols.simulation import Simulation
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.controller import Controller
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.nodes import Time
 from protocols.scenario.commits import NamedCount, NamedOffset, records_of
 from protocols.scenario.dealt import grown, listed, place
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Produce, Queues, Reset

@@ -17,10 +17,10 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     OffsetFetchAnswer,
 )
+from protocols.engine.nodes import Message
+from protocols.engine.single import SingleNode
 from protocols.errors import UserError
 from protocols.java import utf16_key
-from protocols.nodes import Message
-from protocols.single import SingleNode
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from math import ceil, floor
 from typing import NamedTuple
 
-from protocols.nodes import TICK, Time
+from protocols.engine.nodes import TICK, Time
 
 
 class Production(NamedTuple):

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from protocols.nodes import Message
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
 from protocols.scenario import events
 from protocols.scenario.commits import offsets_of
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.world import apply_to_world, end_process
-from protocols.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client.commands import (
     CommitNow,

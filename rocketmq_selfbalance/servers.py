@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from protocols.nodes import Message
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
 from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.commits import records_of
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
-from protocols.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.registering import CLUSTER

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.java import entry_order, string_entry_order, string_hash
-from protocols.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker.node import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue

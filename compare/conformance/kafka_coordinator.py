@@ -14,9 +14,9 @@ from compare.conformance.kafka_coordinator_shapes import REQUESTS, answer, group
 from compare.conformance.rocketmq_fields import get, only
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
 from kafka_coordinator.coordinator.settings import with_settings
+from protocols.engine.nodes import Time
+from protocols.engine.single import SingleNode
 from protocols.errors import UserError
-from protocols.nodes import Time
-from protocols.single import SingleNode
 
 _CLIENT = "client"
 _BROKER = "broker"

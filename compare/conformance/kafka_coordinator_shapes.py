@@ -35,7 +35,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from protocols.nodes import Message
+from protocols.engine.nodes import Message
 
 Json: TypeAlias = Any
 

@@ -9,7 +9,7 @@ from compare.scenarios.first_owners import FirstOwners
 from compare.scenarios.lasting import reasons
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, Outcome, outcomes
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.scenario.model import Scenario
 from protocols.scenario.telling import in_words

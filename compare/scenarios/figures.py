@@ -11,7 +11,7 @@ from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, moments_of
 from compare.scenarios.systems import system_of
 from protocols import queue_key
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.scenario.places import MemberKey
 from protocols.timeline.chains import chain
 from protocols.timeline.rebalances import Rebalance

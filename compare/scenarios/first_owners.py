@@ -3,7 +3,7 @@
 from typing import Any
 
 from compare.scenarios.moments import Moment
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline import Timeline
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from compare.scenarios.living import Lived
 from compare.scenarios.written import Written, productions
 from protocols import Queue
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.lag import Lag, lag_over_time
 from protocols.timeline.timeline import Timeline

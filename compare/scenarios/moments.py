@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from compare.scenarios.ending import Ending, ending
 from protocols import Queue, sort_queues
+from protocols.engine.nodes import Time
 from protocols.facts import Owns
-from protocols.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline

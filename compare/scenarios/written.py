@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from compare.scenarios.living import Lived
 from compare.scenarios.systems import system_of
 from protocols import Queue
+from protocols.engine.nodes import Time
 from protocols.load import Production
-from protocols.nodes import Time
 from protocols.scenario.commits import records_of
 from protocols.scenario.dealt import Brokers, listed, place
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Produce, Queues

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
 from compare.testing.lasting import why_nobody, why_several
+from protocols.engine.nodes import Time
 from protocols.facts import Owns
-from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.words import queue_name, queue_names

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Protocol
 
+from protocols.engine.nodes import TICK, Time
 from protocols.errors import UserError
-from protocols.nodes import TICK, Time
 
 Action = Callable[[], object]
 

@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.writing import plain
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
-from protocols.nodes import Time
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
 from protocols.scenario.events import Event, StopPolling

@@ -19,7 +19,7 @@ from compare.testing.librdkafka_names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
 from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
 from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import Called
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 
 if TYPE_CHECKING:
     from compare.testing.group import Group

@@ -22,8 +22,8 @@ from kafka_coordinator.consumer.commands import (
 from kafka_coordinator.consumer.commits import DONE
 from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import Called, ConsumerState
-from protocols.nodes import Message as Command
-from protocols.nodes import Time
+from protocols.engine.nodes import Message as Command
+from protocols.engine.nodes import Time
 from protocols.scenario.places import MemberKey
 
 if TYPE_CHECKING:

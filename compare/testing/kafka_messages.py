@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from compare.testing import kafka_errors as errors
+from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
-from protocols.nodes import TICK, Time
 
 TIMESTAMP_CREATE_TIME = 1
 

@@ -6,7 +6,7 @@ from typing import Any
 from compare.testing import kafka_errors as errors
 from compare.testing.kafka_member import KafkaMember, Partition
 from compare.testing.kafka_messages import Message
-from protocols.nodes import TICK
+from protocols.engine.nodes import TICK
 
 
 def named(message: Message | None, offsets: Sequence[Any] | None) -> dict[Partition, int] | None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.scenario.places import MemberKey
 from rocketmq_selfbalance.client.commands import ListenerReturned

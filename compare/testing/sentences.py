@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from protocols.engine.nodes import Time
 from protocols.facts import Granted
-from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect, Happening

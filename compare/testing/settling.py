@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from compare.testing.clock import Clock
 from compare.testing.world import World
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 
 GRACE_MS: Time = 1_500.0

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario

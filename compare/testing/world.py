@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from compare.scenarios.ending import Ending, ending
 from compare.scenarios.systems import cluster_of, known_strategies, system_of
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Message, Time
+from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
-from protocols.links import Latency
-from protocols.nodes import Message, Time
 from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.cluster import Cluster
@@ -25,7 +26,6 @@ from protocols.scenario.reading import scenario as read_scenario
 from protocols.scenario.running import BEGINNING
 from protocols.scenario.telling import in_words
 from protocols.scenario.units import LONGEST
-from protocols.simulation import Simulation
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

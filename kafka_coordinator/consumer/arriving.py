@@ -5,7 +5,7 @@ from typing import Final
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import assigning, callbacks, metadata, reading, timers
 from kafka_coordinator.consumer.state import NO_GENERATION, Called, ConsumerState
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 ARRIVED: Final = "arrived"
 """What follows when the listener has returned: the rest of the arrival."""

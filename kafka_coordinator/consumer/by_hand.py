@@ -12,9 +12,9 @@ from typing import Final
 from kafka_coordinator.consumer import arriving, callbacks, joining, leaving, lookup, timers
 from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Handle, ListenerReturned, Seek, Store
 from kafka_coordinator.consumer.state import Called, ConsumerState
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
 from protocols.load import Reading
-from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
 
 

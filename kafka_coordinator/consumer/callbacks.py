@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import reading, timers
 from kafka_coordinator.consumer.state import Called, ConsumerState
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
 from protocols.java import utf16_key
-from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
 
 ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"

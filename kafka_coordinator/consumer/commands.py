@@ -1,4 +1,4 @@
-"""What the user, the administrator or the scenario tells a consumer (sender `protocols.nodes.OPERATOR`)."""
+"""What the user, the administrator or the scenario tells a consumer (sender `protocols.engine.nodes.OPERATOR`)."""
 
 from typing import NamedTuple
 

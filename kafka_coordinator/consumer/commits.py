@@ -11,8 +11,8 @@ from kafka_coordinator.consumer import lookup, membership, reading, requests, ti
 from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
-from protocols.nodes import Outbox, Time
 
 AUTO, PREPARE, CLOSE, USER = "auto", "prepare", "close", "user"
 """What a commit is for."""

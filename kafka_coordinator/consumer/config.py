@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.settings import ConsumerSettings
+from protocols.engine.nodes import Time
 from protocols.load import Production
-from protocols.nodes import Time
 
 
 class Load(NamedTuple):

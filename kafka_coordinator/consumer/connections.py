@@ -25,7 +25,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-from protocols.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time
 
 
 def lost(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:

@@ -8,7 +8,7 @@ from kafka_coordinator.consumer import lookup, membership, requests, timers
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, STABLE
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 REACTIONS: Final[Mapping[str, str]] = {
     "NONE": "alive",

@@ -32,7 +32,7 @@ from kafka_coordinator.consumer.state import (
 )
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
 from kafka_coordinator.messages import JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 PROTOCOL_TYPE = "consumer"
 

@@ -3,8 +3,8 @@
 from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
 from kafka_coordinator.consumer.state import NO_GENERATION, NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
-from protocols.nodes import Outbox, Time
 
 COMMITTING, LEAVING = "commit", "leave"
 

@@ -3,7 +3,7 @@
 from kafka_coordinator.consumer import requests, timers
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import CoordinatorFound, FindCoordinator
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def any_broker(c: ConsumerState, out: Outbox) -> str:

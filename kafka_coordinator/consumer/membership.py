@@ -4,8 +4,8 @@ from kafka_coordinator.consumer import requests, timers
 from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, UNJOINED
 from kafka_coordinator.messages import LeaveGroup, Leaving
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
-from protocols.nodes import Outbox, Time
 
 
 def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:

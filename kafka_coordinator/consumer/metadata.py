@@ -10,8 +10,8 @@ from functools import lru_cache
 from kafka_coordinator.consumer import lookup, requests, timers
 from kafka_coordinator.consumer.state import ConsumerState, Snapshot
 from kafka_coordinator.messages import METADATA_CHANGED, MetadataAnswer, MetadataRequest
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
-from protocols.nodes import Outbox, Time
 
 
 def wanted(c: ConsumerState) -> tuple[str, ...] | None:

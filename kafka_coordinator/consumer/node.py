@@ -31,8 +31,8 @@ from kafka_coordinator.messages import (
     OffsetFetchAnswer,
     SyncGroupAnswer,
 )
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.quiet import Rest
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Rest
 
 
 class Consumer:
@@ -92,7 +92,7 @@ class Consumer:
         self._settle(now, out)
 
     def rest(self, now: Time) -> Rest | None:
-        """How the consumer is at rest (`protocols.quiet`)."""
+        """How the consumer is at rest (`protocols.engine.quiet`)."""
         return resting.rest(self.state)
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:

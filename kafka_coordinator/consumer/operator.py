@@ -24,7 +24,7 @@ from kafka_coordinator.consumer.commands import (
     Thaw,
 )
 from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
-from protocols.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time
 
 
 def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:

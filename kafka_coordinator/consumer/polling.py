@@ -8,7 +8,7 @@ from kafka_coordinator.consumer import commits, joining, leaving, lookup, metada
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
 from kafka_coordinator.messages import SUBSCRIPTION_CHANGED
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def is_elsewhere(c: ConsumerState, now: Time, out: Outbox) -> bool:

@@ -8,9 +8,9 @@ from kafka_coordinator.consumer import lookup, reading, requests, timers
 from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import OffsetFetch, OffsetFetchAnswer
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
 from protocols.load import Reading
-from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
 
 NO_OFFSET = -1

@@ -12,9 +12,9 @@ from math import floor
 
 from kafka_coordinator.consumer import timers
 from kafka_coordinator.consumer.state import ConsumerState
+from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Delivered
 from protocols.load import Reading
-from protocols.nodes import TICK, Outbox, Time
 from protocols.queues import Queue
 
 

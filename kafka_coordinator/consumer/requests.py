@@ -18,7 +18,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-from protocols.nodes import TICK, Message, Outbox, Time
+from protocols.engine.nodes import TICK, Message, Outbox, Time
 
 REQUESTS = (
     MetadataRequest,

@@ -1,4 +1,4 @@
-"""When a consumer is at rest: nothing but heartbeats and commits of unchanged positions (`protocols.quiet`)."""
+"""When a consumer is at rest: nothing but heartbeats and commits of unchanged positions (`protocols.engine.quiet`)."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from kafka_coordinator.consumer import timers
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer, OffsetCommit, OffsetCommitAnswer
-from protocols.nodes import Time
-from protocols.quiet import Call, Exchange, Rest
+from protocols.engine.nodes import Time
+from protocols.engine.quiet import Call, Exchange, Rest
 
 _IDLE = (timers.REQUESTS,)
 _OUTSIDE = Rest(idle=_IDLE)

@@ -11,9 +11,9 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.config import ConsumerConfig, Load
 from kafka_coordinator.consumer.settings import COOPERATIVE
 from kafka_coordinator.consumer.states import UNJOINED, after
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Transition
 from protocols.load import Reading
-from protocols.nodes import Message, Outbox, Time
 
 NOTHING, METADATA, COMMIT, JOIN, SYNC, BACKOFF = "", "metadata", "commit", "join", "sync", "backoff"
 """What the user's thread waits for on its way to a new assignment."""

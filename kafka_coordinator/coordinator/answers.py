@@ -25,7 +25,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from protocols.nodes import Message
+from protocols.engine.nodes import Message
 
 NO_GENERATION = -1
 NO_MEMBER = ""

@@ -1,4 +1,4 @@
-"""What the cluster's controller tells a coordinator: commands from `protocols.nodes.OPERATOR`."""
+"""What the cluster's controller tells a coordinator: commands from `protocols.engine.nodes.OPERATOR`."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

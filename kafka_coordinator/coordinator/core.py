@@ -10,7 +10,7 @@ from kafka_coordinator.coordinator.members import AliveParked, Parked
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import Opaque
-from protocols.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.queues import Queue, sort_queues
 
 

@@ -14,7 +14,7 @@ from kafka_coordinator.messages import (
     ListGroups,
     ListGroupsAnswer,
 )
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 CLASSIC = "Classic"
 """The type of all groups here."""

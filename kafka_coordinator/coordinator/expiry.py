@@ -4,7 +4,7 @@ from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CONSUMER, CommittedOffset, Group
 from kafka_coordinator.coordinator.storing import delete_group, delete_offset
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def expire(core: Core, partition: int, now: Time, out: Outbox) -> None:

@@ -10,9 +10,9 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
 from kafka_coordinator.messages import ConsumerMetadata
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
-from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
 
 CONSUMER = "consumer"

@@ -29,7 +29,7 @@ from kafka_coordinator.errors import (
     UNKNOWN_SERVER_ERROR,
 )
 from kafka_coordinator.messages import METADATA_CHANGED, SUBSCRIPTION_CHANGED, JoinGroup
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 MEMBER_ID_REQUIRED_SINCE = 4
 """From this version of JoinGroup on a dynamic member is given an id before it is taken in (KIP-394)."""

@@ -13,7 +13,7 @@ from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, O
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
 from kafka_coordinator.errors import NOT_COORDINATOR
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def lead(core: Core, leaders: tuple[str, ...], now: Time, out: Outbox) -> None:

@@ -8,7 +8,7 @@ from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import Cause, rebalance, remove_members, remove_pending
 from kafka_coordinator.errors import INVALID_GROUP_ID, NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import LeaveGroup, LeaveGroupAnswer, Leaving
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) -> None:

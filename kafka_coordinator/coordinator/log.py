@@ -7,8 +7,8 @@ The topic is replicated: it lives outside of the brokers, and whoever leads a pa
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.messages import Opaque
+from protocols.engine.nodes import Time
 from protocols.java import string_hash
-from protocols.nodes import Time
 
 
 class OffsetKey(NamedTuple):

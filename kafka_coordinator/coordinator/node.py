@@ -33,7 +33,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
 Handler = Callable[[Core, Time, str, Any, Outbox], None]
 

@@ -27,8 +27,8 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     OffsetFetchAnswer,
 )
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
-from protocols.nodes import Outbox, Time
 
 NO_OFFSET = -1
 

@@ -11,8 +11,8 @@ from kafka_coordinator.coordinator.storing import store_group
 from kafka_coordinator.coordinator.telling import tell_emptied, tell_gone
 from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan
-from protocols.nodes import Outbox, Time
 
 
 class Cause(NamedTuple):

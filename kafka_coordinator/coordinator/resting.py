@@ -13,8 +13,8 @@ from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.members import Member
 from kafka_coordinator.coordinator.storing import store_offset
 from kafka_coordinator.messages import Heartbeat, OffsetCommit
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.quiet import Rest
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Rest
 
 
 class Sender(NamedTuple):

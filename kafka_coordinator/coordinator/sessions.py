@@ -14,7 +14,7 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
 )
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def heartbeat(core: Core, now: Time, sender: str, request: Heartbeat, out: Outbox) -> None:

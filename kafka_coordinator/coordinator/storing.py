@@ -6,7 +6,7 @@ from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, OffsetValue, StoredMember
 from kafka_coordinator.coordinator.members import session_timer
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:

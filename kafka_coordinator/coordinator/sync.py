@@ -18,7 +18,7 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
 )
 from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 
 
 def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) -> None:

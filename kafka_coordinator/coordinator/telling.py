@@ -6,8 +6,8 @@ member that was killed and started again, until its old session ends), the name 
 
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
+from protocols.engine.nodes import Outbox
 from protocols.facts import Granted, RebalanceEnded
-from protocols.nodes import Outbox
 from protocols.queues import Queue, sort_queues
 
 

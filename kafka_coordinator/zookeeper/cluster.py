@@ -27,9 +27,10 @@ from kafka_coordinator.zookeeper.messages import (
 from kafka_coordinator.zookeeper.server import ZooKeeper
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from kafka_coordinator.zookeeper.watching import Subscription
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
 from protocols.errors import StrategyError, UserError
 from protocols.load import Production
-from protocols.nodes import Message
 from protocols.queues import Queue
 from protocols.scenario.commits import records_of
 from protocols.scenario.dealt import grown, listed, place
@@ -54,7 +55,6 @@ from protocols.scenario.lives import started_as
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.scenario.world import apply_to_world, end_process
-from protocols.simulation import Simulation
 
 SYSTEM = "kafka-zookeeper"
 

@@ -15,7 +15,7 @@ from kafka_coordinator.zookeeper.messages import (
     SessionOpened,
 )
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
-from protocols.nodes import TICK, Message, Outbox, Time
+from protocols.engine.nodes import TICK, Message, Outbox, Time
 
 SERVER = "zookeeper"
 """Node name of ZooKeeper."""

@@ -37,9 +37,9 @@ from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancing import WORKING, Rebalancing
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.load import Production
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
 
 COMMITTING: Final = "committing"

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Delivered, Owns
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
-from protocols.nodes import Outbox, Time
 from protocols.queues import Queue, sort_queues
 
 

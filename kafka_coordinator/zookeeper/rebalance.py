@@ -25,7 +25,7 @@ from kafka_coordinator.zookeeper.messages import (
     SetData,
 )
 from kafka_coordinator.zookeeper.patterns import matching
-from protocols.nodes import Message
+from protocols.engine.nodes import Message
 
 
 class Stage(Enum):

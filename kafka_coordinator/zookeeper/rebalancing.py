@@ -13,8 +13,8 @@ from kafka_coordinator.zookeeper.messages import Request, SetData
 from kafka_coordinator.zookeeper.rebalance import Failed, Rebalance, Stage, commits, releases
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.watching import Watching
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Granted, Noted, RebalanceBegan, RebalanceEnded
-from protocols.nodes import Message, Outbox, Time
 from protocols.queues import Queue
 
 WORKING: Final = "working"

@@ -31,7 +31,7 @@ from kafka_coordinator.zookeeper.messages import (
     SetPersistent,
     WatchEvent,
 )
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
 NOBODY = 0
 """The session of persistent nodes."""

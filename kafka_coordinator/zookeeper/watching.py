@@ -9,7 +9,7 @@ from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.connection import Asked, Connection
 from kafka_coordinator.zookeeper.messages import DATA, Create, GetChildren, GetData, Registration, Request, WatchEvent
 from kafka_coordinator.zookeeper.patterns import matching
-from protocols.nodes import Outbox
+from protocols.engine.nodes import Outbox
 
 WATCHING = "watching"
 """What a request is for: to register or to watch."""

@@ -8,9 +8,9 @@ the network whatever runs in them (crash, hang, disconnect, network faults) is d
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.simulation import Simulation
 
 
 class Cluster(Protocol):

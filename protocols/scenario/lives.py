@@ -8,7 +8,7 @@ they say, so that every join is complete.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.scenario.events import (
     Commit,
     Crash,

@@ -4,14 +4,14 @@ import gc
 from dataclasses import dataclass
 from functools import partial
 
-from protocols.links import Latency
+from protocols.engine.links import Latency
+from protocols.engine.simulation import Observer, Simulation
 from protocols.scenario.cluster import Cluster, MakeCluster
 from protocols.scenario.events import Event, Join
 from protocols.scenario.groups import GroupPart
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC
 from protocols.scenario.telling import in_words
-from protocols.simulation import Observer, Simulation
 
 BEGINNING = "the scenario begins"
 """Label of the call that starts everything that is there from 0s on."""

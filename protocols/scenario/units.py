@@ -3,7 +3,7 @@
 import re
 from math import isfinite
 
-from protocols.nodes import TICK
+from protocols.engine.nodes import TICK
 
 _MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "min": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0}
 _NUMBER = r"\s*([+-]?)\s*(\d+(?:\.\d+)?)\s*"

@@ -15,12 +15,12 @@ delete_topic, broker, reset_offsets.
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from protocols.engine.links import Fault
+from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
-from protocols.links import Fault
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
 from protocols.scenario.places import Places
 from protocols.scenario.telling import listed
-from protocols.simulation import Simulation
 
 
 def apply_to_world(event: Event, simulation: Simulation, places: Places) -> bool:

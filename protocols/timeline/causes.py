@@ -1,6 +1,6 @@
 """From an effect back to what began it: an event of the scenario, or the clock alone.
 
-What a node tells carries the number of the call that began it (see `protocols.simulation`). Where that is the clock
+What a node tells carries the number of the call that began it (`protocols.engine.simulation`). Where that is the clock
 (a session that ran out, a poll that found new queues), the cause is the latest event before it that was about the
 member in question, or about no member at all. Where it is known whether somebody saw other topics, only events that
 change topics can be the cause, or only others.
@@ -12,7 +12,8 @@ another only if nothing newer does (`Explaining`).
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
+from protocols.engine.simulation import CLOCK
 from protocols.scenario.events import (
     AddTopic,
     Commit,
@@ -33,7 +34,6 @@ from protocols.scenario.events import (
 from protocols.scenario.lives import MEMBER_EVENTS
 from protocols.scenario.mates import Mates
 from protocols.scenario.telling import in_words
-from protocols.simulation import CLOCK
 
 BEGINNING = "the scenario begins"
 

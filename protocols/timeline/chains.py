@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from protocols.nodes import Time
-from protocols.simulation import CALL
+from protocols.engine.nodes import Time
+from protocols.engine.simulation import CALL
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.told import Told

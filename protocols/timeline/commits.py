@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.facts import Committed
-from protocols.nodes import Time
 from protocols.queues import Queue
 
 

@@ -5,8 +5,8 @@ from math import floor
 from types import MappingProxyType
 from typing import NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.facts import Delivered
-from protocols.nodes import Time
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue
 from protocols.timeline.lifetimes import Lifetimes

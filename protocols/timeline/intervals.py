@@ -5,7 +5,7 @@ Times are milliseconds of virtual time; ``until`` is None where it still holds a
 
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 
 

@@ -7,8 +7,8 @@ member only believes to own queues of topics that it has subscribed to.
 import re
 from collections.abc import Callable, Mapping
 
+from protocols.engine.nodes import Time
 from protocols.facts import Owns, RebalanceEnded, Transition
-from protocols.nodes import Time
 from protocols.scenario.events import Join, Subscribe
 from protocols.scenario.model import Scenario
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import TypeAlias
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.scenario.dealt import Brokers, grown, listed
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Queues

@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from protocols.engine.nodes import Message, Time
 from protocols.facts import Owns, RebalanceEnded
-from protocols.nodes import Message, Time
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Beliefs
 
 
 class Light:
-    """A `protocols.simulation.Observer` that keeps who owns what, the figures that follow, and nothing else."""
+    """A `protocols.engine.simulation.Observer` that keeps who owns what, the figures that follow, and nothing else."""
 
     __slots__ = ("beliefs", "generations")
 

@@ -8,7 +8,7 @@ follow each other closely; elsewhere they are counted, and a note says how many 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.timeline.news import is_worth_telling
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.told import Told

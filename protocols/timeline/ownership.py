@@ -7,7 +7,7 @@ to believe in it that was not the last one to have it.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.intervals import Double, Gap, Interval
 from protocols.timeline.lifetimes import Lifetimes, existing

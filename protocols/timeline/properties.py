@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.commits import back_within_a_generation
 from protocols.timeline.intervals import Interval

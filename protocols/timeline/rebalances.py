@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
-from protocols.nodes import Time
 from protocols.timeline.causes import Causes, Effect, Explaining, Happening
 from protocols.timeline.intervals import Gap, Pause
 from protocols.timeline.told import Told

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from protocols.engine.nodes import Message, Time
+from protocols.engine.simulation import CALL
 from protocols.facts import Committed, Delivered, Granted, Owns, RebalanceEnded, Transition
-from protocols.nodes import Message, Time
 from protocols.scenario.events import Event
 from protocols.scenario.mates import Mates
-from protocols.simulation import CALL
 from protocols.timeline.causes import Call, Causes
 from protocols.timeline.commits import commits
 from protocols.timeline.deliveries import Delivery
@@ -22,7 +22,7 @@ from protocols.timeline.trace import Due, Sent, Trace
 
 
 class Recorder:
-    """A `protocols.simulation.Observer`. Its cost follows the number of facts, never the number of records.
+    """A `protocols.engine.simulation.Observer`. Its cost follows the number of facts, never the number of records.
 
     ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
     ``uncounted``: prefixes of topics that no figure counts; ``mates``: who lives in one process with whom; ``reads``:
@@ -94,7 +94,7 @@ class Recorder:
         """What was heard until ``end`` (milliseconds), when the run was over.
 
         ``events``: number of each call to its event (`protocols.scenario.running.Variant.calls`); ``messages``: type
-        to how many were sent (`protocols.simulation.Simulation.messages`). The recorder may go on afterwards.
+        to how many were sent (`protocols.engine.simulation.Simulation.messages`). The recorder may go on afterwards.
         """
         causes = Causes(self._calls, events, self._mates, self._reads)
         gaps = _ordered([*self._gaps, *self._beliefs.open_gaps()])

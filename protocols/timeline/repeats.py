@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from protocols.engine.nodes import Time
 from protocols.facts import Transition
-from protocols.nodes import Time
 from protocols.timeline.words import seconds
 
 

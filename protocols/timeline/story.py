@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.facts import Committed, Delivered, Owns, Position, RebalanceBegan, Transition
-from protocols.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.intervals import Double, Gap, length

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from protocols.engine.nodes import Time
 from protocols.facts import Owns
-from protocols.nodes import Time
 from protocols.queues import Queue, sort_queues
 from protocols.timeline.causes import Causes
 from protocols.timeline.commits import Commit

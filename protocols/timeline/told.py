@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 
 
 class Told(NamedTuple):
     """``node`` told ``fact`` (one of `protocols.facts`) at ``now``, in milliseconds. ``root``: the call that began the
-    chain of causes; ``cause``: what was being handled (see `protocols.simulation.Observer`)."""
+    chain of causes; ``cause``: what was being handled (see `protocols.engine.simulation.Observer`)."""
 
     now: Time
     node: str

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from protocols.nodes import Message, Time
+from protocols.engine.nodes import Message, Time
+from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.queues import Queue
-from protocols.simulation import CALL, CONNECTED, TIMER
 from protocols.timeline.words import queue_name
 
 

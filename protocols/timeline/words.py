@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from protocols.engine.nodes import Time
 from protocols.facts import (
     Callback,
     Committed,
@@ -15,7 +16,6 @@ from protocols.facts import (
     RebalanceEnded,
     Transition,
 )
-from protocols.nodes import Time
 from protocols.queues import Queue, sort_queues
 
 MOST_QUEUES = 12

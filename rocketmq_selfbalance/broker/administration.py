@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
-from protocols.nodes import Message, Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.messages.administration import (

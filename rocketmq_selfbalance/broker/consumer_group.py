@@ -5,7 +5,7 @@ A *channel* is one connection of a client to this broker; the key of a member is
 
 from typing import Any, Self
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
 

@@ -6,7 +6,7 @@ A plain object: it is given the time and answers with what changed and with the 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription

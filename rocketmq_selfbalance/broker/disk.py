@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.offsets import Stored, plain
 from rocketmq_selfbalance.broker.store import MessageStore

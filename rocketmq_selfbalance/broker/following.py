@@ -1,11 +1,11 @@
-"""Clients that read what a queue takes in as it comes, at a broker (flows of `protocols.quiet`)."""
+"""Clients that read what a queue takes in as it comes, at a broker (flows of `protocols.engine.quiet`)."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
+from protocols.engine.quiet import Stretch
 from protocols.facts import Committed
 from protocols.load import Production
-from protocols.nodes import Outbox, Time
-from protocols.quiet import Stretch
 from rocketmq_selfbalance.broker import pulls, resting
 from rocketmq_selfbalance.codes import SUCCESS
 

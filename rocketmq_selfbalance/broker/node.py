@@ -4,10 +4,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Exchange, Rest, Stretch
 from protocols.load import Production
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
-from protocols.quiet import Exchange, Rest, Stretch
 from rocketmq_selfbalance.broker import administration, following, notifying, pulls, registering, requests, resting
 from rocketmq_selfbalance.broker.consumers import CLIENT_UNREGISTER, ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
@@ -205,7 +205,7 @@ class Broker:
             pulls.wake(self, now, topic, number, out)
         self.schedule_delivery(now, out)
 
-    # Quiet times (`protocols.quiet`).
+    # Quiet times (`protocols.engine.quiet`).
 
     def rest(self, now: Time) -> Rest | None:
         settings = self.settings

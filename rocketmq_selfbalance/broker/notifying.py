@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from protocols.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker.consumers import CHANGE, ConsumerEvent
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.offsets import Stored, pairs_of
 from rocketmq_selfbalance.messages.topics import DataVersion
 

@@ -7,7 +7,7 @@ the file; what RocketMQ derives by splitting it concerns only keys that fall int
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.topics import DataVersion
 

@@ -6,8 +6,8 @@ A pull that only watches is answered at once; `rocketmq_selfbalance.broker.watch
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
-from protocols.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (

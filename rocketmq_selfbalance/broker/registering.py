@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from protocols.nodes import Outbox, Time
-from protocols.quiet import Call, Exchange
+from protocols.engine.nodes import Outbox, Time
+from protocols.engine.quiet import Call, Exchange
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
@@ -41,7 +41,7 @@ def unregister(broker: "Broker", out: Outbox) -> None:
 
 
 def exchange(broker: "Broker") -> Exchange:
-    """What is told again and again, for quiet times (`protocols.quiet`)."""
+    """What is told again and again, for quiet times (`protocols.engine.quiet`)."""
     version = broker.disk.topics.version
     calls = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
     return Exchange(REGISTER, _period(broker.settings), calls)

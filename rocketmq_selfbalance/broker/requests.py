@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
-from protocols.nodes import Message, Outbox, Time
 from rocketmq_selfbalance.broker import following, notifying, pulls
 from rocketmq_selfbalance.broker.groups import retry_topic
 from rocketmq_selfbalance.codes import (

@@ -1,4 +1,4 @@
-"""When a broker is at rest (`protocols.quiet`), and what it does about messages that were passed over.
+"""When a broker is at rest (`protocols.engine.quiet`), and what it does about messages that were passed over.
 
 Harmless are heartbeats that repeat what is known, questions for a member list that is known, commits and locks that
 repeat themselves, pulls that watch. What else a broker does by the clock (records that arrive for held pulls,
@@ -7,9 +7,9 @@ deliveries) is simulated.
 
 from typing import TYPE_CHECKING, Any
 
-from protocols.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Exchange, Rest
 from protocols.queues import Queue
-from protocols.quiet import Exchange, Rest
 from rocketmq_selfbalance.broker.pulls import HELD
 from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.messages.locks import LockBatchMq

@@ -8,8 +8,8 @@ from bisect import bisect_left, insort
 from math import ceil
 from typing import Any, NamedTuple, Self
 
+from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
-from protocols.nodes import TICK, Time
 from rocketmq_selfbalance.messages.pulling import Retried
 
 IDLE = 0.0

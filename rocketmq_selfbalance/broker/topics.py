@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Self
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 

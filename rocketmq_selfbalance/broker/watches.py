@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeAlias
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.codes import PULL_NOT_FOUND
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage

@@ -7,7 +7,7 @@ node sends a request and goes on when the answer comes, or the connection ends, 
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 
 

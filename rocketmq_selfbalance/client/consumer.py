@@ -7,9 +7,9 @@ what they do to the outside goes through a `World`: the node's, or that of a pla
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
+from protocols.engine.quiet import Call
 from protocols.queues import Queue
-from protocols.quiet import Call
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
 from rocketmq_selfbalance.client.process_queue import ProcessQueue

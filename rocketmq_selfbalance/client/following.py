@@ -1,5 +1,5 @@
 """Queues that are read as records come in: pull after pull, which in quiet times are computed (flows of
-`protocols.quiet`).
+`protocols.engine.quiet`).
 
 So it is where the user's code keeps up: it takes no time, or enough of its threads are idle and each call is given one
 record. Where calls follow one another (ordered consumption), where somebody's own code or single records take another
@@ -8,9 +8,9 @@ time, or pulls are spaced, every pull is simulated.
 
 from typing import Any
 
+from protocols.engine.quiet import Flow, Stretch
 from protocols.facts import Delivered
 from protocols.queues import Queue
-from protocols.quiet import Flow, Stretch
 from rocketmq_selfbalance.client import pulling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance

@@ -6,8 +6,8 @@ The parts see it as their `World`. What to do with steps, calls and answers is i
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Callback, Granted, Owns, Position, Transition
-from protocols.nodes import Message, Outbox, Time
 from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call, Failure, Sleep
 from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.instance import Instance
 
 

@@ -6,8 +6,8 @@ This file only says who takes what; the parts are beside it.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.quiet import Rest, Stretch
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Rest, Stretch
 from rocketmq_selfbalance.client import (
     changed,
     consuming,
@@ -136,7 +136,7 @@ class Client:
         _lost(client, peer)
         client.tell_owned()
 
-    # Quiet times (`protocols.quiet`).
+    # Quiet times (`protocols.engine.quiet`).
 
     def rest(self, now: Time) -> Rest | None:
         return resting.rest(self.instance)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 
 

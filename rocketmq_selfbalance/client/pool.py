@@ -6,7 +6,7 @@ in one loop of the user's own.
 
 from typing import Any, NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from protocols.engine.nodes import Time
 from protocols.load import Production
-from protocols.nodes import Time
 from protocols.offsets import OffsetSet
 
 NOTHING = -1

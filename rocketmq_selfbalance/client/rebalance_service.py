@@ -6,7 +6,7 @@ not balance is repeated after a second.
 
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat

@@ -1,4 +1,4 @@
-"""When a client is at rest, and what it does about rounds that were passed over (`protocols.quiet`).
+"""When a client is at rest, and what it does about rounds that were passed over (`protocols.engine.quiet`).
 
 At rest nothing happens but its periodic tasks, passes that find what they found before, renewals of locks, and pulls of
 queues that take in nothing. What a client believes is in the claims of its requests; brokers and name servers know
@@ -8,9 +8,9 @@ whether it is so (`rocketmq_selfbalance.broker.resting`).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from protocols.nodes import Message, Time, TimerName
+from protocols.engine.nodes import Message, Time, TimerName
+from protocols.engine.quiet import Call, Exchange, Flow, Rest
 from protocols.queues import Queue
-from protocols.quiet import Call, Exchange, Flow, Rest
 from rocketmq_selfbalance.client import following, polling, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import BROKER_ASKED, AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Questions

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
-from protocols.nodes import Time
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.client.consumer import Consumer

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.nodes import Time
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
     CLUSTERING,

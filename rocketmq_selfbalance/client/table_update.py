@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, LockQueues
 from rocketmq_selfbalance.client.changed import Changed

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.calls import Call, Failure, RefreshRoute
 from rocketmq_selfbalance.client.heartbeat import Beat, drop_offline
 from rocketmq_selfbalance.client.instance import Instance

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.messages.topics import TopicConfig
 
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from protocols.engine.nodes import Time
 from protocols.load import Production
-from protocols.nodes import Time
 from protocols.queues import Queue
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any, Self
 
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.quiet import Exchange, Rest
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Exchange, Rest
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
@@ -91,7 +91,7 @@ class NameServer:
             self._answers[topic] = self.table.route(topic)
         return self._answers[topic]
 
-    # Quiet times (`protocols.quiet`).
+    # Quiet times (`protocols.engine.quiet`).
 
     def rest(self, now: Time) -> Rest | None:
         """Brokers that repeat what they registered, and clients that know all routes, change nothing."""

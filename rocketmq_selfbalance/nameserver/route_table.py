@@ -6,7 +6,7 @@ A plain object: `rocketmq_selfbalance.nameserver.node` gives it the time and the
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
 from rocketmq_selfbalance.messages.nameserver import BrokerData, QueueData, Route
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig

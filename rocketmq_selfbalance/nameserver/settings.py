@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 
 REAL_NAMES: Mapping[str, str] = {
     "scanNotActiveBrokerInterval": "scan_not_active_broker_interval_ms",

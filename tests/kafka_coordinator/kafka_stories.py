@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_coordinator.cluster import KafkaCluster
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Noted, Owns, RebalanceBegan, RebalanceEnded
-from protocols.links import Latency
-from protocols.nodes import Message
 from protocols.scenario.events import Event
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.simulation import Simulation
 
 THREE = ("c1", "c2", "c3")
 

@@ -1,4 +1,4 @@
-"""Runs that pass over quiet times observe what full runs observe (`protocols.quiet`)."""
+"""Runs that pass over quiet times observe what full runs observe (`protocols.engine.quiet`)."""
 
 from typing import Any
 

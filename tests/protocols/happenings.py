@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from protocols.nodes import Time
-from protocols.simulation import Unobserved
+from protocols.engine.nodes import Time
+from protocols.engine.simulation import Unobserved
 
 
 class Facts(Unobserved):

@@ -8,8 +8,8 @@ renewed and tells its other clients; every now and then it scans when it last he
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.quiet import Call, Exchange, Rest
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Call, Exchange, Rest
 
 LEASE_MS = 1000.0
 LATE_MS = 900.0

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.simulation import Simulation, Unobserved
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.simulation import Simulation, Unobserved
 
 
 class Word(NamedTuple):

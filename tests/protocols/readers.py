@@ -1,4 +1,4 @@
-"""A small system whose nodes read what comes in (flows of `protocols.quiet`): a store, and readers.
+"""A small system whose nodes read what comes in (flows of `protocols.engine.quiet`): a store, and readers.
 
 A reader asks for the records from where it stands, handles what it gets for a while and asks at once for more, telling
 how far it has come. The store holds a question until there is something to answer.
@@ -6,11 +6,11 @@ how far it has come. The store holds a question until there is something to answ
 
 from typing import Any, NamedTuple
 
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Flow, Rest, Stretch
 from protocols.facts import Delivered
 from protocols.load import Production
-from protocols.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.queues import Queue
-from protocols.quiet import Flow, Rest, Stretch
 
 MOST = 32
 QUEUE = Queue("topic", "store", 0)

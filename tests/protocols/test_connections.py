@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.links import Fault, Latency
-from protocols.simulation import Simulation
+from protocols.engine.links import Fault, Latency
+from protocols.engine.simulation import Simulation
 from tests.protocols.probes import Probe, Trace, Word, say
 
 FIXED = Latency(2.0, 2.0)

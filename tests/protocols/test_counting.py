@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.alone import Alone
-from protocols.lanes import Lane, Turn
-from protocols.links import Latency
-from protocols.nodes import Message, Outbox, Time
-from protocols.randomness import Choices
-from protocols.simulation import Simulation
+from protocols.engine.alone import Alone
+from protocols.engine.lanes import Lane, Turn
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Message, Outbox, Time
+from protocols.engine.randomness import Choices
+from protocols.engine.simulation import Simulation
 from tests.protocols.probes import Probe, Word
 
 LIMITS = st.sampled_from((1, 2, 3, 4, 7, 8, 256, 300, 512))

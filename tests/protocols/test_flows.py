@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.engine.quiet import Flow, Stretch
+from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered
 from protocols.load import Production
-from protocols.quiet import Flow, Stretch
-from protocols.simulation import Simulation
 from tests.protocols.happenings import Facts
 from tests.protocols.readers import QUEUE, Ask, Found, Rate, Reader, Store
 

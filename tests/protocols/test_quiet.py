@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.links import Fault, Latency
-from protocols.nodes import TICK, Message, Outbox, Time, TimerName
-from protocols.quiet import Exchange, Rest
-from protocols.simulation import Simulation
+from protocols.engine.links import Fault, Latency
+from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Exchange, Rest
+from protocols.engine.simulation import Simulation
 from tests.protocols.happenings import Facts, Happens
 from tests.protocols.leases import Client, Publish, Renew, Server
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from protocols.nodes import TICK
+from protocols.engine.nodes import TICK
 from protocols.scenario.reading import read, read_text, scenario
 from protocols.scenario.writing import written
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.links import Latency
-from protocols.nodes import TICK, Outbox
-from protocols.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
+from protocols.engine.links import Latency
+from protocols.engine.nodes import TICK, Outbox
+from protocols.engine.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
 from tests.protocols.probes import Probe, Trace, Word, say
 
 ROOT = Path(__file__).parent.parent.parent

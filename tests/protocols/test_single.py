@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocols.single import Closed, Sent, SingleNode, Told
+from protocols.engine.single import Closed, Sent, SingleNode, Told
 from tests.protocols.probes import Probe, Word
 
 

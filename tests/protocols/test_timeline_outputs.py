@@ -6,10 +6,10 @@ from typing import NamedTuple, Self
 import pyarrow.parquet as pq
 import pytest
 
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.simulation import Simulation
 from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan, RebalanceEnded, Transition
-from protocols.links import Latency
-from protocols.nodes import Message, Outbox, Time, TimerName
-from protocols.simulation import Simulation
 from protocols.timeline import Recorder, Timeline
 from protocols.timeline.chains import Link, chain
 from protocols.timeline.mermaid import sequence

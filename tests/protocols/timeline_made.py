@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from protocols import Queue
+from protocols.engine.nodes import Time
+from protocols.engine.simulation import CALL, CLOCK
 from protocols.facts import Owns
-from protocols.nodes import Time
 from protocols.scenario.events import Event
-from protocols.simulation import CALL, CLOCK
 from protocols.timeline import Lifetimes, Recorder, Timeline
 
 A, B, C = Queue("T", "", 0), Queue("T", "", 1), Queue("T", "", 2)

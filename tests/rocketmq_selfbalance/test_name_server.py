@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols import Queue
-from protocols.nodes import OPERATOR
-from protocols.single import SingleNode
+from protocols.engine.nodes import OPERATOR
+from protocols.engine.single import SingleNode
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,

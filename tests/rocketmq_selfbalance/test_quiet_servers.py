@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocols.links import Fault, Latency
-from protocols.nodes import TICK, Time
-from protocols.simulation import Simulation
+from protocols.engine.links import Fault, Latency
+from protocols.engine.nodes import TICK, Time
+from protocols.engine.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
@@ -19,7 +19,7 @@ from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from tests.protocols.happenings import Facts, Happens
-from tests.rocketmq_selfbalance.resting_client import BROKERS, RestingClient
+from tests.rocketmq_selfbalance.client.resting_client import BROKERS, RestingClient
 
 
 def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, full: bool) -> tuple[Simulation, Any]:

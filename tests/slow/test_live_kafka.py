@@ -15,7 +15,7 @@ import pytest
 from compare.reading.kafka_live import observe
 from compare.reading.observed import ObservedGroup
 from protocols import Queue, UserError
-from tests.compare.reading_kafka import read, text
+from tests.compare.reading.reading_kafka import read, text
 from tests.slow.real_kafka import PASSWORD, STORE_PASSWORD, USER, RealKafka, UnavailableError, escaped, running
 
 library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")

@@ -10,7 +10,7 @@ import pytest
 from compare.reading.blocks import SourceText
 from compare.reading.observed import ObservedGroup
 from compare.reading.rocketmq_live import observe
-from tests.compare.reading_rocketmq import read_all
+from tests.compare.reading.reading_rocketmq import read_all
 from tests.slow.java import UnavailableError
 from tests.slow.real_rocketmq import RealRocketMQ, running
 

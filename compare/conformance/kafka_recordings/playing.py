@@ -13,11 +13,11 @@ from compare.conformance.kafka_recordings.happened import (
 )
 from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run
 from kafka_coordinator.cluster import KafkaCluster
+from protocols.engine.links import Latency
+from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded, Transition
-from protocols.links import Latency
 from protocols.queues import Queue, sort_queues
 from protocols.scenario.model import SystemPart
-from protocols.simulation import Simulation
 
 SYSTEM = SystemPart(system="kafka:range")
 """Every member has its own assignors."""

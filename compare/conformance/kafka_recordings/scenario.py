@@ -20,8 +20,8 @@ from compare.conformance.kafka_recordings.joins import Joined, joins
 from compare.conformance.kafka_recordings.reading import MOST_MS, Event, Recording
 from compare.conformance.ranges import RUNS
 from kafka_coordinator.consumer.settings import ConsumerSettings
+from protocols.engine.randomness import number_below
 from protocols.queues import Queue
-from protocols.randomness import number_below
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from protocols.scenario.events import Event as ScenarioEvent
 from protocols.scenario.groups import GroupPart, TopicPart

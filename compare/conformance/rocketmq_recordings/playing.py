@@ -12,12 +12,12 @@ from compare.conformance.rocketmq_recordings.happened import (
     queues_of,
 )
 from compare.conformance.rocketmq_recordings.scenario import Plan, Run
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Message, Time
+from protocols.engine.randomness import number_below
+from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered, Owns
-from protocols.links import Latency
-from protocols.nodes import Message, Time
 from protocols.queues import Queue
-from protocols.randomness import number_below
-from protocols.simulation import Simulation
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset

@@ -18,7 +18,7 @@ from compare.conformance.rocketmq_recordings.producing import Producing, produci
 from compare.conformance.rocketmq_recordings.reading import Recording
 from compare.conformance.rocketmq_recordings.script import BROKER_GONE, PRODUCE, Moment, Script, Starting
 from compare.conformance.rocketmq_recordings.settings import settings_of
-from protocols.randomness import number_below
+from protocols.engine.randomness import number_below
 from protocols.scenario.events import BrokerEvent, Event, Join, Network
 from protocols.scenario.groups import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart

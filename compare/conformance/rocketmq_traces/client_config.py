@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.offset_store import RemoteOffsets
 from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from protocols import Queue, sort_queues
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.locks import LockManager
 from rocketmq_selfbalance.client import (
     changed,

@@ -4,7 +4,7 @@ from typing import Any
 
 from compare.conformance.rocketmq_traces.client_world import LOCK_MAX_LIVE_MS, Answer
 from protocols import Queue, sort_queues
-from protocols.nodes import Time
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.consumers import (
     CHANGE,
     CLIENT_REGISTER,

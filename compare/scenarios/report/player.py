@@ -12,9 +12,9 @@ from typing import Any
 
 from compare.output import visible
 from compare.scenarios.called import duration
+from protocols.engine.nodes import Time
+from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.facts import Owns, Transition
-from protocols.nodes import Time
-from protocols.simulation import CALL, CONNECTED, TIMER
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect
 from protocols.timeline.news import is_worth_telling

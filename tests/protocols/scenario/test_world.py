@@ -4,16 +4,16 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
+from protocols.engine.links import Fault
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
-from protocols.links import Fault
-from protocols.nodes import Message, Outbox, Time, TimerName
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.reading import scenario
 from protocols.scenario.running import BEGINNING, Variant
 from protocols.scenario.world import apply_to_world
-from protocols.simulation import Simulation
 
 
 class Beat(NamedTuple):

@@ -1,0 +1,203 @@
+"""Passing over reading that follows what comes in: the flows of `protocols.engine.quiet`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify
+from math import floor
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from protocols.engine.catching_up import Aside
+from protocols.engine.links import Latency, Link
+from protocols.engine.nodes import TICK, Message, Time, TimerName
+from protocols.engine.process import CLOCK, Process
+from protocols.engine.quiet import Flow, FlowNode, Rest, Stretch
+
+if TYPE_CHECKING:
+    from protocols.engine.simulation import Simulation
+
+SHORTEST_MS = 1000.0
+"""To pass over less is not worth the while."""
+
+EVEN_PER_SECOND = 2.0
+"""Where fewer records come in, each is told for itself, at its time."""
+
+SETTLING = 2
+"""How often a record can be asked for, brought and handled before a disturbance: then all is under way as ever."""
+
+
+class Current(NamedTuple):
+    """A flow that is alive: its peer runs, is at rest, is connected without a fault, takes in what the reader believes
+    and would answer; and an answer can bring all that comes in from one to the next."""
+
+    process: Process
+    """The reader."""
+    flow: Flow
+    link: Link
+    """To the peer."""
+
+    @property
+    def number(self) -> int:
+        """Of the request that is under way or held."""
+        number: int = self.flow.request[0]
+        return number
+
+
+class Currents:
+    """All flows that are alive, and what belongs to them: messages that are under way, and timers of both sides."""
+
+    __slots__ = ("_loud", "_messages", "_sent", "_simulation", "_timers", "alive")
+
+    def __init__(self, simulation: "Simulation", rests: Mapping[str, Rest]) -> None:
+        """``rests``: of all processes that run and do not hang."""
+        self._simulation = simulation
+        self.alive: Sequence[Current] = list(_alive(simulation, rests))
+        self._messages: set[tuple[Any, ...]] = set()
+        """Link, type and number of the messages."""
+        self._sent: list[tuple[Link, int]] = []
+        """How many were passed over on a link."""
+        self._timers: set[tuple[str, TimerName]] = set()
+        self._loud: set[tuple[Link, type[Message], int]] = set()
+        """As `_messages`, of flows that are not alive."""
+        alive = {(each.process.name, each.number) for each in self.alive}
+        for name, rest in rests.items():
+            for flow in rest.flows:
+                link = simulation.processes[name].links.get(flow.peer)
+                number = flow.request[0]
+                if link is not None and (name, number) not in alive:
+                    self._loud |= {(link, type(flow.request), number), (link.back, flow.answer, number)}
+        if not self.alive:
+            return
+        asked: set[tuple[str, str, int]] = set()
+        for each in self.alive:
+            process, flow, link = each
+            self._messages |= {(link, type(flow.request), each.number), (link.back, flow.answer, each.number)}
+            self._timers.update([(process.name, timer) for timer in flow.timers])
+            asked.add((flow.peer, process.name, each.number))
+        for name, rest in rests.items():
+            for timer, requests in rest.held.items():
+                if all((name, *request) in asked for request in requests):
+                    self._timers.add((name, timer))
+
+    def has_message(self, link: Link, message: Message) -> bool:
+        """Whether what is under way there belongs to a flow."""
+        return bool(self._messages) and (link, type(message), *message[:1]) in self._messages
+
+    def is_loud(self, link: Link, message: Message) -> bool:
+        """Whether what is under way there belongs to a flow that is not alive: others of its kind may be harmless."""
+        return bool(self._loud) and (link, type(message), *message[:1]) in self._loud
+
+    def has_timer(self, name: str, timer: TimerName) -> bool:
+        """Whether the timer of this process belongs to flows alone."""
+        return (name, timer) in self._timers
+
+    def pass_over(self, horizon: Time) -> bool:
+        """Let all flows go on to a while before the horizon; False where that is not worth the while."""
+        simulation = self._simulation
+        if not self.alive:
+            return False
+        latency, since = simulation.latency, simulation.now
+        circle = 2 * latency.most + max(each.flow.delay for each in self.alive)
+        until = floor((horizon - SETTLING * circle) / TICK) * TICK
+        if until - since < max(SHORTEST_MS, SETTLING * circle):
+            return False
+        taken = self._take_back()
+        steps: list[tuple[Time, int, Current, Stretch]] = []
+        ends: list[Time] = []
+        for at, current in enumerate(self.alive):
+            stretches = list(_stretches(current.flow, since, until, latency))
+            steps += [(stretch.until, at, current, stretch) for stretch in stretches]
+            answered = (current.link.back, current.flow.answer, current.number) in taken
+            self._count(current, stretches[-1], answered=answered)
+            ends.append(stretches[-1].until)
+        steps.sort(key=itemgetter(0, 1))
+        # What a flow that ended first does then comes before what others did until they ended.
+        first = min(ends)
+        simulation.root = CLOCK
+        for simulation.now, _, (process, _, link), stretch in steps:
+            reader: FlowNode = process.node  # type: ignore[assignment]
+            peer: FlowNode = link.receiver.node  # type: ignore[assignment]
+            later = stretch.until > first
+            reader.flow_passed(stretch.until, stretch, Aside(process, tells=True, later=later))
+            peer.flow_led(stretch.until, process.name, stretch, Aside(link.receiver, tells=True, later=later))
+        simulation.now = since
+        return True
+
+    def _count(self, current: Current, last: Stretch, *, answered: bool) -> None:
+        """A request and its answer for each record, or as many as have the time. ``answered``: the first answer was
+        under way, and so counted, already. Where none is held in the end, the reader sends the last request himself."""
+        _, flow, link = current
+        requests = last.position - flow.asked
+        if last.travel:
+            requests = min(requests, floor((last.until - self._simulation.now) / (2 * last.travel)))
+        messages = self._simulation.messages
+        for kind, on, count in (
+            (type(flow.request), link, requests if last.held else requests - 1),
+            (flow.answer, link.back, requests - answered),
+        ):
+            if count > 0:
+                messages[kind] = messages.get(kind, 0) + count
+                self._sent.append((on, count))
+
+    def draw(self) -> None:
+        """The latencies of all that was passed over are drawn: what comes after has those that it would have had."""
+        for link, messages in self._sent:
+            link.sent += messages
+
+    def _take_back(self) -> set[tuple[Any, ...]]:
+        """What is under way will not arrive. Link, type and number of all that was."""
+        heap = self._simulation.heap
+        left, taken = [], set()
+        for entry in heap:
+            link, message = entry[4], entry[5]
+            if type(link) is Link and self.has_message(link, message):
+                taken.add((link, type(message), message[0]))
+            else:
+                left.append(entry)
+        if taken:
+            heap[:] = left
+            heapify(heap)
+        return taken
+
+
+def _stretches(flow: Flow, since: Time, until: Time, latency: Latency) -> Iterator[Stretch]:
+    """The flow from now on to about ``until``: in one, or where few records come in one for each."""
+    production, travel = flow.production, (latency.least + latency.most) / 2
+    late, circle = travel + flow.delay, 2 * latency.most + flow.delay
+    held = circle * production.per_second < 1000
+    if held:
+        position = max(flow.done, production.end_offset(until))
+        came = production.arrival(position - 1) if position > flow.done else since
+        if came + circle > until and position > flow.done:
+            # The last one may be under way or in hand: it is yet to come.
+            position, until = position - 1, came - TICK
+    else:
+        position = max(flow.done, production.end_offset(until - late))
+    last = since
+    if production.per_second < EVEN_PER_SECOND:
+        for record in range(flow.done, position):
+            handled = min(max(production.arrival(record) + late, last), until)
+            yield Stretch(flow, last, handled, travel, record + 1, False, held)
+            last = handled
+    yield Stretch(flow, last, until, travel, position, True, held)
+
+
+def _alive(simulation: "Simulation", rests: Mapping[str, Rest]) -> Iterator[Current]:
+    per_circle = 2 * simulation.latency.most / 1000
+    for name, rest in rests.items():
+        process = simulation.processes[name]
+        for flow in rest.flows:
+            link = process.links.get(flow.peer)
+            if (
+                link is not None
+                and flow.peer in rests
+                and link.receiver is simulation.processes.get(flow.peer)
+                and link.open
+                and link.back.open
+                and link.fault is None
+                and link.back.fault is None
+                and not link.is_harmed(simulation.now, flow.within)
+                and flow.production.per_second * per_circle < flow.most
+            ):
+                peer: FlowNode = link.receiver.node  # type: ignore[assignment]
+                if peer.leads(simulation.now, name, flow.request) == flow.production:
+                    yield Current(process, flow, link)

@@ -1,0 +1,117 @@
+"""How rounds that are computed ahead use links (`protocols.engine.rounds`)."""
+
+from typing import NamedTuple
+
+from protocols.engine.lines import Line
+from protocols.engine.links import Link
+from protocols.engine.nodes import Time
+from protocols.engine.process import Process
+from protocols.engine.randomness import Choices
+
+
+class Lane:
+    """How far a link has been used: number of the next message, arrival of the last."""
+
+    __slots__ = ("_drawn_to", "arrival", "drawn", "link")
+
+    def __init__(self, link: Link) -> None:
+        self.link, self.arrival = link, link.last_arrival
+        self.drawn = link.drawn.copy()
+        """Latencies of the next messages, the next one last."""
+        self._drawn_to = link.sent + len(self.drawn)
+
+    @property
+    def number(self) -> int:
+        """Of the next message."""
+        return self._drawn_to - len(self.drawn)
+
+    def skip(self, messages: int) -> None:
+        """So many more messages, of which nobody wants to know when they arrive."""
+        self._drawn_to, self.drawn = self.number + messages, []
+
+    def draw(self) -> list[float]:
+        """Draw more latencies; the new ``drawn``."""
+        self.drawn = self.link.latencies_from(self._drawn_to)
+        self._drawn_to += len(self.drawn)
+        return self.drawn
+
+    def travel(self, messages: int) -> Time:
+        """How long so many messages travel, one after the other."""
+        time = 0.0
+        while messages:
+            drawn = self.drawn or self.draw()
+            taken = drawn[-messages:]
+            del drawn[-messages:]
+            time += sum(taken)
+            messages -= len(taken)
+        return time
+
+    def send(self, now: Time) -> Time:
+        """One more message: when it arrives."""
+        arrival = now + (self.drawn or self.draw()).pop()
+        if arrival > self.arrival:
+            self.arrival = arrival
+        return self.arrival
+
+    def send_at_once(self, now: Time, messages: int) -> Time:
+        """So many more messages, all sent now: when the last one arrives."""
+        while messages:
+            drawn = self.drawn or self.draw()
+            taken = drawn[-messages:]
+            del drawn[-messages:]
+            self.arrival = max(self.arrival, now + max(taken))
+            messages -= len(taken)
+        return self.arrival
+
+
+class Turn(NamedTuple):
+    """A call of a round whose calls are made one after the other."""
+
+    choices: Choices | None
+    """Of the peer; None where it is not chosen."""
+    lanes: tuple[tuple[Lane, Lane], ...]
+    """There and back, of each peer."""
+
+
+class Lanes:
+    """Those of all links and choices that the rounds of a process use."""
+
+    __slots__ = ("_choices", "_lanes", "_process")
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._lanes: dict[Link, Lane] = {}
+        self._choices: dict[str, Choices] = {}
+
+    def of(self, link: Link) -> Lane:
+        """The lane of a link."""
+        lane = self._lanes.get(link)
+        if lane is None:
+            lane = self._lanes[link] = Lane(link)
+        return lane
+
+    def turns_of(self, line: Line) -> list[Turn]:
+        """What each call of a round uses."""
+        known: dict[tuple[str, tuple[Link, ...]], Turn] = {}
+        turns = []
+        for call, links in zip(line.exchange.calls, line.links, strict=True):
+            turn = known.get((call.label, links))
+            if turn is None:
+                lanes = tuple([(self.of(link), self.of(link.back)) for link in links])
+                turn = known[call.label, links] = Turn(self._choices_of(call.label) if call.label else None, lanes)
+            turns.append(turn)
+        return turns
+
+    def used(self) -> tuple[tuple[Link, int, Time], ...]:
+        """Link, number of the next message, arrival of the last one."""
+        return tuple([(lane.link, lane.number, lane.arrival) for lane in self._lanes.values()])
+
+    def made(self) -> dict[str, int]:
+        """Label to how many choices were made so far."""
+        return {label: choices.made for label, choices in self._choices.items()}
+
+    def _choices_of(self, label: str) -> Choices:
+        choices = self._choices.get(label)
+        if choices is None:
+            choices = self._choices[label] = self._process.choices_of(label).ahead()
+        return choices

@@ -1,0 +1,184 @@
+"""Links between two processes: first in, first out, with a latency for every message and with faults."""
+
+from collections import deque
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from math import inf
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
+
+from protocols.engine.nodes import TICK, Message, Time
+from protocols.engine.randomness import STEPS, WORDS, number_below, words
+
+if TYPE_CHECKING:
+    from protocols.engine.process import Entry, Process
+
+NEVER: Time = -inf
+
+DeafUntil: TypeAlias = Callable[[str, type[Message]], Time]
+
+
+class Latency(NamedTuple):
+    """How long a message travels: evenly spread from ``least`` to ``most``, in milliseconds, in 4,096 steps."""
+
+    least: float
+    most: float
+
+
+@lru_cache(maxsize=16)
+def spread(latency: Latency) -> tuple[float, ...]:
+    """4,096 latencies evenly spread from the least to the most, each a whole number of ticks."""
+    least, most = round(latency.least / TICK), round(latency.most / TICK)
+    return tuple([(least + each * (most - least + 1) // STEPS) * TICK for each in range(STEPS)])
+
+
+class Fault(NamedTuple):
+    """What is wrong with a link for a while. ``cut``: nothing passes. ``loss``: share of messages lost, 0 to 1.
+    ``delay``: milliseconds that every message takes longer."""
+
+    cut: bool = False
+    loss: float = 0.0
+    delay: float = 0.0
+
+
+@final
+class Link:
+    """One direction of a connection: from one process to another.
+
+    Message number n of a link takes a latency that depends on (seed, both names, ``ordinal``, n) alone, where
+    ``ordinal`` counts the connections between the two.
+    """
+
+    __slots__ = (
+        "_deaf_until",
+        "_drawn_to",
+        "_simulation",
+        "_spread",
+        "_stream",
+        "_vain",
+        "_vain_until",
+        "back",
+        "deaf_to",
+        "drawn",
+        "fault",
+        "harmed",
+        "last_arrival",
+        "left_out",
+        "open",
+        "receiver",
+        "sender",
+        "sender_name",
+        "shut",
+    )
+
+    def __init__(self, seed: int, latency: Latency, sender: "Process", receiver: "Process", ordinal: int) -> None:
+        self.sender, self.receiver = sender, receiver
+        self.back: Link = self
+        """The other direction."""
+        self._stream = f"{seed}\x1f{sender.name}\x1f{receiver.name}\x1f{ordinal}"
+        self._spread = spread(latency)
+        self.drawn: list[float] = []
+        """Latencies of the next messages, the next one last."""
+        self._drawn_to = 0
+        self.last_arrival: Time = 0.0
+        """No message that is sent from now on arrives before."""
+        self.open = False
+        """Whether the receiver takes messages from this link: from the connection's opening to its close."""
+        self.shut = False
+        """Whether the receiver has closed or was told that the sender did: it will not open again."""
+        self.fault: Fault | None = None
+        self.harmed: Time = NEVER
+        """When a message was lost or delayed last: who waits for an answer may wait in vain for a while."""
+        self._simulation = receiver.simulation
+        self.sender_name = sender.name
+        quiet = self._simulation.lookout is not None
+        self.deaf_to: Collection[type[Message]] = getattr(receiver.node, "deaf_to", ()) if quiet else ()
+        """Kinds of messages of which the receiver tells when they are in vain (`protocols.engine.quiet.DeafNode`)."""
+        self._deaf_until: DeafUntil = getattr(receiver.node, "deaf_until", _never_deaf)
+        self.left_out: deque[Entry] | None = None
+        """What was not put into the heap, as it would have arrived in vain, and may be under way."""
+        self._vain: type[Message] | None = None
+        self._vain_until: Time = 0.0
+
+    @property
+    def sent(self) -> int:
+        """Messages sent so far: the number of the next one."""
+        return self._drawn_to - len(self.drawn)
+
+    @sent.setter
+    def sent(self, number: int) -> None:
+        self.drawn, self._drawn_to = [], number
+
+    def arrival(self, now: Time) -> Time:
+        """When a message sent now arrives, never before an earlier one, if it is not lost."""
+        due = now + (self.drawn or self.draw()).pop()
+        if self.fault is not None:
+            due += round(self.fault.delay / TICK) * TICK
+            self.harmed = now
+        self.last_arrival = max(due, self.last_arrival)
+        return self.last_arrival
+
+    def loses(self) -> bool:
+        """Whether the next message is lost; if so, it has its number."""
+        fault = self.fault
+        if fault is None:
+            return False
+        share = 1.0 if fault.cut else fault.loss
+        lost = number_below(1 << 32, "loss", self._stream, self.sent) < share * (1 << 32)
+        if lost:
+            self.sent += 1
+            self.harmed = self._simulation.now
+        return lost
+
+    def is_harmed(self, now: Time, within: Time) -> bool:
+        """Whether somebody may still wait in vain who waits so many milliseconds for an answer from either side."""
+        harmed = max(self.harmed, self.back.harmed)
+        return harmed > NEVER and now < harmed + within
+
+    def is_in_vain(self, due: Time, kind: type[Message]) -> bool:
+        """Whether a message that arrives then, of a kind that may be in vain, is known to change nothing. Who hangs
+        will find all of it at once when he wakes, and then it is not."""
+        if self.receiver.hung:
+            return False
+        if kind is not self._vain or due >= self._vain_until:
+            self._vain, self._vain_until = kind, self._deaf_until(self.sender_name, kind)
+        return due < self._vain_until
+
+    def leave_out(self, entry: "Entry") -> None:
+        """It is not put into the heap, as it is in vain unless the receiver hangs."""
+        left_out = self.left_out
+        if left_out is None:
+            left_out = self.left_out = deque()
+        while left_out and left_out[0][0] < entry[1]:
+            left_out.popleft()
+        left_out.append(entry)
+
+    def draw(self) -> list[float]:
+        """Draw more latencies; the new ``drawn``."""
+        self.drawn = self.latencies_from(self._drawn_to)
+        self._drawn_to += len(self.drawn)
+        return self.drawn
+
+    def latencies_from(self, number: int) -> list[float]:
+        """How long messages from this number to the end of its block travel, in milliseconds, faults aside; the first
+        one last."""
+        at, within = divmod(number, WORDS)
+        return self._latencies(at)[: WORDS - within]
+
+    def _latencies(self, number: int) -> list[float]:
+        """A block of them, the first one last."""
+        if self._spread[0] == self._spread[-1]:
+            return [self._spread[0]] * WORDS
+        return list(itemgetter(*words(self._stream, number))(self._spread))
+
+    def deliver(self, message: Message) -> None:
+        """A message has arrived."""
+        receiver = self.receiver
+        if receiver.hung:
+            receiver.wait(self.deliver, message)
+        elif self.open:
+            receiver.node.receive(self._simulation.now, self.sender_name, message, receiver)
+
+
+def _never_deaf(sender: str, kind: type[Message]) -> Time:
+    return NEVER

@@ -1,0 +1,242 @@
+"""A process of the simulation: the place where a node lives, its timers, its connections, its outbox.
+
+What a simulation hands to a process is one of `Link.deliver`, `fire`, `opened`, `closed`, `refused`, `commanded`. A
+process that hangs keeps it for later, in order; one that has ended does nothing any more.
+"""
+
+from collections.abc import Callable, Sequence
+from heapq import heappush
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, final
+
+from protocols.engine.links import Link
+from protocols.engine.nodes import OPERATOR, Message, Node, Time, TimerName
+from protocols.engine.randomness import Choices
+
+if TYPE_CHECKING:
+    from protocols.engine.simulation import Simulation
+
+T = TypeVar("T")
+
+Handler: TypeAlias = Callable[[Any], None]
+
+Entry: TypeAlias = "tuple[Time, Time, int, int, Process | Link | Handler, Any]"
+"""Of the heap: due, created, number, root, where it happens and what. In a process a timer of this name is due, on a
+link this message; a handler is called with it.
+
+Numbers rise with the time of creation; the time itself stands in front of them for timers that are moved over a quiet
+stretch (`protocols.engine.quiet`), which are not created in order.
+"""
+
+DELIVERY, TIMER, CONNECTED, CLOSED, CALL, COMMAND = range(6)
+"""Kinds of what is handled, as observers are told."""
+
+CLOCK = -1
+"""The root of what periodic timers do: nothing caused it but the clock."""
+
+NOT_FIRING = object()
+"""No timer's name."""
+
+
+@final
+class Process:
+    """A node in the simulation; to its node it is the outbox (`protocols.engine.nodes.Outbox`)."""
+
+    __slots__ = (
+        "_heap",
+        "backlog",
+        "carriers",
+        "choices",
+        "firing",
+        "hung",
+        "links",
+        "name",
+        "node",
+        "running",
+        "simulation",
+        "timers",
+    )
+
+    def __init__(self, simulation: "Simulation", name: str, node: Node) -> None:
+        self.simulation = simulation
+        self.name = name
+        self.node = node
+        self.running = True
+        self.timers: dict[TimerName, Entry] = {}
+        """Those that are set, as they stand or will stand in the heap."""
+        self.carriers: dict[TimerName, Entry] = {}
+        """Of timers that were moved to later or cancelled: the entry that is still in the heap. When its turn comes,
+        the timer's own takes its place. So moving a timer again and again costs nothing there."""
+        self.links: dict[str, Link] = {}
+        """Peer to the link on which we send to it, where a connection is open."""
+        self.hung = False
+        self.backlog: list[tuple[int, int, Handler, Any]] = []
+        """Number, root, handler and what of all that came while the process hung."""
+        self._heap = simulation.heap
+        self.choices = simulation.choices.setdefault(name, {})
+        """Label to the choices of all processes of this name."""
+        self.firing: TimerName = NOT_FIRING
+        """The timer that the node is told of now."""
+
+    # The outbox.
+
+    def send(self, to: str, message: Message) -> None:
+        simulation = self.simulation
+        messages = simulation.messages
+        kind = type(message)
+        try:
+            messages[kind] += 1
+        except KeyError:
+            messages[kind] = 1
+        link = self.links.get(to)
+        if link is None or link.fault is not None or simulation.tracing:
+            self._send_with_care(to, link, message)
+            return
+        # As `Link.arrival` does; this is where a simulation spends its time.
+        now = simulation.now
+        number = simulation.number = simulation.number + 1
+        due = now + (link.drawn or link.draw()).pop()
+        if due < link.last_arrival:
+            due = link.last_arrival
+        else:
+            link.last_arrival = due
+        if kind in link.deaf_to and link.is_in_vain(due, kind):
+            link.leave_out((due, now, number, simulation.root, link, message))
+            return
+        heappush(self._heap, (due, now, number, simulation.root, link, message))
+
+    def close(self, peer: str) -> None:
+        link = self.links.get(peer)
+        if link is not None:
+            self.simulation.hang_up(link)
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        simulation = self.simulation
+        now = simulation.now
+        if at < now:
+            raise ValueError(f"timer {name!r} of {self.name} set to {at} ms, now is {now} ms")
+        number = simulation.number = simulation.number + 1
+        # A timer that sets itself again is the clock's doing, not that of whoever started it.
+        root = CLOCK if name == self.firing else simulation.root
+        if simulation.tracing:
+            simulation.observer.created(number, at, TIMER, self.name, name, simulation.handling)
+        timer: Entry = (at, now, number, root, self, name)
+        if not self.carriers and self.timers.setdefault(name, timer) is timer:
+            heappush(self._heap, timer)
+        else:
+            self.move_timer(name, timer)
+
+    def cancel_timer(self, name: TimerName) -> None:
+        timer = self.timers.pop(name, None)
+        if timer is not None:
+            self.carriers.setdefault(name, timer)
+
+    def observe(self, fact: tuple[Any, ...]) -> None:
+        simulation = self.simulation
+        simulation.observer.fact(simulation.now, self.name, fact, simulation.root, simulation.handling)
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        choices = self.choices.get(label) or self.choices_of(label)
+        return options[choices.next(len(options))]
+
+    def new_id(self, prefix: str) -> str:
+        recorded = self.simulation.ids.get(prefix)
+        given = None if recorded is None else next(recorded, None)
+        return given or self.simulation.new_id(self.name, prefix)
+
+    # What the heap hands to us.
+
+    def fire(self, name: TimerName) -> None:
+        """The entry of a timer is due: it fires, if the entry is still its own."""
+        simulation = self.simulation
+        timer = self.timers.get(name)
+        if timer is None or timer[2] != simulation.handling:
+            carrier = self.carriers.get(name)
+            if carrier is not None and carrier[2] == simulation.handling:
+                del self.carriers[name]
+                if timer is not None:
+                    heappush(simulation.heap, timer)
+        elif self.hung:
+            self.wait(self.fire, name)
+        else:
+            del self.timers[name]
+            self.firing = name
+            self.node.timeout(simulation.now, name, self)
+            self.firing = NOT_FIRING
+
+    def opened(self, link: Link) -> None:
+        """Somebody has connected to us (or we to him, and ``link`` is what we hear him on)."""
+        if self.hung:
+            self.wait(self.opened, link)
+        elif not self.running:
+            self.simulation.hang_up(link.back)
+        elif not link.shut:
+            peer = link.sender.name
+            mine = self.links.get(peer)
+            if mine is not None and mine is not link.back:
+                self._drop(mine.back)
+            link.open = True
+            self.links[peer] = link.back
+            self.node.connected(self.simulation.now, peer, self)
+
+    def closed(self, link: Link) -> None:
+        """The peer at the other end of this link has closed, or the connection was cut."""
+        if self.hung:
+            self.wait(self.closed, link)
+        elif self.running and not link.shut:
+            self._drop(link)
+
+    def refused(self, peer: str) -> None:
+        """Nobody was there to connect to."""
+        if self.hung:
+            self.wait(self.refused, peer)
+        elif self.running:
+            self.node.closed(self.simulation.now, peer, self)
+
+    def commanded(self, message: Message) -> None:
+        """The operator tells us something."""
+        if self.hung:
+            self.wait(self.commanded, message)
+        elif self.running:
+            self.node.receive(self.simulation.now, OPERATOR, message, self)
+
+    def wait(self, handler: Handler, what: Any) -> None:
+        """We hang: for later."""
+        self.backlog.append((self.simulation.handling, self.simulation.root, handler, what))
+
+    def choices_of(self, label: str) -> Choices:
+        """The choices of this label."""
+        choices = self.choices.get(label)
+        if choices is None:
+            choices = self.choices[label] = Choices(self.simulation.seed, "choose", self.name, label)
+        return choices
+
+    def move_timer(self, name: TimerName, timer: Entry) -> None:
+        """The timer, which may be set already, stands as this entry from now on."""
+        carrier = self.carriers.get(name) or self.timers.get(name)
+        self.timers[name] = timer
+        if carrier is not None and carrier < timer:
+            self.carriers[name] = carrier
+        else:
+            self.carriers.pop(name, None)
+            heappush(self._heap, timer)
+
+    def _send_with_care(self, to: str, link: Link | None, message: Message) -> None:
+        """Send where there is no connection yet, or something wrong with it, or somebody watches."""
+        simulation = self.simulation
+        if link is None:
+            link = simulation.connect(self, to)
+        number = simulation.number = simulation.number + 1
+        due: Time | None = None
+        if link is not None and not link.loses():
+            due = link.arrival(simulation.now)
+            heappush(self._heap, (due, simulation.now, number, simulation.root, link, message))
+        if simulation.tracing:
+            simulation.observer.sent(simulation.now, due, self.name, to, message, number, simulation.handling)
+
+    def _drop(self, link: Link) -> None:
+        """The connection on which we heard somebody is gone."""
+        link.open, link.shut = False, True
+        peer = link.sender.name
+        if self.links.get(peer) is link.back:
+            del self.links[peer]
+        self.node.closed(self.simulation.now, peer, self)

@@ -1,0 +1,245 @@
+"""Quiet times: what happens again and again without changing anything is computed instead of simulated.
+
+A group at rest does nothing but exchanges that repeat: a client's timer is due, it sends requests, the peers note that
+the client lives and answer. Between two events of a scenario these are most of the messages. A node that can tell when
+it is at rest has three more methods (`QuietNode`); where all running nodes have them and are at rest, the simulation
+passes over whole rounds up to the next disturbance. A run with ``Simulation(..., full=True)`` observes the same facts
+at the same times, the same order of what is due at one time, and the same ``messages``; but see below for flows.
+
+What the kernel does (`protocols.engine.lookout`, `protocols.engine.rounds`, `protocols.engine.catching_up`)
+-------------------------------------------------------------------------------------
+Now and then it asks every node for its `Rest`. The *disturbance* is the first of: the end of the run, a call of the
+scenario, a connection that opens or closes, a message that its receiver does not call harmless, a timer that is neither
+an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every exchange that is *alive*
+it computes when its rounds begin and end, with the latencies that these messages would have drawn, message by message
+where one depends on the other, by multiplication where not. Rounds that are over before the disturbance are passed
+over: messages and latency numbers are counted, the exchange's timer moves to the first round that is simulated again,
+and the nodes are told of the last of each kind. Rounds that are under way when the disturbance comes are simulated from
+their beginning, as is all of a node that has messages under way when the kernel looks, or only a few rounds to go.
+
+An exchange is alive if its peers run, do not hang, are at rest, are connected without a fault, call its requests
+harmless with an equal *claim*, do not begin exchanges with this node themselves, and if this node calls the answers
+harmless. The timer of one that is not is a disturbance. So a member that was killed or hangs is noticed in time: nobody
+guards its session any more.
+
+What a node has to promise
+--------------------------
+`rest` returns None unless the node would go on for ever as it is if nothing came but harmless messages. Then:
+
+- *Exchanges*: at each round the timer fires, is set again (``period`` after the beginning, or ``after_end`` of the
+  round: when the last answer has come) and the calls are sent, all at once or one after the other (``in_turn``).
+  The peer answers while it handles the request. Nothing else is sent, no fact is told, nothing is chosen but peers (by
+  `Outbox.choose` with the call's ``label``, at the time of sending), no id is made. Counters may differ afterwards
+  (correlation numbers).
+- *Harmless* messages change nothing but the timers that they guard and fields such as "last heard of". A request is
+  harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
+  the value in ``harmless``, and the two must be equal. (Kafka: member id and generation of a heartbeat. RocketMQ: the
+  member list that a pass asks for, the route that a poll asks for: inputs are equal if claims are.)
+- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender. Where its
+  exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's session
+  timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see `Exchange.within`.)
+- *Idle* timers, should they fire while the node is at rest, tell and send nothing and disturb nobody (a check that
+  finds nothing overdue). They fire as always.
+- *Flows*: nothing comes of them but what `Flow` says, as long as the peer would answer (`FlowNode.leads`).
+
+A clean-up that scans "last heard of" fields is an exchange without calls: while all entries are renewed in time its
+rounds find nothing. The node names for each entry when a scan could first find it too old (``missed``): if nobody
+renews it any more, this is a disturbance.
+
+For each exchange passed over the node is told of the last round (`round_passed`), for each kind of message and each
+sender of the last one (`passed`; `passed_about` where the exchange is about something): it does what handling it would
+have done to its fields and guarded timers, and no more; the outbox lets it set and cancel timers, anything else
+raises. The exchange's own timer is moved by the kernel. Times lie ahead of the simulation's time then, but never
+beyond the disturbance.
+
+Reading that follows what comes in
+----------------------------------
+Where records come in evenly and a reader keeps up, one request follows the other (RocketMQ's pulls). That is no round:
+it has no period, and its number of messages grows with the load. Such a `Flow` is not repeated message by message but
+computed as a function of time (`protocols.load`), here alone not to the tick: how far the reader has come follows from
+when records are written, how long he takes for one, and the mean latency. What is under way is taken back, the reader
+and its peer are told how far it went, and a little before the disturbance the reader asks anew, so that all is under
+way again as it would be. The same records are read by the same members as in a full run, and told in fewer facts; only
+one that comes within milliseconds of a queue's change of hands may be read on the other side of it.
+
+An example with leases is in ``tests/protocols/leases.py``, one with a reader in ``tests/protocols/readers.py``.
+"""
+
+from collections.abc import Collection, Hashable, Mapping
+from math import inf
+from typing import Any, NamedTuple, Protocol
+
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.load import Production
+
+
+class Call(NamedTuple):
+    """A request of a round, and its answer."""
+
+    peers: tuple[str, ...]
+    """To whom: one, or those among whom `Outbox.choose` picks anew in each round."""
+    request: type[Message]
+    answer: type[Message] | None
+    """None: there is none."""
+    label: str = ""
+    """Of the choice; empty where the node does not choose."""
+    claim: Any = None
+    """What the sender believes; must equal what the receiver has for (sender, request) in ``harmless``."""
+
+
+def goes_like(one: Call, other: Call) -> bool:
+    """Whether two calls, whose peers and claims are the very same objects, differ in nothing but their labels."""
+    return (
+        one.peers is other.peers
+        and one.claim is other.claim
+        and one.request is other.request
+        and one.answer is other.answer
+    )
+
+
+class Exchange(NamedTuple):
+    """What a timer does round after round."""
+
+    timer: TimerName
+    period: Time
+    """Milliseconds."""
+    calls: tuple[Call, ...] = ()
+    in_turn: bool = False
+    """Each call is sent when the one before is answered; else all when the timer fires."""
+    after_end: bool = False
+    """The period runs from the end of a round, else from its beginning."""
+    thread: str = ""
+    """Rounds of exchanges with the same thread do not overlap in the real node: where they would, they are simulated.
+    Empty: it does not matter."""
+    awaiting: bool = False
+    """A round is under way: not all answers have come."""
+    within: Time = inf
+    """So many milliseconds after its request each answer has come, else it is overdue."""
+    about: Hashable = None
+    """What the requests are about, where nodes distinguish them by that. The receiver's value in ``harmless`` is a
+    mapping of that to claims then, and both sides are told of each for itself (`AboutNode`)."""
+
+
+class Flow(NamedTuple):
+    """Request after request for the records of a queue of the peer, each sent when the one before is answered."""
+
+    peer: str
+    request: Message
+    """The one that is under way or held by the peer; its first field is its number, which its answer has as well."""
+    answer: type[Message]
+    production: Production
+    """What the queue takes in, as the node believes."""
+    asked: int
+    """The first record for which the request asks."""
+    done: int
+    """The first record that the node has not handled."""
+    delay: Time
+    """How long a record is handled that has come, in milliseconds."""
+    most: int
+    """Records that an answer brings at most."""
+    timers: Collection[TimerName]
+    """Of the node: what this flow has set and will set again, once it goes on."""
+    told: tuple[Time, Time]
+    """When the node tells the peer next how far it is, beside its requests, and how often, in milliseconds."""
+    within: Time = inf
+    """So many milliseconds after a request its answer has come, else it is overdue."""
+
+
+class Stretch(NamedTuple):
+    """How far a flow went that was passed over."""
+
+    flow: Flow
+    since: Time
+    until: Time
+    travel: Time
+    """How long a message is under way."""
+    position: int
+    """The first record that the reader has not handled in the end."""
+    last: bool
+    """No other stretch of this flow follows."""
+    held: bool
+    """In the end all that came in was handled, and the request for the next record is held by the peer; else there is
+    none."""
+
+    def handled_at(self, now: Time) -> int:
+        """The first record that the reader had not handled at some time of the stretch."""
+        flow = self.flow
+        return min(self.position, max(flow.done, flow.production.end_offset(now - self.travel - flow.delay)))
+
+    def handling_since(self, first: int) -> Time:
+        """Since when the records from ``first`` on were handled: a single one as long as it takes, others evenly."""
+        single = self.position - first == 1
+        return max(self.since, self.until - self.flow.delay) if single else self.since
+
+    def told_at(self, now: Time) -> int:
+        """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is
+        when the answer to the one before comes; and the reader tells it now and then (`Flow.told`)."""
+        flow, production = self.flow, self.flow.production
+        sent = now - self.travel
+        answered = production.end_offset(sent - self.travel) - 1
+        told = production.end_offset(production.arrival(answered) - flow.delay) if answered >= production.before else 0
+        following, period = flow.told
+        if following <= sent:
+            told = max(told, self.handled_at(sent - (sent - following) % period))
+        return min(self.position, told)
+
+
+class Rest(NamedTuple):
+    """How a node is at rest."""
+
+    exchanges: tuple[Exchange, ...] = ()
+    harmless: Mapping[tuple[str, type[Message]], Any] = {}
+    """Sender and type to the claim that makes it harmless. Answers need no claim: any value."""
+    guarded: Mapping[TimerName, tuple[str, type[Message]]] = {}
+    """Timer to the sender and type of the message that renews it."""
+    missed: Mapping[tuple[str, type[Message]], Time] = {}
+    """Sender and type to the time from when on an exchange of this node might notice that no more of them come."""
+    idle: Collection[TimerName] = ()
+    flows: Collection[Flow] = ()
+    held: Mapping[TimerName, Collection[tuple[str, int]]] = {}
+    """Timer to the requests, sender and number, for which alone it is set."""
+
+
+class QuietNode(Protocol):
+    """What a node has besides the entry points of `protocols.engine.nodes.Node` if it can tell when it is at rest."""
+
+    def rest(self, now: Time) -> Rest | None:
+        """How the node is at rest, None if it is not. Must not change anything."""
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+        """Harmless messages of this kind were passed over; the last one came now."""
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """Rounds of an exchange were passed over; the last one began at ``begun`` and ended now."""
+
+
+class AboutNode(Protocol):
+    """What a node has besides if its exchanges, or others' with it, are about something (`Exchange.about`)."""
+
+    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
+        """As `QuietNode.passed`, in its place: messages of this kind about this were passed over."""
+
+
+class DeafNode(Protocol):
+    """What a node has besides if it is told the same by many, and need not hear each of them."""
+
+    deaf_to: Collection[type[Message]]
+    """The kinds of which it is."""
+
+    def deaf_until(self, sender: str, kind: type[Message]) -> Time:
+        """Messages of this kind from this sender that arrive before this time change nothing, whatever else comes
+        until then. They are counted, but not handed over."""
+
+
+class FlowNode(Protocol):
+    """What a node has besides if it is a side of flows."""
+
+    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
+        """What the queue takes in for which this is asked; None where anything else would happen than the answer."""
+
+    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
+        """So far the sender has come until now."""
+
+    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
+        """So far the node has come until now; it asks anew, unless its request is held. Flows of few records are told
+        in several stretches, one after the other."""

@@ -1,0 +1,295 @@
+"""The rounds of one node's exchanges, computed ahead: when they begin, when their messages arrive, where they stop.
+
+Times are what the simulation would have come to: the same latency numbers, first in, first out on each link, in order
+of time. Rounds of a fixed rate whose peers do not change are multiplied; only the last ones before something else
+happens are computed one by one.
+"""
+
+from heapq import heapify, heappop, heappush
+from math import ceil
+
+from protocols.engine.alone import alone_of
+from protocols.engine.lanes import Lanes
+from protocols.engine.lines import Came, Due, Last, Line, Passed, Traffic, Volley, volleys
+from protocols.engine.links import Link
+from protocols.engine.nodes import Message, Time
+from protocols.engine.process import CLOCK, Process
+from protocols.engine.quiet import Exchange
+
+RARE = 4
+"""A line whose period is so many times that of the most frequent one is computed round by round."""
+
+SOON = 8
+"""So many entries of the heap are looked at first, before all of them are."""
+
+
+def passed_over(process: Process, lines: list[Line], horizon: Time) -> Passed | None:
+    """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
+    rounds = Rounds(process, lines, horizon)
+    passed = rounds.passed()
+    if passed is None and rounds.has_counted:
+        # Of some messages it was not known when the last one came.
+        passed = Rounds(process, lines, horizon, may_count=False).passed()
+    return passed
+
+
+class Rounds:
+    """The exchanges of one process, from now on until just before ``horizon``.
+
+    Rounds that are alone, and of which another one follows, are counted (`Alone.count`) where this saves anything,
+    unless ``may_count`` is False.
+    """
+
+    __slots__ = (
+        "_alone",
+        "_any",
+        "_dues",
+        "_even",
+        "_even_until",
+        "_free",
+        "_horizon",
+        "_lanes",
+        "_last",
+        "_late",
+        "_lines",
+        "_may_count",
+        "_open",
+        "_orders",
+        "_process",
+        "_rounds",
+        "_settle",
+        "_spans",
+        "_threads",
+        "_turns",
+        "_unclear",
+        "_unknown",
+        "_volleys",
+        "_widest",
+        "has_counted",
+    )
+
+    def __init__(self, process: Process, lines: list[Line], horizon: Time, *, may_count: bool = True) -> None:
+        self._process, self._lines, self._horizon, self._may_count = process, lines, horizon, may_count
+        self._dues: list[Due] = [
+            (line.timer[0], line.timer[1], line.timer[2], at, 0, 0.0) for at, line in enumerate(lines)
+        ]
+        heapify(self._dues)
+        self._rounds = [0] * len(lines)
+        self._spans: list[tuple[Time, Time] | None] = [None] * len(lines)
+        self._unknown: set[int] = set()
+        """Lines whose last round was not computed by itself, or is not over."""
+        self._unclear: set[Traffic] = set()
+        """Of these it is not known when the last one was sent."""
+        self.has_counted = False
+        """Whether rounds were counted instead of computed."""
+        self._any = False
+        """Whether there was a round at all."""
+        self._last: Last = {}
+        self._orders = process.simulation.number
+        self._free: Time = -1.0
+        """When the last answer under way comes."""
+        self._open = 0
+        """Rounds whose next call is yet to go out."""
+        self._threads: dict[str, Time] = {}
+        least = min(line.exchange.period for line in lines)
+        self._even = [
+            not line.exchange.after_end
+            and line.exchange.period < RARE * least
+            and all(len(links) == 1 for links in line.links)
+            for line in lines
+        ]
+        """Which lines are multiplied."""
+        self._widest = max(line.exchange.period for line in lines if line.exchange.period < RARE * least)
+        most = process.simulation.latency.most
+        self._settle = 4 * most * max(len(each.exchange.calls) if each.exchange.in_turn else 1 for each in lines) + 1
+        """Messages that were sent so long before do not matter to those of now, nor to whether one is under way."""
+        self._late = horizon - max(least, self._settle)
+        self._even_until: Time | None = None
+        self._lanes = Lanes(process)
+        self._turns = [self._lanes.turns_of(line) for line in lines]
+        self._alone = [alone_of(line, turns, most) for line, turns in zip(lines, self._turns, strict=True)]
+        self._volleys: list[tuple[Volley, ...] | None] = [volleys(line) for line in lines]
+
+    def passed(self) -> Passed | None:
+        """See `passed_over`."""
+        dues, horizon = self._dues, self._horizon
+        found: Passed | None = None
+        while True:
+            time = dues[0][0]
+            if self._free < time and not self._open:
+                if self._even_until is None or time < self._even_until:
+                    self._multiply()
+                    time = dues[0][0]
+                # Nothing can go wrong with rounds that are alone: the state before need not be kept.
+                while time < self._late and self._round_alone():
+                    time = self._dues[0][0]
+                    if self._even_until is None:
+                        self._multiply()
+                        time = dues[0][0]
+                known = self._any and not self._unknown and not self._unclear
+                if known and (time >= self._late or self._threads):
+                    found = self._state()
+            if time >= horizon or not self._step(heappop(dues)):
+                return found
+
+    def _multiply(self) -> None:
+        """Nothing is under way: pass over the even rounds up to a while before what is not even."""
+        first, reach = self._dues[0][0], self._widest + self._settle
+        for due in self._dues[:SOON]:
+            if due[0] <= first + reach and not self._even[due[3]]:
+                self._even_until = due[0] - reach
+                return
+        until = min((due[0] for due in self._dues if not self._even[due[3]]), default=self._horizon)
+        until = self._even_until = min(until, self._horizon) - reach
+        if self._dues[0][0] >= until:
+            return
+        for at, due in enumerate(self._dues):
+            line = due[3]
+            if self._even[line] and due[0] < until:
+                exchange = self._lines[line].exchange
+                rounds = ceil((until - due[0]) / exchange.period)
+                time = due[0] + rounds * exchange.period
+                self._dues[at] = time, time - exchange.period, due[2], line, 0, 0.0
+                self._rounds[line] += rounds
+                self._spans[line] = None
+                self._unknown.add(line)
+                self._any = True
+                for call, (choices, ((there, back),)) in zip(exchange.calls, self._turns[line], strict=True):
+                    there.skip(rounds)
+                    if call.answer is not None:
+                        back.skip(rounds)
+                    if choices is not None:
+                        choices.made += rounds
+        heapify(self._dues)
+
+    def _step(self, due: Due) -> bool:
+        """Compute what the node does now; False where it goes beyond the horizon or threads collide."""
+        now, _, _, at, next_call, begun = due
+        line = self._lines[at]
+        exchange = line.exchange
+        if next_call == 0:
+            begun = now
+            self._rounds[at] += 1
+            self._any = True
+            if self._spans[at] is None:
+                self._unknown.add(at)
+            if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
+                return False
+            if not exchange.after_end:
+                self._push(now + exchange.period, now, at)
+        else:
+            self._open -= 1
+        root = self._root(line, at)
+        ended = now
+        volleys = self._volleys[at]
+        if volleys is not None:
+            for link, kind, messages in volleys:
+                self._came(line, link, kind, self._lanes.of(link).send_at_once(now, messages), now, root)
+        elif exchange.in_turn:
+            dues, calls = self._dues, len(exchange.calls)
+            while next_call < calls:
+                sent, ended = ended, self._call(line, at, next_call, ended, root)
+                next_call += 1
+                if next_call < calls and (not dues or dues[0][0] <= ended or self._free >= self._horizon):
+                    # Something else comes first.
+                    self._open += 1
+                    self._push(ended, sent, at, next_call, begun)
+                    self._busy(exchange, ended)
+                    return self._free < self._horizon
+        else:
+            for number in range(len(exchange.calls)):
+                ended = max(ended, self._call(line, at, number, now, root))
+        self._over(line, at, begun, ended)
+        return self._free < self._horizon
+
+    def _root(self, line: Line, at: int) -> int:
+        """What a timer does that has set itself again is the clock's doing."""
+        return line.timer[3] if line.exchange.after_end or self._rounds[at] == 1 else CLOCK
+
+    def _over(self, line: Line, at: int, begun: Time, ended: Time) -> None:
+        """A round is over."""
+        exchange = line.exchange
+        self._busy(exchange, ended)
+        self._spans[at] = begun, ended
+        self._unknown.discard(at)
+        if exchange.after_end:
+            self._push(ended + exchange.period, ended, at)
+        if not self._even[at]:
+            self._even_until = None
+
+    def _round_alone(self) -> bool:
+        """Nothing is under way: compute the next round as a whole, if nothing else is due until it is over at the
+        latest. It is over before the horizon."""
+        dues = self._dues
+        now, _, _, at, _, _ = dues[0]
+        alone, line = self._alone[at], self._lines[at]
+        exchange = line.exchange
+        if alone is None and exchange.calls:
+            return False
+        over = now if alone is None else now + alone.at_most
+        if len(dues) > 1 and min(dues[1:3])[0] <= over:
+            return False  # the second entry of a heap is one of these
+        if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
+            return False
+        heappop(dues)
+        self._rounds[at] += 1
+        self._any = True
+        if not exchange.after_end:
+            self._push(now + exchange.period, now, at)
+        if alone is None:
+            self._over(line, at, now, now)
+        elif self._may_count and alone.may_count and over + exchange.period + alone.at_most < self._late:
+            ended = alone.count(now)
+            self._free = max(self._free, ended)
+            self._over(line, at, now, ended)
+            self._unclear.update(alone.traffic)
+            self.has_counted = True
+        else:
+            ended, last = alone.compute(now)
+            self._free = max(self._free, ended)
+            root = self._root(line, at)
+            for there, back, sent, arrived, answered in last:
+                self._came(line, there.link, alone.request, arrived, sent, root)
+                self._came(line, back.link, alone.answer, answered, arrived, root)
+            self._over(line, at, now, ended)
+        return True
+
+    def _call(self, line: Line, at: int, number: int, now: Time, root: int) -> Time:
+        """A request and its answer: when the answer (without one, the request) arrives."""
+        call, (choices, lanes) = line.exchange.calls[number], self._turns[at][number]
+        there, back = lanes[0 if choices is None else choices.next(len(lanes))]
+        arrives = there.send(now)
+        self._came(line, there.link, call.request, arrives, now, root)
+        if call.answer is None:
+            return now
+        sent, arrives = arrives, back.send(arrives)
+        self._came(line, back.link, call.answer, arrives, sent, root)
+        return arrives
+
+    def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:
+        """A message came on this link."""
+        traffic = link.receiver, link.sender.name, kind, line.exchange.about
+        self._last[traffic] = Came(time, sent, line.timer[2], root)
+        if self._unclear:
+            self._unclear.discard(traffic)
+        if time > self._free:
+            self._free = time
+
+    def _busy(self, exchange: Exchange, until: Time) -> None:
+        if exchange.thread:
+            self._threads[exchange.thread] = until
+
+    def _push(self, time: Time, created: Time, line: int, call: int = 0, begun: Time = 0.0) -> None:
+        self._orders += 1
+        due: Due = (time, created, self._orders, line, call, begun)
+        heappush(self._dues, due)
+
+    def _state(self) -> Passed:
+        return Passed(
+            tuple(self._dues),
+            tuple(self._rounds),
+            tuple(self._spans),
+            self._lanes.used(),
+            self._last.copy(),
+            self._lanes.made(),
+        )

@@ -1,0 +1,331 @@
+"""The simulation: virtual time, a heap of what is due, processes with nodes in them, links between them.
+
+Everything due at the same time happens in the order in which it was created. A timer that is moved counts as created
+when it was moved. A process that is killed loses its node and its connections; one that hangs keeps both, and what
+comes for it waits until it goes on. While nothing can happen but what happens periodically, and nodes can tell so,
+time is passed over (`protocols.engine.quiet`). Why it is built so: `docs/engine.md`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import Any, Protocol
+
+from protocols.engine.links import Fault, Latency, Link
+from protocols.engine.lookout import Lookout
+from protocols.engine.nodes import Message, Node, Time
+from protocols.engine.process import (
+    CALL,
+    CLOCK,
+    CLOSED,
+    COMMAND,
+    CONNECTED,
+    DELIVERY,
+    NOT_FIRING,
+    TIMER,
+    Entry,
+    Handler,
+    Process,
+)
+from protocols.engine.randomness import Choices, uuid_like
+
+__all__ = [
+    "CALL",
+    "CLOCK",
+    "CLOSED",
+    "COMMAND",
+    "CONNECTED",
+    "DEFAULT_LATENCY",
+    "DELIVERY",
+    "TIMER",
+    "Observer",
+    "Process",
+    "Simulation",
+    "Unobserved",
+]
+
+DEFAULT_LATENCY = Latency(1.0, 5.0)
+
+
+class Observer(Protocol):
+    """Who watches a simulation.
+
+    ``root`` is the number of the call (see `Simulation.at`) that began the chain of causes, or `CLOCK`. Everything
+    that is handled has a number, rising in the order of creation; ``cause`` is the number of what was being handled.
+    """
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        """A node told something (one of `protocols.facts`)."""
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+        """Something is going to be handled: a timer (``what`` is its name), a connection opened or closed (the peer);
+        both only told while tracing; a call (its label), always told."""
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        """A message was sent (only told while tracing); ``arrives`` is None where it is lost."""
+
+
+class Unobserved:
+    """An observer that does not look."""
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None: ...
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None: ...
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None: ...
+
+
+class _HaltedError(Exception):
+    """The run is to end early."""
+
+
+class Simulation:
+    """Nodes in virtual time. Deterministic: the same calls with the same seed have the same effects in the same order.
+
+    ``latency`` of every message on every link; ``observer`` is told facts, and with ``tracing`` every message and
+    cause. ``full``: nothing is passed over; so it is while tracing. ``ids``: prefix to the
+    ids that are made of it, one after another; all others are made up. What names a process that does not run raises
+    `KeyError`. Not thread-safe.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        latency: Latency = DEFAULT_LATENCY,
+        observer: Observer | None = None,
+        tracing: bool = False,
+        full: bool = False,
+        ids: Mapping[str, Iterator[str]] | None = None,
+    ) -> None:
+        self.ids: Mapping[str, Iterator[str]] = ids or {}
+        self.seed, self.latency = seed, latency
+        self.observer: Observer = observer or Unobserved()
+        self.tracing = tracing
+        self.now: Time = 0.0
+        self.number = 0
+        """The number given last to something to be handled."""
+        self.handling = 0
+        self.root = CLOCK
+        self.heap: list[Entry] = []
+        self.processes: dict[str, Process] = {}
+        """The processes that run, in the order of their start."""
+        self.messages: dict[type[Message], int] = {}
+        """Type of message to how many were sent."""
+        self.choices: dict[str, dict[str, Choices]] = {}
+        """Process and label to the choices made of it."""
+        self.ids_given: dict[tuple[str, str], int] = {}
+        """(Process, prefix) to how many ids were made up."""
+        self.faults: dict[tuple[str, str], Fault] = {}
+        self.lookout = None if full or tracing else Lookout(self)
+        self._connections: dict[tuple[str, str], int] = {}
+        self._halting = False
+        self._untold: list[Link] = []
+        """Closed links whose receivers cannot be told while the network is cut."""
+
+    # The world's side: what a scenario does.
+
+    def run(self, until: Time) -> None:
+        """Let time pass up to and including ``until``."""
+        if until < self.now:
+            raise ValueError(f"time cannot go back to {until} ms, now is {self.now} ms")
+        heap = self.heap
+        end: Entry = (until, inf, 0, CLOCK, _nothing, None)
+        heappush(heap, end)
+        if self.lookout is not None:
+            self.lookout.begin(until)
+        try:
+            while (entry := heappop(heap)) is not end:
+                now, _, self.handling, self.root, place, what = entry
+                self.now = now
+                # Messages and timers as `Link.deliver` and `Process.fire` do it, where nothing is in the way.
+                if type(place) is Link:
+                    receiver = place.receiver
+                    if place.open and not receiver.hung:
+                        receiver.node.receive(now, place.sender_name, what, receiver)
+                    else:
+                        place.deliver(what)
+                elif type(place) is Process:
+                    timer = place.timers.pop(what, None)
+                    if timer is entry and not place.hung:
+                        place.firing = what
+                        place.node.timeout(now, what, place)
+                        place.firing = NOT_FIRING
+                    else:
+                        if timer is not None:
+                            place.timers[what] = timer
+                        place.fire(what)
+                else:
+                    place(what)
+            self.now = until
+        except _HaltedError:
+            heap.remove(end)
+            heapify(heap)
+        self._halting = False
+        self.handling, self.root = 0, CLOCK
+
+    def halt(self) -> None:
+        """`run` returns early: once everything that is due now has been handled. To be called while it runs."""
+        if not self._halting:
+            self._halting = True
+            entry: Entry = (self.now, inf, -1, CLOCK, _halt, None)
+            heappush(self.heap, entry)
+
+    def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
+        """Call ``action`` at this time. Returns the call's number: the root of all that follows from it."""
+        if time < self.now:
+            raise ValueError(f"a call at {time} ms is too late, now is {self.now} ms")
+        number = self.number = self.number + 1
+        heappush(self.heap, (time, self.now, number, number, _call, action))
+        self.observer.created(number, time, CALL, "", label, self.handling)
+        return number
+
+    def start(self, name: str, node: Node) -> None:
+        """Start a process with this node. `ValueError` where one of this name runs."""
+        if name in self.processes:
+            raise ValueError(f"process {name!r} runs already")
+        process = self.processes[name] = Process(self, name, node)
+        node.start(self.now, process)
+
+    def end(self, name: str) -> None:
+        """The process ends at once, however it came to it: its state is lost, its connections close."""
+        process = self.processes.pop(name)
+        process.running = process.hung = False
+        process.timers.clear()
+        process.carriers.clear()
+        for link in list(process.links.values()):
+            self.hang_up(link)
+        for _, _, handler, what in process.backlog:
+            if handler == process.opened and not what.shut:
+                self.hang_up(what.back)
+
+    def hang(self, name: str) -> None:
+        """Stop the process; its connections stay open, what comes for it waits."""
+        process = self.processes[name]
+        process.hung = True
+        for link in process.links.values():
+            # It may find what was sent in vain when it wakes, and then it is not in vain.
+            for entry in link.back.left_out or ():
+                if entry[0] > self.now or (entry[0] == self.now and 0 < self.handling < entry[2]):
+                    heappush(self.heap, entry)
+            link.back.left_out = None
+
+    def wake(self, name: str) -> None:
+        """The process goes on where it stopped: first with what has come in the meantime, in the order it came."""
+        process = self.processes[name]
+        process.hung = False
+        backlog, process.backlog = process.backlog, []
+        handling, root = self.handling, self.root
+        for self.handling, self.root, handler, what in backlog:
+            handler(what)
+        self.handling, self.root = handling, root
+
+    def command(self, name: str, message: Message) -> None:
+        """An operator's command to a node, without any network. A process that hangs handles it when it wakes."""
+        self.processes[name].commanded(message)
+
+    def disconnect(self, name: str, peer: str | None = None) -> None:
+        """Cut the connections of a process, or the one with ``peer``; both sides are told."""
+        process = self.processes[name]
+        for link in list(process.links.values()):
+            if peer is None or link.receiver.name == peer:
+                self._tell_closed(link)
+                process.closed(link.back)
+
+    def set_fault(self, one: str, other: str, fault: Fault | None) -> None:
+        """From now on this is wrong with the network between two processes, in both directions; None mends it."""
+        for pair in ((one, other), (other, one)):
+            self.faults.pop(pair, None)
+            if fault is not None:
+                self.faults[pair] = fault
+            process = self.processes.get(pair[0])
+            if process is not None and pair[1] in process.links:
+                link = process.links[pair[1]]
+                link.fault = link.back.fault = fault
+        if fault is None or not fault.cut:
+            told = [link for link in self._untold if {link.sender.name, link.receiver.name} == {one, other}]
+            self._untold = [link for link in self._untold if link not in told]
+            for link in told:
+                self._tell_closed(link)
+
+    def is_running(self, name: str) -> bool:
+        """Whether a process of this name runs (or hangs)."""
+        return name in self.processes
+
+    # The processes' side.
+
+    def connect(self, process: Process, to: str) -> Link | None:
+        """Open a connection; None where it is refused (``closed`` follows) or where the network is cut."""
+        if self._is_cut(process.name, to):
+            return None
+        peer = self.processes.get(to)
+        if peer is None or peer is process:
+            self._push(self.now, CLOSED, process, to, process.refused, to)
+            return None
+        theirs = peer.links.get(process.name)
+        if theirs is not None and theirs.receiver is process and not theirs.open and not theirs.shut:
+            # The peer has just opened one, which we are yet to hear of: it serves both.
+            process.links[to] = theirs.back
+            return theirs.back
+        there, back = self._link(process, peer), self._link(peer, process)
+        there.back, back.back = back, there
+        process.links[to] = there
+        back.open = True
+        self._push(there.arrival(self.now), CONNECTED, peer, process.name, peer.opened, there)
+        self._push(self.now, CONNECTED, process, to, process.opened, back)
+        return there
+
+    def hang_up(self, link: Link) -> None:
+        """The sender of this link closes the connection; the receiver is told."""
+        back, sender = link.back, link.sender
+        back.open, back.shut = False, True
+        if sender.links.get(link.receiver.name) is link:
+            del sender.links[link.receiver.name]
+        self._tell_closed(link)
+
+    def new_id(self, node: str, prefix: str) -> str:
+        """Made up for this process."""
+        count = self.ids_given[node, prefix] = self.ids_given.get((node, prefix), 0) + 1
+        return f"{prefix}-{uuid_like(self.seed, 'id', node, prefix, count)}"
+
+    def _is_cut(self, one: str, other: str) -> bool:
+        fault = self.faults.get((one, other))
+        return fault is not None and fault.cut
+
+    def _link(self, sender: Process, receiver: Process) -> Link:
+        pair = sender.name, receiver.name
+        ordinal = self._connections[pair] = self._connections.get(pair, 0) + 1
+        link = Link(self.seed, self.latency, sender, receiver, ordinal)
+        link.fault = self.faults.get(pair)
+        return link
+
+    def _tell_closed(self, link: Link) -> None:
+        """The receiver hears of the end of the connection after all that was sent before; where the network is cut
+        once it is mended."""
+        if self._is_cut(link.sender.name, link.receiver.name):
+            self._untold.append(link)
+        else:
+            receiver = link.receiver
+            self._push(link.arrival(self.now), CLOSED, receiver, link.sender.name, receiver.closed, link)
+
+    def _push(self, due: Time, kind: int, process: Process, peer: str, handler: Handler, what: Any) -> None:
+        number = self.number = self.number + 1
+        heappush(self.heap, (due, self.now, number, self.root, handler, what))
+        if self.tracing:
+            self.observer.created(number, due, kind, process.name, peer, self.handling)
+
+
+def _call(action: Callable[[], None]) -> None:
+    action()
+
+
+def _halt(what: None) -> None:
+    raise _HaltedError
+
+
+def _nothing(what: None) -> None:
+    """What a run that was broken off has left behind."""

@@ -1,0 +1,261 @@
+"""Kafka's assignor vectors: the vendored ones pass, and whatever is planted in them or damaged fails."""
+
+import copy
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compare.conformance.cases import FileResult, MalformedCase, play_file
+from compare.conformance.kafka_assignors import ASSIGNORS, metadata, player
+from compare.conformance.players import PLAYERS
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
+from kafka_coordinator.assignors.uniform_homogeneous import topic_order
+from protocols.java import string_entry_order
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+KINDS = tuple(ASSIGNORS)
+EVERY = 20
+"""Plants are tried in every 20th line of a file."""
+
+
+def _file(kind: str) -> Path:
+    return GOLDEN / "kafka" / f"assignors-{kind}.jsonl.gz"
+
+
+def _lines(kind: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(_file(kind)) as lines:
+        yield from map(json.loads, lines)
+
+
+def _played(folder: Path, *lines: Any) -> FileResult:
+    path = folder / "cases.jsonl"
+    path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in lines))
+    return play_file(path, PLAYERS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_vector_passes(kind: str) -> None:
+    result = play_file(_file(kind), PLAYERS)
+    assert result.differences == []
+    assert (result.failed, result.skipped) == (0, 0)
+    assert result.passed > 1900
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_recorded_orders_are_those_of_our_own_java_maps(kind: str) -> None:
+    for line in _lines(kind):
+        assert string_entry_order([member["id"] for member in line["members"]]) == line["member_order"]
+        if line.get("topic_order"):
+            group = metadata(line)
+            assert topic_order(group, group.members[0].topics) == list(group.topic_order or ())
+
+
+# --- planted errors -------------------------------------------------------------------------------------------------
+
+
+def _plants(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is wrong now, and the line with one recorded result changed."""
+
+    def changed() -> dict[str, Any]:
+        return copy.deepcopy(line)
+
+    if "expected_error" in line:
+        plant = changed()
+        plant["expected_error"] += "X"
+        yield "another error", plant
+        plant = changed()
+        del plant["expected_error"]
+        plant["expected"], plant["withheld"] = {}, []
+        yield "an answer where the real assignor throws", plant
+    else:
+        yield from _plants_in_answer(line)
+    for name, value in (("quirk", ["crash"]), ("quirk", ["assigned_without_subscription"]), ("quirk", None)):
+        if line.get(name) != value:
+            plant = changed()
+            plant[name] = value
+            yield f"quirk {value}", plant
+    if "same_with_long_lived_instance" in line:
+        plant = changed()
+        plant["same_with_long_lived_instance"] = not line["same_with_long_lived_instance"]
+        yield "another answer of a long-lived instance", plant
+    if "subscription_type" in line:
+        plant = changed()
+        plant["subscription_type"] = "hetero" if line["subscription_type"] == "homogeneous" else "homogeneous"
+        yield "another subscription type", plant
+
+
+def _plants_in_answer(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    owners = [member for member, partitions in line["expected"].items() if partitions]
+    for owner in owners[:2] + owners[-1:]:
+        plant = copy.deepcopy(line)
+        plant["expected"][owner][0][1] += 1000
+        yield "another partition", plant
+        plant = copy.deepcopy(line)
+        plant["expected"][owner][-1][0] += "x"
+        yield "another topic", plant
+        plant = copy.deepcopy(line)
+        del plant["expected"][owner]
+        yield "a member without its partitions", plant
+        plant = copy.deepcopy(line)
+        plant["expected"][owner].pop()
+        yield "a partition too few", plant
+        plant = copy.deepcopy(line)
+        plant["expected"][owner].append(plant["expected"][owner][0])
+        yield "a partition twice", plant
+    if len(owners) > 1:
+        plant = copy.deepcopy(line)
+        first, second = (plant["expected"][each] for each in owners[:2])
+        first[0], second[0] = second[0], first[0]
+        yield "two partitions exchanged", plant
+    plant = copy.deepcopy(line)
+    plant["expected"]["nobody"] = [["t", 0]]
+    yield "a member too many", plant
+    plant = copy.deepcopy(line)
+    del plant["expected"]
+    plant["expected_error"] = "NullPointerException"
+    yield "an error where the real assignor answers", plant
+    plant = copy.deepcopy(line)
+    plant.setdefault("withheld", []).append({"partition": ["t", 999], "new_owner": "m", "claimed_by": []})
+    yield "a withheld partition too many", plant
+    for index in range(len(line.get("withheld", ()))):
+        for name, value in (
+            ("partition", ["t", 998]),
+            ("new_owner", "nobody"),
+            ("claimed_by", []),
+            ("claimed_by", [*line["withheld"][index]["claimed_by"], "nobody"]),
+        ):
+            plant = copy.deepcopy(line)
+            plant["withheld"][index][name] = value
+            yield f"withheld with {name} {value}", plant
+        plant = copy.deepcopy(line)
+        del plant["withheld"][index]
+        yield "a withheld partition too few", plant
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_planted_errors_fail(kind: str, tmp_path: Path) -> None:
+    names: list[str] = []
+    plants: list[dict[str, Any]] = []
+    with_withheld = [line for line in _lines(kind) if line.get("withheld") or "expected_error" in line][:30]
+    for line in [*list(_lines(kind))[::EVERY], *with_withheld]:
+        if len(line["members"]) <= 20:
+            for what, plant in _plants(line):
+                plant["id"] = f"{len(names)}: {line['id']} with {what}"
+                names.append(plant["id"])
+                plants.append(plant)
+    result = _played(tmp_path, *plants)
+    assert set(names) - {difference.case for difference in result.differences} == set()
+    assert (result.passed, result.failed) == (0, len(plants))
+    assert len(plants) > 500
+
+
+def test_a_member_missing_in_the_answer_owns_nothing(tmp_path: Path) -> None:
+    line = next(each for each in _lines("client-range") if [] in each["expected"].values())
+    line["expected"] = {member: partitions for member, partitions in line["expected"].items() if partitions}
+    assert _played(tmp_path, line).passed == 1
+
+
+# --- damaged lines --------------------------------------------------------------------------------------------------
+
+LINE = {
+    "id": "one",
+    "assignor": "client-range",
+    "topics": {"t": 2},
+    "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}],
+    "member_order": ["a", "b"],
+    "expected": {"a": [["t", 0]], "b": [["t", 1]]},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "text"),
+    [
+        ({"assignor": "client-best"}, "assignor", "one of client-range, "),
+        ({"assignor": None}, "assignor", "a text"),
+        ({"id": 7}, "id", "a text"),
+        ({"topics": {"t": -1}}, "topics.t", "a number of partitions"),
+        ({"topics": [["t", 1]]}, "topics", "an object"),
+        ({"members": [{"topics": ["t"]}]}, "members[0].id", "a text, but it is missing"),
+        ({"members": ["a"]}, "members[0]", "an object"),
+        ({"members": [{"id": "a", "topics": ["t"]}] * 2}, "members[1].id", "an id that no other member has"),
+        ({"member_order": ["a"]}, "member_order", "each member's id once"),
+        ({"expected": {"a": [["t", "0"]]}}, "expected.a[0]", "[topic, partition]"),
+        ({"expected": {"a": 1}}, "expected.a", "a list of [topic, partition]"),
+        ({"expected_error": "E"}, "expected", "either it or expected_error"),
+        ({"partition_racks": {"t": [["r"]]}}, "partition_racks.t", "racks for each of the topic's partitions"),
+        ({"assignor": "server-range"}, "topic_ids", "an object, but it is missing"),
+        ({"assignor": "server-range", "topic_ids": {"t": "?"}}, "topic_ids.t", "16 bytes as base64"),
+        ({"assignor": "server-range", "topic_ids": {}}, "topic_ids", "an id of topic 't'"),
+        ({"assignor": "client-cooperative-sticky"}, "withheld", "a list, but it is missing"),
+    ],
+)
+def test_a_damaged_line_fails_and_says_what_is_wrong(
+    change: Mapping[str, Any], field: str, text: str, tmp_path: Path
+) -> None:
+    [difference] = _played(tmp_path, {**LINE, **change}).differences
+    assert difference.field == field
+    assert text in difference.expected
+    assert difference.case in ("one", "line 1")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "7", "null", '{"id": NaN}', '{"id": 1e999}', "[" * 100_000, "\\"])
+def test_what_is_no_json_object_fails(text: str, tmp_path: Path) -> None:
+    result = _played(tmp_path, LINE, text, "", LINE)
+    assert (result.passed, result.failed) == (2, 1)
+    assert result.differences[0].case == "line 2"
+
+
+def test_a_line_of_no_known_kind_fails_among_others(tmp_path: Path) -> None:
+    result = _played(tmp_path, LINE, {"id": "x", "colour": "red"})
+    assert (result.passed, result.failed) == (1, 1)
+    assert result.differences[0].case == "x"
+    assert "Kafka assignor vectors" in result.differences[0].expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inside:
+        yield (*path, key)
+        yield from _places(each, (*path, key))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_no_damage_to_a_line_breaks_the_player(data: st.DataObject) -> None:
+    line = copy.deepcopy(data.draw(st.sampled_from(_SMALL)))
+    *path, last = data.draw(st.sampled_from(list(_places(line))))
+    holder = line
+    for key in path:
+        holder = holder[key]
+    holder[last] = data.draw(JSON)
+    for each in PLAYERS:
+        each.recognises(line)
+    with suppress(MalformedCase):
+        player().play(line)  # type: ignore[misc]
+
+
+_SMALL = [line for kind in KINDS for line in list(_lines(kind))[7::97] if len(line["members"]) < 5]
+
+
+def test_one_may_put_one_s_own_assignor_to_the_test(tmp_path: Path) -> None:
+    def lazy(group: GroupMetadata) -> Assignment:
+        return Assignment([[] for _ in group.members])
+
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(LINE))
+    result = play_file(path, [player({"client-range": lazy})])
+    assert [(each.field, each.got) for each in result.differences] == [("expected.a", []), ("expected.b", [])]

@@ -1,0 +1,183 @@
+"""Traces of Kafka's real coordinator are met, every one; and a trace that is changed anywhere is noticed."""
+
+import copy
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.conformance.cases import Difference, MalformedCase, play_file
+from compare.conformance.kafka_coordinator import play, recognises
+from compare.conformance.players import PLAYERS
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
+CLASSIC = GOLDEN / "coordinator-classic.jsonl.gz"
+CONSUMER = GOLDEN / "coordinator-consumer.jsonl.gz"
+Place = tuple[str | int, ...]
+
+INPUTS = {"req", "op", "config", "topics", "ids"}
+"""What is fed in: changed, it is another case, not a wrong one."""
+
+IDENTITY = {"trace_id", "protocol", "scenario"}
+
+SORTED = {"members", "pending_sync"}
+"""Lists that the recording sorts by symbol: their order tells nothing."""
+
+
+def traces(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path) as lines:
+        yield from map(json.loads, lines)
+
+
+def test_every_classic_trace_is_met() -> None:
+    result = play_file(CLASSIC, PLAYERS)
+    assert result.differences == []
+    assert (result.passed, result.failed, result.skipped) == (144, 0, 0)
+
+
+def test_traces_of_the_consumer_protocol_are_skipped_and_say_so() -> None:
+    result = play_file(CONSUMER, PLAYERS)
+    assert (result.passed, result.failed, result.skipped) == (0, 0, 130)
+    assert result.notes == ["130 Kafka coordinator traces of the consumer protocol: not playable yet"]
+
+
+# --- planted errors --------------------------------------------------------------------------------------------------
+
+
+def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Every place of a recorded result in a trace, containers as well."""
+    if place and place[-1] in INPUTS | IDENTITY:
+        return
+    if len(place) > 2:
+        yield place
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, each in inside:
+        yield from leaves(each, (*place, name))
+
+
+def kind_of(place: Place, value: Any, trace: dict[str, Any]) -> tuple[str, ...]:
+    """Places of one kind differ in numbers and names of members only."""
+    op = trace["steps"][place[1]]["op"]
+    names = ["#" if isinstance(each, int) or each in trace["ids"] else each for each in place[2:]]
+    return op, *names, type(value).__name__
+
+
+def at(trace: dict[str, Any], place: Place) -> Any:
+    value: Any = trace
+    for name in place:
+        value = value[name]
+    return value
+
+
+def with_value(trace: dict[str, Any], place: Place, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(trace)
+    at(changed, place[:-1])[place[-1]] = value
+    return changed
+
+
+def without(trace: dict[str, Any], place: Place) -> dict[str, Any]:
+    changed = copy.deepcopy(trace)
+    del at(changed, place[:-1])[place[-1]]
+    return changed
+
+
+def others(value: Any, name: str | int) -> Iterator[Any]:
+    """What stands in the place of a value."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+        yield value - 1
+    elif isinstance(value, str):
+        yield value + "x"
+        yield None
+    elif isinstance(value, list):
+        yield [*value, copy.deepcopy(value[-1]) if value else "x"]
+        if value:
+            yield value[:-1]
+        if len(value) > 1 and value[::-1] != value and name not in SORTED:
+            yield value[::-1]
+    elif isinstance(value, dict):
+        yield {**value, "x": None}
+    else:
+        yield "x"
+
+
+def noticed(trace: dict[str, Any]) -> bool:
+    try:
+        return bool(play(trace))
+    except MalformedCase:
+        return True
+
+
+def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail() -> None:
+    seen: set[tuple[str, ...]] = set()
+    unnoticed: list[tuple[str, Place, Any]] = []
+    for trace in traces(CLASSIC):
+        for place in leaves({"steps": trace["steps"]}):
+            value = at(trace, place)
+            kind = kind_of(place, value, trace)
+            if kind in seen:
+                continue
+            seen.add(kind)
+            plants = [(other, with_value(trace, place, other)) for other in others(value, place[-1])]
+            for what, plant in [*plants, ("removed", without(trace, place))]:
+                if not noticed(plant):
+                    unnoticed.append((trace["trace_id"], place, what))
+    assert unnoticed == []
+    told = {name for kind in seen for name in kind}
+    assert {"resp", "completed", "state", "timeline", "member_order", "pending_sync", "completed_at_step"} <= told
+    assert len(seen) > 150
+
+
+@pytest.mark.parametrize("trace_number", range(0, 144, 12))
+def test_a_change_anywhere_in_a_trace_is_noticed_where_it_is(trace_number: int) -> None:
+    trace = list(traces(CLASSIC))[trace_number]
+    for number, step in enumerate(trace["steps"]):
+        if isinstance(step.get("state"), dict) and step["state"].get("g"):
+            place: Place = ("steps", number, "state", "g", "generation")
+            [difference] = play(with_value(trace, place, 77))
+            generation = step["state"]["g"]["generation"]
+            path = f"steps[{number}].state.g.generation"
+            assert difference == Difference(trace["trace_id"], path, 77, generation)
+
+
+def test_an_id_that_the_coordinator_made_up_must_have_the_right_prefix() -> None:
+    trace = next(traces(CLASSIC))
+    trace["ids"]["m1"] = "d" + trace["ids"]["m1"][1:]
+    assert play(trace)
+
+
+def test_two_ids_exchanged_change_the_order_of_members() -> None:
+    changed = 0
+    for trace in traces(CLASSIC):
+        if len(trace["ids"]) < 3:
+            continue
+        first, second, *_ = trace["ids"]
+        ids = trace["ids"]
+        ids[first], ids[second] = ids[second], ids[first]
+        changed += bool(play(trace))
+    assert changed > 50
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"steps": {}}, "steps"),
+        ({"config": {"group.max.sise": 3}}, "config"),
+        ({"ids": {"m1": 3}}, "m1"),
+        ({"extra": 1}, "extra"),
+        ({"steps": [{"op": "dance", "req": {}}]}, "op"),
+        ({"steps": [{"op": "join_group", "req": {"group_id": "g"}}]}, "req"),
+        ({"steps": [{"op": "heartbeat", "req": {}, "note": ""}]}, "note"),
+    ],
+)
+def test_a_damaged_trace_is_ours_and_says_what_is_wrong(change: dict[str, Any], field: str) -> None:
+    trace = {**next(traces(CLASSIC)), **change}
+    assert recognises(trace)
+    with pytest.raises(MalformedCase) as raised:
+        play(trace)
+    assert field in raised.value.field

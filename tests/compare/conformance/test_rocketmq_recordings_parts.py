@@ -1,0 +1,118 @@
+"""What the comparison of RocketMQ recordings is made of."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compare.conformance.ranges import within
+from compare.conformance.rocketmq_recordings.consistency import inconsistent
+from compare.conformance.rocketmq_recordings.happened import Change, ownership
+from compare.conformance.rocketmq_recordings.player import play_recording
+from compare.conformance.rocketmq_recordings.playing import twice
+from compare.conformance.rocketmq_recordings.reading import read
+from compare.conformance.rocketmq_recordings.requests import missing, out_of_order
+from compare.conformance.rocketmq_recordings.scenario import WARM_UP_MS, plan, run
+from protocols import Queue
+from protocols.scenario.events import Join, Network
+from tests.compare.conformance.rocketmq_recordings import TRACES, recorded, requests_of
+
+Q, R = Queue("T", "b", 0), Queue("T", "b", 1)
+
+
+@pytest.mark.parametrize("path", sorted(TRACES.glob("*.json")), ids=lambda path: path.stem)
+def test_recorded_summaries_say_what_the_recorded_ownership_says(path: object) -> None:
+    assert inconsistent(read(json.loads(path.read_text()))) == []  # type: ignore[attr-defined]
+
+
+def test_ownership_is_told_by_changes() -> None:
+    changes = [
+        Change(1, "a", frozenset({Q, R})),
+        Change(3, "b", frozenset({R})),
+        Change(4, "a", frozenset({Q})),
+        Change(6, "a", frozenset()),
+        Change(9, "b", frozenset({Q, R})),
+    ]
+    told = ownership(changes, [Q, R], 0, 10)
+    assert [(each.queue, each.since, each.until) for each in told.waiting] == [(Q, 0, 1), (R, 0, 1)]
+    assert [(*each[:3], each.owners) for each in told.double] == [(R, 3, 4, ("a", "b"))]
+    assert [each[:3] for each in told.unowned] == [(Q, 6, 9)]
+    assert [tuple(each) for each in told.moves] == [(3, R, "a", "b"), (9, Q, "a", "b")]
+    assert told.final == {"a": frozenset(), "b": {Q, R}}
+
+
+spans = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(lambda each: (min(each), max(each))), max_size=8)
+
+
+@settings(max_examples=100, deadline=None)
+@given(spans)
+def test_offsets_in_several_intervals_are_counted_once(given_spans: list[tuple[int, int]]) -> None:
+    counts = [sum(first <= offset < end for first, end in given_spans) for offset in range(20)]
+    assert twice(given_spans) == sum(count > 1 for count in counts)
+
+
+def test_a_range_is_widened_by_noise_and_share_and_counts_to_whole_numbers() -> None:
+    assert within("case", "ms", 3499, [1000.0, 2090.0]).passed
+    assert not within("case", "ms", 3500, [1000.0, 2090.0]).passed
+    assert within("case", "ms", 0, [1000.0, 2090.0]).allowed == [0.0, 3499.0]
+    assert within("case", "times", 7, [8, 12], 0.0, whole=True).allowed == [7, 14]
+    assert not within("case", "nothing", None, [1.0]).passed
+
+
+def test_only_what_the_runs_agree_on_has_an_order() -> None:
+    runs = [("a", "b", "c"), ("b", "a", "c"), ("a", "c")]
+    assert out_of_order(("b", "a", "c"), runs) == []
+    assert out_of_order(("c", "a", "x"), runs) == ["a before c"]
+    assert missing(("c",), runs) == ["a"]
+
+
+def test_runs_begin_after_a_warm_up_and_differ_within_what_the_recording_leaves_open() -> None:
+    recording = recorded("clean_shutdown_3")
+    prepared = plan(read(recording))
+    joins = [
+        {each.join: each.at - WARM_UP_MS for each in run(prepared, number).scenario.events if isinstance(each, Join)}
+        for number in range(20)
+    ]
+    rows = {member: requests_of(recording, member) for member in ("m1", "m2", "m3")}
+    made = {member: next(row[0] for row in rows[member] if row[2] == 38) - 1000 for member in rows}
+    told = {member: next(row[0] for row in rows[member] if row[2] == 34) for member in rows}
+    assert all(made[member] < rows[member][0][0] for member in rows)
+    assert all(made[member] <= at < told[member] for each in joins for member, at in each.items())
+    assert any(at == made[member] for each in joins for member, at in each.items())
+    assert len({tuple(each.items()) for each in joins}) > 10
+    assert run(prepared, 7) == run(prepared, 7)
+
+
+def test_a_start_takes_as_long_as_it_did_in_some_runs() -> None:
+    prepared = plan(read(recorded("clean_shutdown_3")))
+    [starting] = [each.starting for each in prepared.moments if each.starting and each.starting.member == "m1"]
+    assert (starting.ahead, starting.asking, starting.telling) == (52, 288, 275)
+    assert starting.brokers == ("broker-a", "broker-b")
+    slowed = [
+        [(each.between, each.for_) for each in run(prepared, number).scenario.events if isinstance(each, Network)]
+        for number in range(4)
+    ]
+    lasted = [sum(lasts for between, lasts in each if between == ("m1",)) for each in slowed]
+    assert lasted[::2] == [52, 52]
+    assert 52 < lasted[1] < lasted[3] == 52 + 288 + 275
+    assert (("m1", "broker-b"), 275) in slowed[1]
+
+
+def test_a_broker_that_comes_back_registers_at_once_or_is_not_heard_of_for_a_while() -> None:
+    prepared = plan(read(recorded("broker_clean_stop_and_back")))
+    cut = [
+        [
+            each.between
+            for each in run(prepared, number).scenario.events
+            if isinstance(each, Network) and each.network == "cut"
+        ]
+        for number in range(20)
+    ]
+    assert {tuple(each) for each in cut} == {(), (("broker-b", "namesrv"),)}
+
+
+def test_an_offset_may_be_asked_for_in_any_phase() -> None:
+    recording = recorded("clean_shutdown_3")
+    recording["rpc"] = sorted([*recording["rpc"], [31_000, "m3", 14, "broker-a"]], key=lambda row: row[0])
+    assert not any(each.field.startswith("requests") for each in play_recording(recording, 6).differences)

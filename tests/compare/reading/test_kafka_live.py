@@ -1,0 +1,220 @@
+"""A live cluster's answers become the groups that its tools' text tells of."""
+
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
+
+from confluent_kafka import KafkaError
+
+from compare.reading.kafka import join
+from compare.reading.kafka_live.connection import Connection
+from compare.reading.kafka_live.fetch import fetch
+from compare.reading.observed import ObservedGroup, Skipped
+from protocols import Queue, UserError
+from tests.compare.reading.fake_kafka_admin import FakeAdmin, commits, description, listing, recorded
+from tests.compare.reading.reading_kafka import CAPTURES, read_files
+
+FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c")
+SOURCE = "kafka://broker:9092"
+
+
+def observe(admin: FakeAdmin) -> tuple[dict[str, ObservedGroup], list[str]]:
+    """Groups by name, and why something could not be read."""
+    connection = Connection("broker:9092", timeout_s=1.0)
+    connection.admin = admin
+    found = list(fetch(connection, SOURCE, lambda text: None))
+    skipped = [each for each in found if isinstance(each, Skipped)]
+    assert all((each.source, each.line) == (SOURCE, None) for each in skipped)
+    groups = join(each for each in found if not isinstance(each, Skipped))
+    return {group.name: group for group in groups}, [each.why for each in skipped]
+
+
+def comparable(group: ObservedGroup) -> ObservedGroup:
+    members = None if group.members is None else tuple(sorted(group.members, key=lambda member: member.id))
+    # librdkafka has no name for the states that only the consumer protocol has.
+    state = {"Reconciling": "rebalancing", "Assigning": "rebalancing"}.get(group.state or "", group.state)
+    return replace(group, members=members, state=state, sources=())
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_answers_of_a_cluster_tell_what_its_tools_printed(folder: str) -> None:
+    live, skipped = observe(recorded(folder))
+    told, _ = read_files(CAPTURES / folder)
+    assert skipped == []
+    assert len(live) == {"groups": 27, "rebalancing": 3, "cluster-a": 97, "cluster-c": 14}[folder]
+    for name, group in live.items():
+        assert comparable(group) == comparable(told[name])
+        assert group.sources == (SOURCE,)
+
+
+def made(
+    members: dict[str, list[tuple[str, int]]],
+    targets: dict[str, list[tuple[str, int]]] | None = None,
+    state: str = "STABLE",
+    kind: str = "CLASSIC",
+    assignor: str = "range",
+    committed: list[tuple[str, int, int]] | None = None,
+) -> FakeAdmin:
+    """One group ``g`` of a cluster with the topics a (3 partitions that end at 10) and b (2 that end at 20)."""
+    raw = {
+        "state": state,
+        "type": kind,
+        "partition_assignor": assignor,
+        "is_simple": False,
+        "coordinator": {"id": 1, "host": "broker", "port": 9092},
+        "members": [
+            {
+                "member_id": name,
+                "client_id": "",
+                "host": "/10.0.0.1",
+                "group_instance_id": "",
+                "assignment": owned,
+                "target_assignment": None if targets is None else targets[name],
+            }
+            for name, owned in members.items()
+        ],
+    }
+    return FakeAdmin(
+        listed=[listing({"group_id": "g", **raw})],
+        described={"g": description("g", raw)},
+        offsets={"g": commits("g", [list(row) for row in committed or ()])},
+        topics={"a": [1, 1, 2], "b": [2, 2], "unrelated": [1]},
+        ends={**{("a", n): 10 for n in range(3)}, **{("b", n): 20 for n in range(2)}},
+    )
+
+
+def queues(*pairs: tuple[str, int]) -> tuple[Queue, ...]:
+    return tuple(Queue(topic, "", number) for topic, number in pairs)
+
+
+def only(admin: FakeAdmin) -> ObservedGroup:
+    groups, skipped = observe(admin)
+    assert skipped == []
+    return groups["g"]
+
+
+def test_every_partition_of_a_topic_that_is_read_counts_and_lag_needs_a_commit() -> None:
+    group = only(made({"m": [("a", 0)], "idle": []}, committed=[("a", 0, 4), ("a", 1, 12), ("b", 0, -1001)]))
+    assert group.queues == queues(("a", 0), ("a", 1), ("a", 2))
+    assert dict(zip(group.queues, (6, 0, None), strict=True)) == group.lag
+    assert [(member.id, member.owned) for member in group.members or ()] == [("idle", ()), ("m", queues(("a", 0)))]
+    assert {(member.client_id, member.instance_id) for member in group.members or ()} == {(None, None)}
+
+
+def test_range_of_the_consumer_protocol_is_the_servers() -> None:
+    assert only(made({"m": []})).strategy == "range"
+    assert only(made({"m": []}, kind="CONSUMER")).strategy == "server-range"
+    # Old nodes tell no type; then the form of the member ids does.
+    assert only(made({"aaaaaaaaaaaaaaaaaaaaaa": []}, kind="UNKNOWN")).strategy == "server-range"
+
+
+def test_ownership_is_what_members_have_not_what_they_are_to_have() -> None:
+    admin = made(
+        {"old": [("a", 0)], "new": []},
+        {"old": [("a", 0)], "new": [("a", 1), ("b", 0)]},
+        state="UNKNOWN",
+        kind="CONSUMER",
+        assignor="uniform",
+    )
+    group = only(admin)
+    assert {member.id: member.owned for member in group.members or ()} == {"old": queues(("a", 0)), "new": ()}
+    # What a member is to own is read, though nobody has it.
+    assert group.queues == queues(*((topic, n) for topic, count in (("a", 3), ("b", 2)) for n in range(count)))
+    assert group.state == "rebalancing"
+
+
+def test_a_state_that_nobody_knows_is_not_told() -> None:
+    assert only(made({"m": [("a", 0)]}, state="UNKNOWN")).state is None
+
+
+def test_an_empty_group_reads_what_it_has_committed() -> None:
+    group = only(made({}, state="EMPTY", assignor="", committed=[("b", 1, 5)]))
+    assert (group.members, group.strategy, group.state) == ((), None, "Empty")
+    assert group.lag == {queues(("b", 1))[0]: 15}
+
+
+def test_partitions_without_leader_or_with_a_silent_one_only_lose_their_lag() -> None:
+    admin = made({"m": [("a", 0), ("a", 1), ("a", 2)]}, committed=[("a", n, 1) for n in range(3)])
+    admin.topics["a"] = [1, -1, 2]
+    admin.ends["a", 2] = KafkaError(KafkaError._TIMED_OUT)
+    groups, skipped = observe(admin)
+    assert list(groups["g"].lag.values()) == [9, None, None]
+    (why,) = skipped
+    assert "2 partitions" in why
+    assert "no leader" in why
+    assert "no answer within 1 s" in why
+
+
+def test_partitions_of_a_topic_that_is_gone_keep_their_commit_without_lag() -> None:
+    group = only(made({}, state="EMPTY", committed=[("gone", 0, 5)]))
+    assert group.lag == {Queue("gone", "", 0): None}
+
+
+def test_what_fails_for_one_group_costs_only_that_group() -> None:
+    admin = made({"m": [("a", 0)]}, committed=[("a", 0, 1)])
+    raw = {"is_simple": False, "state": "STABLE", "type": "CLASSIC"}
+    admin.listed += [listing({"group_id": name, **raw}) for name in ("deleted", "secret")]
+    admin.described["deleted"] = KafkaError(KafkaError.GROUP_ID_NOT_FOUND)
+    admin.described["secret"] = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    admin.offsets |= {"deleted": commits("deleted", []), "secret": commits("secret", [])}
+    groups, skipped = observe(admin)
+    assert list(groups) == ["g"]
+    assert len(skipped) == 2
+    assert skipped[0] == "group 'deleted' was deleted while the cluster was read"
+    assert skipped[1].startswith("group 'secret' cannot be read: ")
+    assert "uthorization" in skipped[1]
+
+
+def test_older_nodes_call_a_deleted_group_dead() -> None:
+    assert observe(made({}, state="DEAD")) == ({}, ["group 'g' was deleted while the cluster was read"])
+
+
+def test_without_its_offsets_a_group_has_owners_but_no_lag() -> None:
+    admin = made({"m": [("a", 0)]})
+    admin.offsets["g"] = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    groups, skipped = observe(admin)
+    assert groups["g"].queues == queues(("a", 0), ("a", 1), ("a", 2))
+    assert groups["g"].lag == {}
+    assert skipped[0].startswith("offsets of group 'g' cannot be read: ")
+
+
+def test_a_node_that_does_not_list_its_groups_is_told() -> None:
+    admin = made({"m": [("a", 0)]})
+    admin.list_errors = [KafkaError(KafkaError._TIMED_OUT), KafkaError(KafkaError._TIMED_OUT)]
+    groups, skipped = observe(admin)
+    assert list(groups) == ["g"]
+    assert [why.partition(":")[0] for why in skipped] == ["a node does not list its groups"]
+
+
+def test_a_cluster_that_lists_nothing_says_so_and_one_that_may_not_be_asked_is_refused() -> None:
+    nothing = FakeAdmin([], {}, {}, {}, {})
+    assert observe(nothing) == ({}, ["the cluster has no consumer groups"])
+    nothing.list_errors = [KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)]
+    with pytest.raises(UserError, match=r"the Kafka cluster at broker:9092 refuses: .*uthorization"):
+        observe(nothing)
+
+
+def test_requests_are_sent_ahead_but_answers_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compare.reading.kafka_live.connection.MOST_IN_FLIGHT", 3)
+    connection = Connection("broker:9092", timeout_s=1.0)
+    connection.admin = FakeAdmin([], {}, {}, {}, {})
+    sent: list[Future[Any]] = []
+
+    def requests() -> Any:
+        for number in range(5):
+            sent.append(Future())
+            if number >= 2:
+                # The answers to the latest requests come first.
+                for each, future in enumerate(sent):
+                    if not future.done():
+                        future.set_result(each)
+            yield sent[-1]
+
+    answers = connection.each(requests())
+    assert next(answers) == 0
+    assert len(sent) == 3
+    assert list(answers) == [1, 2, 3, 4]

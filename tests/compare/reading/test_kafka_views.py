@@ -1,0 +1,286 @@
+"""What follows from several views of one group, and what does not."""
+
+import re
+
+import pytest
+
+from compare.reading.observed import ObservedGroup, Skipped
+from protocols import Queue
+from tests.compare.reading.kafka_tool import ToolMember, list_view, members_view, offsets_view, state_view
+from tests.compare.reading.reading_kafka import read, read_all, text
+
+UUID = "-0000000{}-1111-2222-3333-444444444444"
+A = ToolMember("a" + UUID.format(1), "a", {"orders": [0, 1], "returns": [0]})
+B = ToolMember("b" + UUID.format(2), "b", {"orders": [2]})
+IDLE = ToolMember("c" + UUID.format(3), "c", {})
+COMMITTED = {("orders", number): (5, 7) for number in range(3)}
+
+
+def only(*parts: str | list[str]) -> ObservedGroup:
+    lines = [line for part in parts for line in ([part] if isinstance(part, str) else part)]
+    groups, _ = read(text(*lines))
+    assert groups.keys() == {"g"}
+    return groups["g"]
+
+
+def numbers(queues: tuple[Queue, ...] | None) -> list[tuple[str, int]]:
+    return [(queue.topic, queue.number) for queue in queues or ()]
+
+
+def topic(name: str, count: int) -> list[str]:
+    rows = [f"\tTopic: {name}\tPartition: {number}\tLeader: 1\tReplicas: 1\tIsr: 1" for number in range(count)]
+    return [f"Topic: {name}\tTopicId: x\tPartitionCount: {count}\tReplicationFactor: 1\tConfigs: ", *rows]
+
+
+def test_the_offsets_view_alone_does_not_tell_who_is_in_the_group() -> None:
+    group = only(offsets_view("g", [A, B, IDLE], COMMITTED))
+    assert (group.members, group.member_count, group.idle_count) == (None, None, None)
+    assert [member.id for member in group.seen] == [A.id, B.id]
+
+
+def test_as_many_members_as_owners_means_that_all_are_seen() -> None:
+    group = only(offsets_view("g", [A, B], COMMITTED), state_view("g", "h:1", "range", "Stable", 2))
+    assert [member.id for member in group.members or ()] == [A.id, B.id]
+
+
+def test_more_members_than_owners_are_idle_though_nameless() -> None:
+    group = only(offsets_view("g", [A, B, IDLE], COMMITTED), state_view("g", "h:1", "range", "Stable", 3))
+    assert (group.members, group.member_count, group.idle_count) == (None, 3, 1)
+
+
+def test_a_listed_member_less_than_the_state_view_counts_is_missing() -> None:
+    group = only(members_view("g", [A, B], verbose=True), state_view("g", "h:1", "range", "Stable", 3))
+    assert (group.members, group.member_count) == (None, 3)
+    assert group.notes == ("the state view counts 3 members, 2 are listed",)
+
+
+def test_a_cut_table_leaves_open_who_else_is_in_the_group() -> None:
+    lines = members_view("g", [A, B, IDLE], verbose=True)
+    lines[-1] = lines[-1][:30]
+    groups, skipped = read(text(*lines))
+    assert groups["g"].members is None
+    assert [member.id for member in groups["g"].seen] == [A.id, B.id]
+    assert [each.line for each in skipped] == [5]
+
+
+def test_prompts_and_commands_between_tables_take_nothing_away() -> None:
+    session = [
+        "$ kafka-consumer-groups.sh --bootstrap-server h:1 --describe --group g --members --verbose",
+        *members_view("g", [A, B], verbose=True),
+        "$ kafka-consumer-groups.sh --bootstrap-server h:1 --describe --group g --state",
+        *state_view("g", "h:1", "range", "Stable", 2),
+        "",
+        "$ exit",
+    ]
+    groups, skipped = read(text(*session))
+    assert len(groups["g"].members or ()) == 2
+    assert [each.line for each in skipped] == [1, 6, 11]
+
+
+def test_rows_that_are_none_count_for_one_line_and_spoil_no_other_row() -> None:
+    lines = offsets_view("g", [A, B], COMMITTED)
+    broken = lines[3].replace(" 5 ", " x ")
+    groups, skipped = read(text(*lines[:3], broken, "noise", *lines[3:]))
+    assert numbers(groups["g"].queues) == [("orders", 0), ("orders", 1), ("orders", 2), ("returns", 0)]
+    assert len(skipped) == 1
+    assert skipped[0].line == 4
+    assert skipped[0].why.startswith("expected a number under CURRENT-OFFSET, found 'g ")
+    assert skipped[0].why.endswith("(and 1 more lines)")
+
+
+def test_an_assignment_that_does_not_hold_as_many_partitions_as_told_is_cut() -> None:
+    lines = members_view("g", [A], verbose=True, old=True)
+    groups, skipped = read(text(*lines[:-1], lines[-1].replace("0,1", "0")))
+    assert groups == {}
+    assert "expected 3 partitions under ASSIGNMENT as #PARTITIONS says, not 2" in skipped[0].why
+
+
+def test_versions_that_leave_the_topics_out_tell_how_many_partitions_and_beside_the_offsets_which() -> None:
+    lines = [re.sub(r"[\w.-]+(\([\d,]+\))", r"\1", line) for line in members_view("g", [A, B], verbose=True, old=True)]
+    assert any("(0,1)" in line and "orders" not in line for line in lines)
+    groups, skipped = read(text(*lines))
+    assert skipped == []
+    assert {member.id: member.queue_count for member in groups["g"].members or ()} == {A.id: 3, B.id: 1}
+    groups, skipped = read(text(*lines), text(*offsets_view("g", [A, B], {}), name="offsets"))
+    owned = {
+        member.id: {(each.topic, each.number) for each in member.owned or ()} for member in groups["g"].members or ()
+    }
+    assert owned == {
+        member.id: {(topic, number) for topic, numbers in member.assigned.items() for number in numbers}
+        for member in (A, B)
+    }
+    assert groups["g"].notes == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        (offsets_view("g", [A], {})[1], "expected a row per partition"),
+        (members_view("g", [A])[1], "a group without members, which this view does not name, expected NAME=FILE"),
+        (state_view("g", "h:1", "range", "Stable", 1)[1], "expected a row per group"),
+        (list_view({"g": ("Classic", "Stable")})[0], "expected a row per group"),
+    ],
+)
+def test_a_header_without_rows_is_one_line(header: str, why: str) -> None:
+    groups, skipped = read(text(header, ""))
+    assert groups == {}
+    assert len(skipped) == 1
+    assert why in skipped[0].why
+
+
+def test_a_named_file_names_the_group_that_has_no_members() -> None:
+    groups, skipped = read(text(*members_view("x", [])[:2], group="payments"))
+    assert groups["payments"].members == ()
+    assert skipped == []
+
+
+def test_tools_that_print_no_group_column_leave_the_name_to_the_file() -> None:
+    with_group = offsets_view("g", [A], COMMITTED)
+    lines = ["", *(line[len("g".ljust(15)) + 1 :] for line in with_group[1:])]
+    assert lines[1].startswith("TOPIC ")
+    groups, _ = read(text(*lines, group="payments"))
+    assert [member.id for member in groups["payments"].seen] == [A.id]
+    groups, skipped = read(text(*lines))
+    assert groups == {}
+    assert "does not name the group, expected NAME=FILE" in skipped[0].why
+
+
+def test_idle_members_that_very_old_tools_print_in_the_offsets_view_are_seen() -> None:
+    lines = offsets_view("g", [A], COMMITTED)
+    row = lines[2].replace("orders", "-     ").replace(A.id, IDLE.id)
+    row = re.sub(r"(?<= )(0 |5 |7 |2 )(?= )", "- ", row)
+    group = only(lines, row)
+    assert {member.id: member.owned for member in group.seen}[IDLE.id] == ()
+
+
+def test_offsets_of_a_topic_that_nobody_owns_are_left_over() -> None:
+    offsets = offsets_view("g", [A, B], {**COMMITTED, ("old", 0): (1, 1), ("old", 1): (1, 1)})
+    group = only(offsets)
+    assert {queue.topic for queue in group.queues or ()} == {"orders", "returns"}
+    assert group.notes == ("nobody owns topic old, of which 2 partitions have a committed offset: not counted as read",)
+    stable = state_view("g", "h:1", "range", "Stable", 2)
+    assert only(offsets, stable).queues == group.queues
+
+
+def test_while_the_group_rebalances_such_a_topic_may_be_between_two_owners() -> None:
+    offsets = offsets_view("g", [A, B], {**COMMITTED, ("old", 0): (1, 1)})
+    group = only("", "Warning: Consumer group 'g' is rebalancing.", offsets)
+    assert group.state == "rebalancing"
+    assert ("old", 0) in numbers(group.queues)
+
+
+def test_partitions_without_owner_and_offset_are_known_from_kafka_topics() -> None:
+    group = only(members_view("g", [A, B], verbose=True), topic("orders", 5), topic("other", 3))
+    assert numbers(group.queues) == [*(("orders", number) for number in range(5)), ("returns", 0)]
+
+
+def test_partition_numbers_of_another_cluster_are_not_used() -> None:
+    group = only(members_view("g", [A, B], verbose=True), topic("orders", 2))
+    assert numbers(group.queues) == [("orders", 0), ("orders", 1), ("orders", 2), ("returns", 0)]
+    assert "fewer partitions of orders" in group.notes[0]
+
+
+def test_sources_of_different_times_are_noted() -> None:
+    moved = ToolMember(B.id, "b", {"orders": [1, 2]}), ToolMember(A.id, "a", {"orders": [0], "returns": [0]})
+    groups, _ = read(
+        text(*members_view("g", [A, B], verbose=True), name="members.txt"),
+        text(*offsets_view("g", moved, COMMITTED), name="offsets.txt"),
+    )
+    assert {m.id: numbers(m.owned) for m in groups["g"].members or ()}[B.id] == [("orders", 2)]
+    assert groups["g"].notes == (
+        "offsets.txt and members.txt show different members or owners: they were taken at different times",
+    )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "strategy"),
+    [
+        ([], "range"),
+        (list_view({"g": ("Consumer", "Stable")}), "server-range"),
+        (list_view({"g": ("Classic", "Stable")}), "range"),
+        (members_view("g", [ToolMember("8O876wWRSH6gvmJKR1CN9A", "a", {}, epoch=3)], verbose=True), "server-range"),
+        (members_view("g", [ToolMember("8O876wWRSH6gvmJKR1CN9A", "a", {})]), "server-range"),
+        (members_view("g", [A], verbose=True), "range"),
+    ],
+)
+def test_range_of_the_consumer_protocol_is_another_strategy(evidence: list[str], strategy: str) -> None:
+    assert only(state_view("g", "h:1", "range", "Stable", 1), evidence).strategy == strategy
+
+
+def test_numbers_that_do_not_fit_their_column_push_the_others() -> None:
+    far = {("orders", 0): (10**18, 10**18 + 7), ("orders", 1): (3, 4)}
+    group = only(offsets_view("g", [A], far))
+    assert group.lag[Queue("orders", "", 0)] == 7
+    assert [member.id for member in group.seen] == [A.id]
+
+
+def test_a_table_whose_padding_got_lost_is_read_by_words() -> None:
+    squeezed = [re.sub(" +", " ", line) for line in members_view("g", [A, B, IDLE], verbose=True)]
+    assert len(only(squeezed).members or ()) == 3
+
+
+def test_one_queue_may_have_two_owners() -> None:
+    twice = [A, ToolMember(B.id, "b", {"orders": [1, 2]})]
+    for view in (members_view("g", twice, verbose=True), offsets_view("g", twice, COMMITTED)):
+        group = only(view)
+        shown = group.seen if group.members is None else group.members
+        assert [("orders", 1) in numbers(member.owned) for member in shown] == [True, True]
+
+
+def test_groups_of_one_name_with_other_members_are_of_two_clusters() -> None:
+    groups, _ = read_all(
+        [
+            text(*members_view("g", [A], verbose=True), *topic("orders", 4), name="east/members.txt"),
+            text(*members_view("g", [B], verbose=True), *topic("orders", 3), name="west/members.txt"),
+            text(*state_view("g", "h:1", "range", "Stable", 1), name="west/state.txt"),
+        ]
+    )
+    assert [group.sources for group in groups] == [
+        ("east/members.txt",),
+        ("west/members.txt", "west/state.txt"),
+    ]
+    assert [len(group.queues or ()) for group in groups] == [5, 3]
+
+
+def test_views_in_different_folders_about_the_same_members_belong_together() -> None:
+    groups, _ = read_all(
+        [
+            text(*members_view("g", [A, IDLE]), name="members/g.txt"),
+            text(*offsets_view("g", [A, IDLE], COMMITTED), name="offsets/g.txt"),
+        ]
+    )
+    assert [member.owned is None for member in groups[0].members or ()] == [False, False]
+
+
+def test_stack_traces_are_one_line() -> None:
+    lines = [
+        "Error: Executing consumer group command failed due to org.apache.kafka.common.errors.TimeoutException: late",
+        "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.TimeoutException: late",
+        "\tat java.base/java.util.concurrent.CompletableFuture.get(CompletableFuture.java:2073)",
+        "Caused by: org.apache.kafka.common.errors.TimeoutException: late",
+        "\t... 8 more",
+    ]
+    groups, skipped = read(text(*lines))
+    assert groups == {}
+    assert [each.line for each in skipped] == [1, 2]
+    assert all("no broker answered" in each.why for each in skipped)
+
+
+def test_an_offset_of_a_deleted_topic_fails_the_whole_view_and_the_remedy_says_which_views_do_not() -> None:
+    error = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException"
+    failed = (
+        f"Error: Executing consumer group command failed due to {error}: Failed to fetch metadata for partition t-0"
+    )
+    _, skipped = read(text("", failed))
+    assert [each.line for each in skipped] == [2]
+    assert "deleted topic: --members --verbose and --state do not ask for it" in skipped[0].why
+
+
+def test_an_error_quotes_only_its_beginning() -> None:
+    _, skipped = read(text("Error: " + "x" * 10_000))
+    assert len(skipped[0].why) < 400
+
+
+def test_text_that_is_no_list_of_names_is_not_called_one() -> None:
+    _, skipped = read(text('{"groups": [', ' {"group": "g"}', "]}"))
+    assert skipped == [Skipped("text", 1, "unknown")]

@@ -1,0 +1,102 @@
+"""What `kafka-consumer-groups` would print of a simulated cluster: the real layout, and the audit reads it back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kafka_coordinator.views import VIEWS, describe, described
+from protocols.errors import UserError
+from protocols.scenario.events import BrokerEvent, Leave
+from tests.compare.console import equipoise
+from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view, state_view
+from tests.kafka_coordinator.kafka_stories import Story
+
+STATIC = {"instance_id": "pod-1"}
+
+
+def story(system: str = "kafka:sticky", seconds: float = 25.0, **given: object) -> Story:
+    made = Story(
+        system,
+        members={"c1": {}, "a-consumer-with-a-long-name": STATIC, "c3": {}},
+        topics={"t": 5},
+        rate=10.0,
+        **given,  # type: ignore[arg-type]
+    )
+    made.to_end(seconds)
+    return made
+
+
+def tool_members(made: Story) -> list[ToolMember]:
+    found = described(made.cluster, "g")
+    assert found is not None
+    return [
+        ToolMember(
+            each.member_id,
+            each.client_id,
+            {"t": sorted(number for _, number in each.assignment)} if each.assignment else {},
+            each.instance_id or "-",
+            each.host,
+        )
+        for each in found.members
+    ]
+
+
+def test_the_members_views_have_the_tools_layout() -> None:
+    made = story()
+    for verbose in (False, True):
+        text = describe(made.cluster, "g", "members-verbose" if verbose else "members")
+        assert text.splitlines() == members_view("g", tool_members(made), verbose)
+        assert text.endswith("\n")
+
+
+def test_the_offsets_view_has_the_tools_layout() -> None:
+    made = story()
+    found = described(made.cluster, "g")
+    assert found is not None
+    committed = {partition: (offset, found.ends[partition]) for partition, offset in found.committed.items()}
+    assert set(found.ends.values()) == {250}
+    text = describe(made.cluster, "g", "offsets")
+    assert text.splitlines() == offsets_view("g", tool_members(made), committed)
+
+
+def test_the_state_views_have_the_tools_layout() -> None:
+    made = story()
+    text = describe(made.cluster, "g", "state")
+    assert text.splitlines() == state_view("g", "b1:9092", "sticky", "Stable", 3)
+    assert describe(made.cluster, "g", "state-verbose").splitlines()[2].split() == (
+        ["g", "b1:9092", "(1)", "sticky", "Stable", "-", "-", "3"]
+    )
+
+
+def test_an_empty_group_has_offsets_without_members() -> None:
+    made = Story(rate=10.0, events=[Leave(at=20_000.0, leave=name) for name in ("c1", "c2")])
+    made.to_end(30)
+    assert describe(made.cluster, "g", "members").splitlines()[2:] == []
+    assert all(line.split()[-3:] == ["-", "-", "-"] for line in describe(made.cluster, "g").splitlines()[2:])
+    assert len(describe(made.cluster, "g").splitlines()) == 8
+    assert "Empty" in describe(made.cluster, "g", "state")
+
+
+def test_what_cannot_be_described_is_told() -> None:
+    made = story()
+    assert "Group h not found." in describe(made.cluster, "h")
+    with pytest.raises(UserError, match="unknown view 'lag', expected one of offsets"):
+        describe(made.cluster, "g", "lag")
+    made.cluster.apply(BrokerEvent(at=25_000.0, broker="b1", does="kill"))
+    with pytest.raises(UserError, match="its broker is away"):
+        describe(made.cluster, "g")
+
+
+@pytest.mark.parametrize("system", ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"])
+def test_the_audit_reads_back_what_members_own(system: str, tmp_path: Path) -> None:
+    made = story(system)
+    for view in VIEWS:
+        (tmp_path / f"{view}.txt").write_text(describe(made.cluster, "g", view), encoding="utf-8")
+    done = equipoise("audit", str(tmp_path), "--format", "json")
+    (group,) = json.loads(done.stdout)["groups"]
+    assert (group["group"], group["state"], group["strategy"]) == ("g", "Stable", system.removeprefix("kafka:"))
+    owners = {id: [number for _, _, number in queues] for id, queues in group["owners"].items()}
+    believed = made.seen.owners()
+    assert {name: tuple(owners[each.id]) for each in tool_members(made) for name in [each.client_id]} == believed
+    assert group["lag"] == sum(250 - offset for offset in described(made.cluster, "g").committed.values())  # type: ignore[union-attr]

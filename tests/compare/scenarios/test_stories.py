@@ -1,0 +1,149 @@
+"""The example scenarios show what they tell: the claims of each story, in the order of the stories."""
+
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.scenarios.figures import result
+from compare.scenarios.living import Lived, live
+from compare.scenarios.systems import known_strategies
+from compare.scenarios.variants import chosen
+from protocols.scenario.reading import read
+
+EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios"
+EAGER = ("kafka:range", "kafka:roundrobin", "kafka:sticky")
+CLASSIC = (*EAGER, "kafka:cooperative-sticky")
+
+
+@cache
+def lived(example: str, variant: str) -> Lived:
+    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
+    (one,) = chosen(scenario, (variant,))
+    return live(one)
+
+
+def told(example: str, variant: str) -> dict[str, Any]:
+    """The variant as `equipoise compare` has it."""
+    return result(lived(example, variant))
+
+
+def loads(example: str, variant: str) -> list[int]:
+    """How many queues the members have at the end, in the order of their names."""
+    return [len(queues) for _, queues in sorted(told(example, variant)["owners"].items())]
+
+
+@pytest.mark.parametrize("example", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
+def test_every_example_holds_what_it_expects_and_owns_every_queue_at_the_end(example: str) -> None:
+    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
+    for variant in [each.label for each in scenario.systems if each.system.startswith("kafka")]:
+        found = told(example, variant)
+        assert [check for check in found["checks"] if not check["held"]] == []
+        assert found["fairness"]["unowned_queues"] == found["fairness"]["double_owned_queues"] == 0
+
+
+def test_range_leaves_half_of_four_members_idle_and_the_others_do_not() -> None:
+    assert loads("four-members-two-topics", "kafka:range") == [2, 2, 0, 0]
+    for variant in CLASSIC[1:]:
+        assert loads("four-members-two-topics", variant) == [1, 1, 1, 1]
+
+
+def test_a_crash_stops_its_queues_for_a_session_and_a_leave_for_moments() -> None:
+    for variant in CLASSIC:
+        found = told("join-crash-leave-commit", variant)
+        assert 42 <= found["longest_gap_s"] <= 46
+        assert found["settle_s"] < 5
+        assert 0 < found["redelivered"] < 200
+        assert [each["cause"] for each in found["causes"] if each["generation"] == 2] == ["c3 joins"]
+
+
+def test_commits_that_claim_an_older_generation_are_refused() -> None:
+    example = lived("stale-commit", "kafka:range")
+    ended = [each.generation for each in example.timeline.rebalances]
+    assert ended == [1, 2, 3]
+    commits = [each for each in example.timeline.commits if each.error]
+    assert [(each.generation, each.offset, each.error) for each in commits] == [
+        (1, 5, "ILLEGAL_GENERATION"),
+        (2, 5, "ILLEGAL_GENERATION"),
+    ]
+
+
+def test_sticky_assignors_move_a_fraction_of_what_range_moves() -> None:
+    for variant in CLASSIC:
+        assert sorted(loads("twenty-members", variant)) == [4] * 5 + [5] * 16
+    moves = {variant: told("twenty-members", variant)["moves"] for variant in CLASSIC}
+    assert 3 * max(moves["kafka:sticky"], moves["kafka:cooperative-sticky"]) < moves["kafka:range"]
+
+
+def test_range_gives_the_odd_partition_of_every_topic_to_the_first_member() -> None:
+    assert loads("range-piles-up", "kafka:range") == [20, 10]
+    for variant in CLASSIC[1:]:
+        assert loads("range-piles-up", variant) == [15, 15]
+
+
+def test_partitions_that_move_cooperatively_wait_a_heartbeat_interval() -> None:
+    eager, cooperative, quick = (
+        told("eager-and-cooperative", variant)
+        for variant in ("kafka:sticky", "kafka:cooperative-sticky", "cooperative-sticky, heartbeat 1s")
+    )
+    assert eager["longest_gap_s"] < 0.1
+    assert 2.9 <= cooperative["longest_gap_s"] <= 3.2
+    assert 0.9 <= quick["longest_gap_s"] <= 1.2
+    stopped = {tuple(queue) for queue in gaps(eager)}, {tuple(queue) for queue in gaps(cooperative)}
+    assert (len(stopped[0]), len(stopped[1])) == (6, 2)
+
+
+def gaps(found: dict[str, Any]) -> list[list[Any]]:
+    """Queues that had an owner, none, and one again."""
+    intervals = found["timeline"]
+    return [
+        one["queue"]
+        for one, after in pairwise(intervals)
+        if one["queue"] == after["queue"] and one["to_s"] is not None and one["to_s"] < after["from_s"]
+    ]
+
+
+@pytest.mark.parametrize(("assignor", "rebalances"), [("range", 9), ("cooperative-sticky", 13)])
+def test_static_members_restart_without_any_rebalance(assignor: str, rebalances: int) -> None:
+    dynamic = told("rolling-restart", f"kafka:{assignor}")
+    static = told("rolling-restart", f"kafka:{assignor}+static")
+    assert dynamic["rebalances"] == rebalances
+    assert (static["rebalances"], static["moves"]) == (1, 0)
+    assert dynamic["longest_gap_s"] < 4 < 10 <= static["longest_gap_s"]
+
+
+def test_a_member_that_stops_polling_believes_on_while_others_own() -> None:
+    for variant in ("kafka:range", "kafka:cooperative-sticky"):
+        found = told("stops-polling", variant)
+        assert 2 * 29 <= found["double_owned_queue_s"] <= 2 * 31
+        assert found["redelivered"] > 0
+        assert loads("stops-polling", variant) == [2, 2]
+
+
+def test_a_new_coordinator_goes_on_with_what_the_log_holds() -> None:
+    for variant in ("kafka:range", "kafka:cooperative-sticky"):
+        found = told("coordinator-fails-over", variant)
+        assert loads("coordinator-fails-over", variant) == [2, 2, 2]
+        (second, *_) = [each for each in found["causes"] if each["generation"] == 2]
+        assert (second["cause"], second["began_s"] < 60.5, second["ended_s"] > 69.5) == ("c3 joins", True, True)
+        assert found["longest_gap_s"] < 60.5 + 9 + 6 - 60  # of a member that had given up before the kill
+
+
+def test_a_hash_without_an_absolute_value_is_no_trouble() -> None:
+    for variant in ("kafka:range", "kafka:cooperative-sticky"):
+        assert loads("smallest-integer", variant) == [2, 2]
+
+
+def test_an_upgraded_group_keeps_its_partitions_from_then_on() -> None:
+    found = told("upgrade-to-cooperative", "kafka:range")
+    kept = [each for each in found["timeline"] if each["member"] in ("c1", "c2") and each["to_s"] is None]
+    assert {each["member"] for each in kept} == {"c1", "c2"}
+    assert all(each["from_s"] < 200 for each in kept)
+
+
+def test_every_watcher_of_zookeeper_acts_at_a_crash_for_itself() -> None:
+    found = told("zookeeper-herd", "kafka-zookeeper:range")
+    assert sorted(loads("zookeeper-herd", "kafka-zookeeper:range")) == [2] * 6
+    assert 0 < found["longest_gap_s"] < 12

@@ -1,0 +1,33 @@
+"""What docs/testing.md shows is run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from compare.testing import assertions, demands, events
+from compare.testing.kafka_consumer import KafkaConsumer
+
+pytest_plugins = ["pytester"]
+
+PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text(encoding="utf-8")
+
+
+def test_every_snippet_passes(pytester: pytest.Pytester) -> None:
+    snippets = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for number, snippet in enumerate(snippets):
+        pytester.makepyfile(**{f"test_snippet_{number}": snippet})
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=len(re.findall(r"^def test_", PAGE, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("of", [demands.Demands, events.Events, KafkaConsumer])
+def test_everything_public_is_on_the_page(of: type) -> None:
+    for name in vars(of):
+        if not name.startswith("_") and name not in ("clock", "known", "groups", "name", "is_alive", "wake"):
+            assert re.search(rf"\b{name}\b", PAGE), name
+
+
+def test_every_assertion_is_a_method_and_a_function() -> None:
+    methods = {name for name in vars(demands.Demands) if name.startswith("assert_")}
+    assert methods == {name for name in vars(assertions) if name.startswith("assert_")}

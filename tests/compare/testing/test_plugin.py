@@ -1,0 +1,204 @@
+"""The plugin as pytest loads it: cheap, with fixtures, and with a scenario in the report of what failed."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SAMPLE = Path(__file__).parents[3] / "examples" / "consumer-project"
+
+HEAVY = ("pydantic", "networkx", "numpy", "pandas", "pyarrow", "pyspark", "hypothesis", "ruamel", "protocols")
+
+
+def _run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+def _compare(path: Path) -> dict[str, object]:
+    done = _run("-m", "compare", "compare", str(path), "--format", "json", cwd=path.parent)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def _without_summary(output: str) -> str:
+    """A report without its last lines, in which pytest repeats every failure whole where CI is set."""
+    return output.partition("short test summary info")[0]
+
+
+def _scenario_in(output: str) -> str:
+    """The last scenario in a report, without what pytest puts in front of its lines."""
+    lines = output.splitlines()
+    first = max(number for number, line in enumerate(lines) if "# save it as a file" in line)
+    column = lines[first].index("#")
+    text = []
+    for line in lines[first:]:
+        if re.match(r"[-=_]{5,}", line) or len(line[:column].strip(" E")) or not line[column:].strip():
+            break
+        text.append(line[column:])
+    return "\n".join(text) + "\n"
+
+
+def test_loading_the_plugin_imports_nothing_heavy() -> None:
+    code = f"import sys, compare.testing.plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
+    assert _run("-c", code, cwd=Path.cwd()).stdout == "[]\n"
+
+
+def test_the_plugin_is_an_entry_point_with_documented_fixtures(pytester: pytest.Pytester) -> None:
+    listed = pytester.runpytest_subprocess("--fixtures", "-p", "no:cacheprovider").stdout.str()
+    for name in ("clock", "kafka_group", "rocketmq_group", "group_pair"):
+        assert re.search(rf"^{name} --", listed, re.MULTILINE)
+
+
+def test_the_report_of_a_failure_holds_a_scenario_that_replays_it(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(kafka_group):
+            group = kafka_group(members=["c1", "c2"]).settle()
+            group.crash("c2").settle()
+            assert group.owner("orders", 0) == "c2"
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=1)
+    path = tmp_path / "that.yaml"
+    path.write_text(_scenario_in(done.stdout.str()))
+    (variant,) = _compare(path)["variants"]  # type: ignore[misc]
+    assert {member: len(queues) for member, queues in variant["owners"].items()} == {"c1": 6}
+
+
+def test_a_shrunk_failure_prints_the_smallest_scenario(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    pytester.makepyfile(
+        """
+        from hypothesis import given, settings
+        from compare.testing import kafka_group
+        from compare.testing.strategies import faults
+
+        @settings(max_examples=200, deadline=None, database=None, derandomize=True)
+        @given(faults(["c1", "c2", "c3"], kinds=["crash", "leave", "join"]))
+        def test_it(schedule):
+            group = kafka_group(members=["c1", "c2", "c3"]).settle()
+            group.live_through(schedule).settle()
+            group.assert_no_gap(longer_than=10)
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=1)
+    path = tmp_path / "that.yaml"
+    path.write_text(_scenario_in(done.stdout.str()))
+    assert len(re.findall("at: ", path.read_text())) == 1
+    (variant,) = _compare(path)["variants"]  # type: ignore[misc]
+    assert variant["longest_gap_s"] > 10
+
+
+def test_a_scenario_that_hypothesis_draws_is_printed_for_any_failure(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from hypothesis import given, settings
+        from compare.testing import play
+        from compare.testing.strategies import scenarios
+
+        @settings(max_examples=100, deadline=None, database=None, derandomize=True)
+        @given(scenarios(systems=["kafka:range"]))
+        def test_it(scenario):
+            assert len(play(scenario).members) < 3
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=1)
+    assert "name: found by hypothesis" in done.stdout.str() or "name: a test of group" in done.stdout.str()
+
+
+def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from hypothesis import given, settings
+        from compare.testing import play
+        from compare.testing.strategies import scenarios
+
+        @settings(max_examples=20, deadline=None, database=None, derandomize=True)
+        @given(scenarios(systems=["kafka:range"], most_events=0))
+        def test_as_it_was(scenario):
+            play(scenario).assert_moves_at_most(-1)
+
+        @settings(max_examples=20, deadline=None, database=None, derandomize=True)
+        @given(scenarios(systems=["kafka:range"], most_events=0))
+        def test_and_on(scenario):
+            play(scenario).crash("c1").assert_moves_at_most(-1)
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=2)
+    once, _, twice = _without_summary(done.stdout.str()).partition("_ test_and_on _")
+    assert once.count("save it as a file") == once.count("run: {for: ") == 1
+    first, _, second = twice.partition("# the same, and what came after; save it as a file")
+    assert (first.count("save it as a file"), second.count("save it as a file")) == (1, 0)
+    assert "crash: c1" not in first.split("# save it as a file")[1]
+    assert "crash: c1" in second
+
+
+def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from hypothesis import given, settings
+        from hypothesis import strategies as st
+        from compare.testing import kafka_group
+
+        def loop(consumer, handle):
+            consumer.subscribe(["orders"])
+            while True:
+                handle(consumer.poll(1.0))
+
+        @settings(max_examples=10, deadline=None, database=None, derandomize=True)
+        @given(st.integers(5, 9))
+        def test_it(calls):
+            group = kafka_group(members=["c2"]).settle()
+            group.interrupt(lambda: group.crash("c1"), after_calls=calls)
+            handle = group.watch(lambda message: None)
+            group.run(lambda: loop(group.consumer("c1"), lambda message: message and handle(message)), seconds=20)
+            group.settle()
+            assert not group.handled_twice()
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=1)
+    told = _without_summary(done.stdout.str())
+    assert told.count("save it as a file") == 1
+    assert "crash: c1" in told
+
+
+def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path) -> None:
+    done = _run("-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir", str(SAMPLE), str(SAMPLE), cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.findall(r"^FAILED \S*::(\w+)", done.stdout, re.MULTILINE) == ["test_the_work_is_shared_fairly"]
+    assert "5 passed" in done.stdout or "1 failed" in done.stdout
+    assert "c1 has 6 of 12 queues, 1.50 times the mean of 4.00; allowed are 1.2" in done.stdout
+    assert "the same members get the larger share of each topic, and it adds up" in done.stdout
+    assert "as fair as can be is 4 to 4 queues, 2 moves from here" in done.stdout
+
+
+def test_the_sample_project_passes_once_its_assignor_is_fair(tmp_path: Path) -> None:
+    copy = tmp_path / "project"
+    for source in SAMPLE.rglob("*"):
+        if source.is_file() and "__pycache__" not in source.parts:
+            target = copy / source.relative_to(SAMPLE)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    settings = copy / "billing" / "settings.py"
+    settings.write_text(settings.read_text().replace('ASSIGNOR = "range"', 'ASSIGNOR = "roundrobin"'))
+    done = _run("-m", "pytest", "-p", "no:cacheprovider", "-q", str(copy / "tests" / "test_fairness.py"), cwd=copy)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_sample_project_uses_the_public_plugin_only() -> None:
+    for path in SAMPLE.rglob("*.py"):
+        for module in re.findall(r"^\s*(?:from|import) (\S+)", path.read_text(), re.MULTILINE):
+            assert module.split(".")[0] not in ("protocols", "kafka_coordinator", "rocketmq_selfbalance")
+            assert not module.startswith("compare") or module.startswith("compare.testing")

@@ -1,0 +1,128 @@
+"""close(): commit, callbacks, LeaveGroup (spec 4.10); settings; the table of states; copy and key."""
+
+import pytest
+
+from kafka_coordinator.consumer import Close, ConsumerConfig, ConsumerSettings
+from kafka_coordinator.consumer.states import STATES, TRANSITIONS, IllegalTransitionError, after, graph
+from kafka_coordinator.messages import LeaveGroup
+from protocols.errors import UserError
+from tests.kafka_coordinator.consumer.scripted import Scripted
+
+T0 = ("t", 0)
+
+
+def test_a_dynamic_member_commits_revokes_and_leaves() -> None:
+    c = Scripted()
+    c.stable(T0)
+    c.command(Close())
+    assert c.callbacks() == []
+    c.committed()
+    assert c.callbacks() == [("revoked", (T0,))]
+    assert c.left().members[0].member_id == "c1-0"
+    assert c.world.node.is_over
+    assert c.world.timers == {}
+
+
+def test_a_static_member_sends_no_leave() -> None:
+    c = Scripted(instance_id="i1")
+    c.stable(T0)
+    c.command(Close())
+    c.committed()
+    assert c.callbacks() == [("revoked", (T0,))]
+    assert c.kinds() == []
+    assert c.world.node.is_over
+
+
+def test_closing_during_a_rebalance_loses_what_was_kept() -> None:
+    c = Scripted(settings={"partition.assignment.strategy": "cooperative-sticky"})
+    c.stable(T0)
+    c.hears_of_rebalance()
+    c.committed()
+    c.command(Close())
+    assert c.callbacks() == [("lost", (T0,))]
+    c.left()
+    assert c.world.node.is_over
+
+
+def test_a_leave_that_nobody_answers_ends_with_the_time_for_closing() -> None:
+    c = Scripted(settings={"enable.auto.commit": False})
+    c.stable(T0)
+    c.command(Close())
+    c.take(LeaveGroup)
+    c.wait(29_999)
+    assert not c.world.node.is_over
+    c.wait(1)
+    assert c.world.node.is_over
+
+
+def test_the_last_commit_waits_for_a_coordinator() -> None:
+    c = Scripted()
+    c.stable(T0)
+    c.closed()
+    c.command(Close())
+    c.coordinator()
+    c.wait(100)
+    c.committed()
+    c.left()
+    assert c.world.node.is_over
+
+
+def test_what_follows_starts_when_it_has_closed() -> None:
+    c = Scripted(settings={"enable.auto.commit": False})
+    c.stable(T0)
+    c.command(Close(ConsumerConfig("c1", "g", ("b1",), ("t",), client_id="c1")))
+    assert c.kinds() == ["LeaveGroup"]
+    c.left()
+    assert sorted(c.kinds()) == ["FindCoordinator", "MetadataRequest"]
+    assert c.state.member_id == ""
+
+
+def test_settings_are_read_under_kafkas_names() -> None:
+    settings = ConsumerSettings.of(
+        {
+            "session.timeout.ms": "6000",
+            "heartbeat.interval.ms": 2000,
+            "enable.auto.commit": "false",
+            "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+        }
+    )
+    assert (settings.session_timeout_ms, settings.enable_auto_commit) == (6000, False)
+    assert settings.partition_assignment_strategy == ("cooperative-sticky",)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sesion.timeout.ms": 1}, "unknown consumer setting 'sesion.timeout.ms'"),
+        ({"session.timeout.ms": -1}, "expected a whole number, at least 1"),
+        ({"session.timeout.ms": True}, "expected a whole number"),
+        ({"session.timeout.ms": 3000}, "expected less than session.timeout.ms"),
+        ({"auto.offset.reset": "none"}, "expected one of earliest, latest"),
+        ({"enable.auto.commit": "perhaps"}, "expected true or false"),
+        ({"partition.assignment.strategy": ""}, "expected at least one assignor"),
+        ({"partition.assignment.strategy": 3}, "expected names of assignors"),
+    ],
+)
+def test_wrong_settings_are_told(given: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        ConsumerSettings.of(given)
+
+
+def test_states_are_a_table_and_nothing_else_is_possible() -> None:
+    assert set(graph().nodes) == set(STATES)
+    assert graph().number_of_edges() == len(TRANSITIONS)
+    with pytest.raises(IllegalTransitionError):
+        after("UNJOINED", "synced")
+
+
+def test_a_copy_lives_its_own_life() -> None:
+    c = Scripted(rate=5.0)
+    c.stable(T0)
+    node = c.world.node
+    copied = node.copy()
+    assert copied.key(c.now) == node.key(c.now)
+    key = copied.key(c.now)
+    c.hears_of_rebalance()
+    assert node.key(c.now) != key
+    assert copied.key(0.0) == key
+    assert len({copied.key(0.0), key}) == 1

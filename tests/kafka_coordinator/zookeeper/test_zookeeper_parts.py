@@ -1,0 +1,70 @@
+"""The parts of the 0.8 scheme: what a consumer computes, what its settings allow."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_coordinator.zookeeper.assignment import CannotAssign, range_, roundrobin
+from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from protocols.errors import UserError
+from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
+
+
+def test_range_gives_the_first_threads_one_more() -> None:
+    threads = {"t": ["b-0", "a-0", "c-0"]}
+    shares = [range_([thread], threads, {"t": 7}) for thread in ("a-0", "b-0", "c-0")]
+    assert [[number for _, number in share] for share in shares] == [[0, 1, 2], [3, 4], [5, 6]]
+
+
+def test_range_deals_to_threads_of_which_a_consumer_may_have_several() -> None:
+    threads = {"t": ["a-0", "a-1", "b-0"]}
+    share = range_(["a-0", "a-1"], threads, {"t": 4})
+    assert share == {("t", 0): "a-0", ("t", 1): "a-0", ("t", 2): "a-1"}
+
+
+@given(st.integers(1, 7), st.dictionaries(st.sampled_from("tuvw"), st.integers(0, 9), min_size=1))
+@settings(max_examples=100, deadline=None)
+def test_equal_pictures_give_shares_that_fit(members: int, partitions: dict[str, int]) -> None:
+    ids = [f"m{number}-0" for number in range(members)]
+    threads = dict.fromkeys(partitions, ids)
+    for assign in (range_, roundrobin):
+        dealt = [partition for thread in ids for partition in assign([thread], threads, partitions)]
+        assert sorted(dealt) == sorted((topic, n) for topic, count in partitions.items() for n in range(count))
+    loads = [len(roundrobin([thread], threads, partitions)) for thread in ids]
+    assert max(loads) - min(loads) <= 1
+
+
+def test_roundrobin_orders_partitions_by_the_signed_hash_of_their_names() -> None:
+    # The hash of "[orders,0]" is negative, those of "[t,0]" and "[t,1]" are not.
+    threads = {"t": ["a-0", "b-0"], "orders": ["a-0", "b-0"]}
+    share = roundrobin(["a-0"], threads, {"t": 2, "orders": 1})
+    assert share == {("orders", 0): "a-0", ("t", 1): "a-0"}
+
+
+def test_roundrobin_needs_the_same_topics_for_everybody() -> None:
+    with pytest.raises(CannotAssign, match="same topics"):
+        roundrobin(["a-0"], {"t": ["a-0", "b-0"], "u": ["a-0"]}, {"t": 2, "u": 2})
+
+
+def test_settings_have_kafkas_names() -> None:
+    changed = with_settings(ConsumerSettings(), {"rebalance.max.retries": "2", "zookeeper.sync.time.ms": 100}, "here")
+    assert (changed.rebalance_max_retries, changed.backoff_ms) == (2, 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("session.timeout.ms", 1, "here: no setting 'session.timeout.ms'"),
+        ("rebalance.max.retries", 0, "rebalance.max.retries is 0, expected a whole number, at least 1"),
+        ("auto.offset.reset", "earliest", "expected largest or smallest"),
+        ("auto.commit.enable", "perhaps", "expected true or false"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_one_clear_line(name: str, value: object, what: str) -> None:
+    with pytest.raises(UserError, match=what):
+        with_settings(ConsumerSettings(), {name: value}, "here")
+
+
+def test_an_unknown_system_is_one_clear_line() -> None:
+    with pytest.raises(UserError, match="expected kafka-zookeeper:range or kafka-zookeeper:roundrobin"):
+        Story(strategy="sticky")

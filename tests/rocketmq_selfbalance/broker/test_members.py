@@ -1,0 +1,221 @@
+"""Who is in a group, as one broker sees it, and whom it tells (spec 2.1 to 2.6)."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.engine.nodes import OPERATOR
+from rocketmq_selfbalance.broker import BrokerSettings
+from rocketmq_selfbalance.broker.consumers import ConsumerManager
+from rocketmq_selfbalance.codes import (
+    BROADCASTING,
+    CLUSTERING,
+    CONSUME_FROM_LAST_OFFSET,
+    CONSUME_PASSIVELY,
+    SYSTEM_ERROR,
+)
+from rocketmq_selfbalance.messages.administration import SubscriptionGroup, UpdateSubscriptionGroup
+from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat, Subscription
+from rocketmq_selfbalance.messages.nameserver import RegisterBroker
+from tests.rocketmq_selfbalance.broker.one_broker import OneBroker
+
+
+def test_a_newcomer_is_told_to_everybody_itself_included() -> None:
+    broker = OneBroker()
+    assert broker.heartbeat(0, "c1") == ["c1"]
+    assert broker.heartbeat(1, "c2") == ["c1", "c2"]
+    assert broker.members(1) == ["c1", "c2"]
+
+
+def test_an_equal_heartbeat_is_told_to_nobody() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1")
+    assert broker.heartbeat(30, "c1") == []
+
+
+def test_a_topic_that_comes_or_goes_is_told_a_newer_expression_is_not() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1", "T")
+    assert broker.heartbeat(1, "c1", "T", "U") == ["c1"]
+    assert broker.heartbeat(2, "c1", "T", "U", version=2) == []
+    assert broker.heartbeat(3, "c1", "T", version=2) == ["c1"]
+
+
+def test_members_with_different_topics_tell_everybody_at_each_heartbeat() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1", "T")
+    broker.heartbeat(0, "c2", "U")
+    assert [broker.heartbeat(at, client, topic) for at, client, topic in ((30, "c1", "T"), (31, "c2", "U"))] == [
+        ["c1", "c2"],
+        ["c1", "c2"],
+    ]
+
+
+def test_an_older_subscription_does_not_replace_a_newer_one() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1", version=5)
+    broker.heartbeat(1, "c2", version=3)
+    found = broker.world.node.consumers.find_subscription("g", "T")
+    assert found is not None
+    assert found.version == 5
+
+
+def test_one_client_id_over_two_connections_is_two_members() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1", id="same")
+    broker.heartbeat(0, "c2", id="same")
+    assert broker.members(0) == ["same", "same"]
+
+
+def test_who_takes_leave_is_gone_and_the_others_are_told() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1")
+    broker.heartbeat(0, "c2")
+    assert broker.leave(1, "c1") == ["c2"]
+    assert broker.members(1) == ["c2"]
+
+
+def test_a_group_without_members_is_unknown() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1")
+    assert broker.leave(1, "c1") == []
+    assert broker.ask(1, "c1", GetConsumerListByGroup(9, "g")).code == SYSTEM_ERROR
+
+
+def test_a_closed_connection_leaves_all_its_groups() -> None:
+    broker = OneBroker()
+    for group in ("g", "h"):
+        broker.heartbeat(0, "c1", group=group)
+        broker.heartbeat(0, "c2", group=group)
+    assert broker.close(1, "c1") == ["c2", "c2"]
+    assert (broker.members(1), broker.members(1, "h")) == (["c2"], ["c2"])
+
+
+def test_the_scan_removes_who_is_silent_for_more_than_120_s_and_tells_nobody() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1")
+    for at in range(5, 140, 5):
+        broker.heartbeat(at, "c2")
+        broker.ask(at, "c1", GetConsumerListByGroup(9, "g"))  # its connection is busy, but no heartbeat comes
+        broker.world.take_sent()
+    assert broker.members(139) == ["c2"]
+    assert broker.notified() == []
+    assert [each.peer for each in broker.world.closes] == ["c1"]
+
+
+def test_a_connection_without_any_traffic_is_closed_after_120_s_and_the_others_are_told() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1")
+    for at in (30, 60, 90, 119):
+        broker.heartbeat(at, "c2")
+    broker.world.advance(119_999)
+    broker.world.take_sent()
+    broker.world.advance(121_000)
+    # c1 was written to when c2 came.
+    assert broker.members(121) == ["c1", "c2"]
+    broker.world.advance(150_000)
+    assert broker.members(150) == ["c2"]
+
+
+def test_broadcasting_groups_are_not_told() -> None:
+    broker = OneBroker()
+    assert broker.heartbeat(0, "c1", message_model=BROADCASTING) == []
+    assert broker.heartbeat(0, "c2", message_model=BROADCASTING) == []
+    assert broker.close(1, "c1") == []
+
+
+def test_broadcasting_groups_were_told_in_4_x() -> None:
+    broker = OneBroker(settings=BrokerSettings(notify_broadcasting=True))
+    assert broker.heartbeat(0, "c1", message_model=BROADCASTING) == ["c1"]
+
+
+def test_the_last_heartbeat_decides_how_the_group_consumes() -> None:
+    broker = OneBroker()
+    broker.heartbeat(0, "c1", message_model=BROADCASTING)
+    assert broker.heartbeat(1, "c2", message_model=CLUSTERING) == ["c1", "c2"]
+    assert broker.heartbeat(2, "c3", message_model=BROADCASTING) == []
+
+
+def test_a_group_may_be_spared_notifications_but_not_of_lost_connections() -> None:
+    broker = OneBroker()
+    spared = SubscriptionGroup("g", notify_consumer_ids_changed_enable=False)
+    broker.ask(0, OPERATOR, UpdateSubscriptionGroup(0, spared))
+    assert broker.heartbeat(0, "c1") == []
+    assert broker.heartbeat(0, "c2") == []
+    assert broker.close(1, "c2") == ["c1"]
+
+
+def test_a_broker_may_be_silent() -> None:
+    broker = OneBroker(settings=BrokerSettings(notify_consumer_ids_changed_enable=False))
+    assert broker.heartbeat(0, "c1") == []
+    assert broker.close(1, "c1") == []
+
+
+def test_collected_notifications_come_each_15_s_once_per_group() -> None:
+    broker = OneBroker(settings=BrokerSettings(real_time_notify_consumer_change=False))
+    assert broker.heartbeat(1, "c1") == []
+    assert broker.heartbeat(2, "c2") == []
+    broker.world.advance(30_000)
+    assert broker.notified() == ["c1", "c2"]
+    broker.world.advance(45_000)
+    assert broker.notified() == []
+
+
+def test_the_first_heartbeat_of_a_group_makes_its_retry_topic_which_is_registered_at_once() -> None:
+    broker = OneBroker()
+    data = ConsumerData("g", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, (Subscription("T", "*", 1),))
+    broker.ask(0, "c1", HeartBeat(1, "c1", (data,)))
+    [registered] = [sent.message for sent in broker.world.take_sent() if isinstance(sent.message, RegisterBroker)]
+    assert [(config.topic, config.read, config.perm) for config in registered.topics] == [("%RETRY%g", 1, 6)]
+
+
+def test_a_group_that_may_not_be_made_is_skipped_silently() -> None:
+    broker = OneBroker(settings=BrokerSettings(auto_create_subscription_group=False))
+    broker.disk.groups.auto_create = False
+    assert broker.heartbeat(0, "c1") == []
+    assert broker.ask(1, "c1", GetConsumerListByGroup(9, "g")).code == SYSTEM_ERROR
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["c1", "c2", "c3"]),
+            st.sampled_from(["beat", "leave", "close"]),
+            st.sampled_from(["g", "h"]),
+        ),
+        max_size=30,
+    )
+)
+def test_a_broker_lists_exactly_who_has_come_and_not_gone(steps: list[tuple[str, str, str]]) -> None:
+    broker = OneBroker()
+    inside: dict[str, set[str]] = {"g": set(), "h": set()}
+    for number, (client, what, group) in enumerate(steps):
+        before = {each: set(members) for each, members in inside.items()}
+        match what:
+            case "beat":
+                told = broker.heartbeat(number, client, group=group)
+                inside[group].add(client)
+                assert set(told) == (inside[group] if before[group] != inside[group] else set())
+            case "leave":
+                told = broker.leave(number, client, group)
+                inside[group].discard(client)
+                assert set(told) == (inside[group] if before[group] else set())
+            case "close":
+                broker.close(number, client)
+                for members in inside.values():
+                    members.discard(client)
+        for each, members in inside.items():
+            assert broker.members(number, each) == sorted(members)
+        assert broker.world.node.copy().key(broker.world.now) == broker.world.node.key(broker.world.now)
+
+
+def test_with_fast_channel_events_a_channel_keeps_the_groups_it_told_its_topics_to_and_has_no_others() -> None:
+    manager = ConsumerManager(120_000, fast_channel_events=True)
+    data = ConsumerData("g", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, (Subscription("T", "*", 1),))
+    manager.register(0, "told", "c1", data)
+    manager.register_without_subscriptions(0, "silent", "c2", data)
+    assert manager.channel_closed("silent") == ()
+    for _ in range(2):
+        assert [event.kind for event in manager.channel_closed("told")] == ["CLIENT_UNREGISTER", "CHANGE"]
+        manager.register_without_subscriptions(1, "told", "c1", data)
+    assert manager.client_ids("g") == ("c2", "c1")

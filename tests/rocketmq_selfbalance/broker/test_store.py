@@ -1,0 +1,68 @@
+"""What a broker's queues take in, and when each record came."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.engine.nodes import OPERATOR
+from rocketmq_selfbalance.broker.store import StoredQueue
+from rocketmq_selfbalance.messages.administration import (
+    UpdateTopic,
+)
+from rocketmq_selfbalance.messages.offsets import GetMaxOffset, SearchOffsetByTimestamp
+from rocketmq_selfbalance.messages.topics import TopicConfig
+from tests.rocketmq_selfbalance.broker.one_broker import joined, queue
+
+
+def test_fewer_write_queues_take_in_nothing_more_but_keep_what_they_have() -> None:
+    broker = joined()
+    broker.ask(5, OPERATOR, UpdateTopic(0, TopicConfig("T", 4, 2)))
+    ends = [broker.ask(10, "c1", GetMaxOffset(1, queue(number))).offset for number in range(4)]
+    assert ends == [100, 100, 50, 50]
+
+
+def test_nothing_comes_in_while_the_broker_is_down() -> None:
+    broker = joined()
+    broker.world.advance(5000)
+    broker.disk.store.stop(5000)
+    broker.world.advance(8000)
+    broker.world.node.start(8000, broker.world)
+    assert broker.disk.store.max_offset("T", 0, 10_000) == 70
+
+
+RATES = st.sampled_from([0.0, 0.3, 1.0, 3.0, 10.0, 333.0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5000), RATES), min_size=1, max_size=6), st.integers(0, 40_000))
+def test_the_offset_found_by_a_time_is_that_of_the_first_record_written_then_or_later(
+    changes: list[tuple[int, float]], time: int
+) -> None:
+    stored, now = StoredQueue(0), 0
+    for pause, rate in changes:
+        now += pause
+        stored.produce(now, rate)
+    end = max(now, time) + 5000
+    found = stored.offset_at(time, end)
+    written = [stored_at(stored, offset) for offset in range(stored.max_offset(end))]
+    assert found == sum(each < time for each in written)
+    assert written == sorted(written)
+
+
+def stored_at(stored: StoredQueue, offset: int) -> float:
+    [*_, segment] = [segment for segment in stored.segments if segment.before <= offset and segment.per_second]
+    return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
+
+
+@settings(max_examples=100, deadline=None)
+@given(RATES.filter(bool), st.integers(0, 10_000), st.integers(0, 300))
+def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: int, offset: int) -> None:
+    stored = StoredQueue(0)
+    stored.produce(since, rate)
+    arrival = stored.next_arrival(offset)
+    assert arrival is not None
+    assert stored.max_offset(arrival) == offset + 1
+    assert stored.max_offset(arrival - 0.01) == offset
+
+
+def test_a_time_is_found_over_the_wire() -> None:
+    assert joined().ask(5, "c1", SearchOffsetByTimestamp(1, queue(), 1234.0)).offset == 12

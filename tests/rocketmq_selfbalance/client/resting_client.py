@@ -1,0 +1,176 @@
+"""A client that does what a RocketMQ client at rest does, no more, and can tell when it is at rest."""
+
+from copy import deepcopy
+from typing import Any, NamedTuple, Self
+
+from protocols import Queue
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.quiet import Call, Exchange, Rest
+from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
+from rocketmq_selfbalance.messages.membership import (
+    ConsumerData,
+    ConsumerList,
+    GetConsumerListByGroup,
+    HeartBeat,
+    NotifyConsumerIdsChanged,
+    Subscription,
+)
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
+
+BEAT_MS, ROUTE_MS, PASS_MS, PERSIST_MS, PULL_MS, LOCK_MS = 3000.0, 3100.0, 2000.0, 500.0, 1500.0, 2100.0
+SERVERS = {"namesrv": "namesrv", "a": "broker-a", "b": "broker-b"}
+BROKERS = ("broker-a", "broker-b")
+
+
+class Told(NamedTuple):
+    text: str
+    value: Any
+
+
+class RestingClient:
+    """A consumer of group ``g`` and topic T, who owns one queue of each broker."""
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name = name
+        self.queues = {broker: Queue("T", broker, number) for broker in BROKERS}
+        self.data: tuple[ConsumerData, ...] = ()
+        self.answered: dict[str, int] = {}
+        """Broker to how many heartbeats it has answered."""
+        self.commits: dict[str, int] = {}
+        """Broker to how many commits it was sent."""
+        self.pulled: dict[str, bool] = {}
+        """Broker to whether the last pull there found nothing."""
+        self.locked: dict[str, bool] = {}
+        self.members: dict[str, tuple[str, ...]] = {}
+        self.revision = -1
+        self.waiting = {"beat": 0, "route": 0, "pass": 0, "pull broker-a": 0, "pull broker-b": 0, "lock": 0}
+        self.number = 0
+
+    def start(self, now: Time, out: Outbox) -> None:
+        mine = (Subscription("T", "*", now),)
+        self.data = (ConsumerData("g", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, mine),)
+        for delay, timer in enumerate(
+            ("route", "beat", "pass", "persist", "pull broker-a", "pull broker-b", "lock"), 1
+        ):
+            out.set_timer(timer, now + delay * 10)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        self.number += 1
+        match timer.partition(" "):
+            case ("route", _, _):
+                out.set_timer(timer, now + ROUTE_MS)
+                self.waiting["route"] = 1
+                out.send("namesrv", GetRouteInfo(self.number, "T"))
+            case ("beat", _, _):
+                out.set_timer(timer, now + BEAT_MS)
+                self.waiting["beat"] = 2
+                for broker in BROKERS:
+                    out.send(broker, HeartBeat(self.number, self.name, self.data))
+            case ("pass", _, _):
+                out.set_timer(timer, now + PASS_MS)
+                self.waiting["pass"] = 1
+                out.send(out.choose("broker", BROKERS), GetConsumerListByGroup(self.number, "g"))
+            case ("persist", _, _):
+                out.set_timer(timer, now + PERSIST_MS)
+                for broker in BROKERS:
+                    self.commits[broker] = self.commits.get(broker, 0) + 1
+                    out.send(broker, UpdateConsumerOffset(self.number, "g", self.queues[broker], 7, True, self.name))
+            case ("lock", _, _):
+                out.set_timer(timer, now + LOCK_MS)
+                self.waiting["lock"] = 2
+                for broker in BROKERS:
+                    out.send(broker, LockBatchMq(self.number, "g", self.name, (self.queues[broker],)))
+            case ("pull", _, broker):
+                out.set_timer(timer, now + PULL_MS)
+                self.waiting[timer] = 1
+                queue = self.queues[broker]
+                out.send(
+                    broker, PullMessage(self.number, "g", queue, 0, suspend_ms=PULL_MS, commit_offset=7, watch=True)
+                )
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        match message:
+            case RouteInfoAnswer(_, _, route, revision):
+                self.waiting["route"] = 0
+                if revision != self.revision:
+                    out.observe(Told("route", route))
+                self.revision = revision
+            case Answer():
+                self.waiting["beat"] -= 1
+                self.answered[sender] = self.answered.get(sender, 0) + 1
+            case ConsumerList(_, _, ids):
+                self.waiting["pass"] = 0
+                listed = tuple(sorted(ids))
+                if self.members.get(sender) != listed:
+                    out.observe(Told(f"members at {sender}", listed))
+                self.members[sender] = listed
+            case LockBatchMqAnswer(_, _, locked):
+                self.waiting["lock"] -= 1
+                self.locked[sender] = bool(locked)
+            case PullAnswer():
+                self.waiting[f"pull {sender}"] = 0
+                self.pulled[sender] = True
+                if message.code != 19:
+                    self.pulled[sender] = False
+                    out.observe(Told(f"pull at {sender}", message.code))
+            case WatchedPullAnswer():
+                out.observe(Told(f"watched at {sender}", message.answer[1:]))
+            case NotifyConsumerIdsChanged():
+                out.observe(Told(f"notice of {sender}", None))
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None: ...
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        out.observe(Told("closed", peer))
+        for table in (self.answered, self.commits, self.pulled, self.locked, self.members):
+            table.pop(peer, None)
+        self.revision = -1 if peer == "namesrv" else self.revision
+
+    def rest(self, now: Time) -> Rest | None:
+        everybody = all(broker in table for broker in BROKERS for table in (self.answered, self.pulled, self.members))
+        if not everybody or self.revision < 0 or not all(self.pulled.values()) or not all(self.locked.values()):
+            return None
+        if len(set(self.members.values())) != 1 or len(self.locked) != 2 or min(self.commits.values(), default=0) < 1:
+            return None
+        members = (("g", self.members["broker-a"]),)
+        beat = [Call((each,), HeartBeat, Answer, claim=(self.name, self.data)) for each in BROKERS]
+        ask = Call(BROKERS, GetConsumerListByGroup, ConsumerList, label="broker", claim=members)
+        commit = [Call((each,), UpdateConsumerOffset, None, claim=(("g", self.queues[each], 7),)) for each in BROKERS]
+        lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(self.queues[each],)) for each in BROKERS]
+        route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=self.revision)
+        awaiting = {timer: count > 0 for timer, count in self.waiting.items()}
+        exchanges = [
+            Exchange("route", ROUTE_MS, (route,), awaiting=awaiting["route"]),
+            Exchange("beat", BEAT_MS, tuple(beat), awaiting=awaiting["beat"]),
+            Exchange("pass", PASS_MS, (ask,), awaiting=awaiting["pass"]),
+            Exchange("persist", PERSIST_MS, tuple(commit)),
+            Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"], about="g"),
+            *(
+                Exchange(
+                    *(timer, PULL_MS, (Call((broker,), PullMessage, PullAnswer, claim=self.data),)),
+                    awaiting=awaiting[timer],
+                    about=("g", self.queues[broker]),
+                )
+                for broker in BROKERS
+                for timer in (f"pull {broker}",)
+            ),
+        ]
+        answers = (Answer, ConsumerList, LockBatchMqAnswer, PullAnswer)
+        harmless: dict[tuple[str, type[Message]], Any] = {(each, kind): None for each in BROKERS for kind in answers}
+        return Rest(tuple(exchanges), {**harmless, ("namesrv", RouteInfoAnswer): None})
+
+    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None: ...
+
+    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None: ...
+
+    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
+
+    def copy(self) -> Self:
+        return deepcopy(self)
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        return (self.name, self.revision, *sorted(self.members.items()))

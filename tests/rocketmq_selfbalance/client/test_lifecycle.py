@@ -1,0 +1,140 @@
+"""A client starts in five steps and shuts down in five (spec 3.2, 3.3, 3.6)."""
+
+from itertools import groupby
+
+import pytest
+
+from protocols.facts import Noted, Owns, Transition
+from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown, StartConsumer
+from rocketmq_selfbalance.client.identity import client_id
+from rocketmq_selfbalance.messages.locks import UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.strategies import Averagely
+from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
+
+
+def test_a_push_consumer_asks_routes_then_tells_every_broker_then_rebalances() -> None:
+    cluster = Cluster({"T": 2})
+    began = cluster.simulation.now
+    cluster.start("c1")
+    cluster.run(1_500)
+    order = [kind for kind, _ in groupby(cluster.kinds("c1"))]
+    assert order[:3] == ["GetRouteInfo", "HeartBeat", "GetRouteInfo"]  # the last one: the periodic task, 10 ms later
+    first = [(to, message.topic) for _, to, message in cluster.requests("c1") if isinstance(message, GetRouteInfo)]
+    assert first[:2] == [("namesrv", "T"), ("namesrv", "%RETRY%g")]
+    told = [(now, to) for now, to, message in cluster.requests("c1") if isinstance(message, HeartBeat)]
+    assert sorted(to for _, to in told[:2]) == list(BROKERS)
+    assert told[1][0] > told[0][0]  # one after the other, each answered
+    asked = [now for now, _, message in cluster.requests("c1") if isinstance(message, GetConsumerListByGroup)]
+    assert asked[0] >= began + 1_000  # no pass within a second of the client's creation
+
+
+def test_the_first_pull_follows_half_a_second_after_a_queue_was_added() -> None:
+    cluster = Cluster({"T": 1})
+    cluster.start("c1")
+    cluster.run(3_000)
+    owned = next(now for now, fact in cluster.facts(Owns, "c1") if fact.queues)
+    pulled = [now for now, by, _, message in cluster.watched.sent_messages if by == "c1" and "Pull" in repr(message)]
+    assert 500 <= min(pulled) - owned < 520
+
+
+def test_a_client_whose_topics_are_unknown_does_not_exist_for_any_broker() -> None:
+    cluster = Cluster({"T": 1})
+    cluster.start("c1", ["elsewhere"])
+    cluster.run(25_000)
+    assert "HeartBeat" not in cluster.kinds("c1")
+
+
+def test_a_lite_pull_consumer_joins_by_the_first_periodic_heartbeat() -> None:
+    cluster = Cluster({"T": 2})
+    began = cluster.simulation.now
+    cluster.start("c1", kind="lite_pull")
+    cluster.run(2_500)
+    first = min(now for now, _, message in cluster.requests("c1") if isinstance(message, HeartBeat))
+    assert first == began + 1_000
+    assert len(cluster.owns("c1")) == 4
+
+
+def test_tasks_keep_their_periods() -> None:
+    cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=1.0)
+    began = cluster.simulation.now
+    cluster.start("c1")
+    cluster.run(70_000)
+    requests = cluster.requests("c1")
+
+    def times(kind: type, *, after: float = 0.0) -> list[float]:
+        return [now - began for now, _, message in requests if isinstance(message, kind) and now - began > after]
+
+    assert times(GetRouteInfo, after=5)[::2] == [10, 30_010, 60_010]
+    assert [each for each in times(HeartBeat, after=900) if each % 1000 == 0] == [1_000, 31_000, 61_000]
+    persisted = sorted({each for each in times(UpdateConsumerOffset) if each % 5000 == 0})
+    assert persisted[:4] == [10_000, 15_000, 20_000, 25_000]
+
+
+def test_a_consumer_keeps_its_offsets_then_takes_leave_everywhere_then_drops() -> None:
+    cluster = Cluster({"T": 1}, produce=5.0)
+    cluster.start("c1")
+    cluster.run(12_345)
+    began = cluster.simulation.now
+    cluster.command("c1", Shutdown())
+    cluster.run(200)
+    assert [kind for kind, _ in groupby(cluster.kinds("c1", began))] == ["UpdateConsumerOffset", "UnregisterClient"]
+    leaves = [message for _, _, message in cluster.requests("c1", began) if isinstance(message, UnregisterClient)]
+    # Of every broker, and once more for the client's own producer.
+    assert [message.group == GROUP for message in leaves] == [True, True, False, False]
+    cluster.run(4_000)  # stopping the instance may take its time
+    assert cluster.owns("c1") == ()
+    dropped = cluster.facts(Owns, "c1")[-1][0]
+    assert dropped >= began + 4  # two answers have to come first
+    assert cluster.instance("c1").ended
+    cluster.run(60_000)
+    assert cluster.kinds("c1", began + 4_200) == []
+
+
+def test_an_ordered_consumer_unlocks_before_it_keeps_its_offsets() -> None:
+    cluster = Cluster({"T": 1}, produce=5.0)
+    cluster.start("c1", orderly=True)
+    cluster.run(12_345)
+    began = cluster.simulation.now
+    cluster.command("c1", Shutdown())
+    cluster.run(200)
+    order = [kind for kind, _ in groupby(cluster.kinds("c1", began))]
+    assert order == ["UnlockBatchMq", "UpdateConsumerOffset", "UnregisterClient"]
+    unlocks = [message for _, _, message in cluster.requests("c1", began) if isinstance(message, UnlockBatchMq)]
+    assert all(not message.oneway for message in unlocks)
+
+
+def test_a_second_consumer_of_a_group_is_refused_and_other_groups_share_the_instance() -> None:
+    cluster = Cluster({"T": 2, "U": 2})
+    cluster.start("c1")
+    cluster.run(3_000)
+    cluster.command("c1", StartConsumer(ConsumerSpec(GROUP, "again", ("T",), Averagely())))
+    cluster.command("c1", StartConsumer(ConsumerSpec("h", "other", ("U",), Averagely())))
+    cluster.run(3_000)
+    assert [fact.text for _, fact in cluster.facts(Noted)] == ["again: this client has a consumer of group g already"]
+    moves = [(fact.of, fact.after) for _, fact in cluster.facts(Transition) if fact.machine == "client"]
+    assert ("again", "CREATE_JUST") in moves
+    assert ("other", "RUNNING") in moves
+    assert len(cluster.owns("other")) == 4
+    cluster.command("c1", Shutdown(GROUP))
+    cluster.run(1_000)
+    assert cluster.owns("c1") == ()
+    assert len(cluster.owns("other")) == 4
+    assert not cluster.instance("c1").ended
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"pid": 4711, "nano_time": 123}, "10.0.0.5@4711#123"),
+        ({"pid": 4711, "version": "4.5"}, "10.0.0.5@4711"),
+        ({"instance_name": "blue"}, "10.0.0.5@blue"),
+        ({"message_model": "BROADCASTING", "pid": 4711}, "10.0.0.5@DEFAULT"),
+        ({"instance_name": "blue", "unit_name": "u1"}, "10.0.0.5@blue@u1"),
+        ({"instance_name": "blue", "stream": True}, "10.0.0.5@blue@STREAM"),
+    ],
+)
+def test_client_ids_have_their_forms(arguments: dict[str, object], expected: str) -> None:
+    assert client_id("10.0.0.5", **arguments) == expected  # type: ignore[arg-type]

@@ -1,0 +1,88 @@
+"""What is passed over while clients are at rest is what would have happened (`protocols.engine.quiet`)."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Time
+from protocols.engine.simulation import Simulation
+from rocketmq_selfbalance.broker import Broker
+from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
+from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings
+from rocketmq_selfbalance.codes import BROADCASTING
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
+from rocketmq_selfbalance.nameserver import NameServer
+from rocketmq_selfbalance.strategies import Averagely
+from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster, Watched
+from tests.rocketmq_selfbalance.lived import Lived
+
+EVENTS = ("start", "stop", "kill", "hang", "stop broker")
+
+
+def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool) -> tuple[object, object, int]:
+    """Facts, messages, and how many things were handled."""
+    watched = Watched()
+    simulation = Simulation(seed=3, latency=Latency(1.0, 5.0), observer=watched, full=full)
+    simulation.start("namesrv", NameServer())
+    for broker in BROKERS:
+        simulation.start(broker, Broker(broker, Cluster.disk({"T": 2, "U": 1}, 0.0)))
+    simulation.run(500.0)
+
+    def start(number: int) -> None:
+        spec = ConsumerSpec(GROUP, f"c{number}", ("T", "U"), Averagely(), settings_)
+        simulation.start(f"c{number}", Client(f"c{number}", ("namesrv",), (spec,)))
+
+    for number in range(3):
+        start(number)
+    at: Time = 500.0
+    alive, started = ["c0", "c1", "c2"], 3
+    for what, seconds in events:
+        at += seconds * 1000.0
+        simulation.run(at)
+        if what == "start":
+            start(started)
+            alive.append(f"c{started}")
+            started += 1
+        elif what == "stop broker":
+            if simulation.is_running("broker-b"):
+                simulation.end("broker-b")
+        elif len(alive) > 1:
+            name = alive.pop(0)
+            if what == "stop":
+                simulation.command(name, Shutdown())
+            elif what == "kill":
+                simulation.end(name)
+            else:
+                simulation.hang(name)
+    simulation.run(at + 200_000.0)
+    return watched.facts, simulation.messages, simulation.number
+
+
+@pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": LITE_PULL}])
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(1, 150)), max_size=4))
+def test_a_quiet_run_observes_what_a_full_one_does(given_: dict[str, object], events: list[tuple[str, int]]) -> None:
+    chosen = ClientSettings(**given_)  # type: ignore[arg-type]
+    full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
+    assert quiet[:2] == full[:2]
+
+
+@pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": PULL}])
+def test_most_of_an_hour_at_rest_is_passed_over(given_: dict[str, object]) -> None:
+    events = [("start", 3_000)]
+    chosen = ClientSettings(**given_)  # type: ignore[arg-type]
+    full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
+    assert quiet[:2] == full[:2]
+    assert quiet[2] < full[2] / 4
+
+
+def test_a_crowd_that_starts_at_once_observes_what_it_does_in_full() -> None:
+    members = {f"c{number}": {"subscribe": ("T", "U")} for number in range(40)}
+    topics = {topic: {"broker-a": 8, "broker-b": 8} for topic in ("T", "U")}
+    event = {"at": 90_000.0, "leave": "c1"}
+    full, quiet = (Lived(topics, members, event, seconds=150, full=each) for each in (True, False))
+    assert quiet.facts == full.facts
+    assert quiet.variant.simulation.messages == full.variant.simulation.messages
+    assert full.variant.simulation.messages[NotifyConsumerIdsChanged] > 40 * 39
