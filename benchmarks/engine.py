@@ -18,7 +18,7 @@ from tabulate import tabulate
 from protocols.engine.links import Latency
 from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
-from tests.protocols.leases import Client, Server
+from tests.protocols.engine.leases import Client, Server
 
 PENDING = 1000
 EVENTS = 600_000

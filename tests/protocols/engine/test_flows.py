@@ -11,8 +11,8 @@ from protocols.engine.quiet import Flow, Stretch
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered
 from protocols.load import Production
+from tests.protocols.engine.readers import QUEUE, Ask, Found, Rate, Reader, Store
 from tests.protocols.happenings import Facts
-from tests.protocols.readers import QUEUE, Ask, Found, Rate, Reader, Store
 
 
 class Read:

@@ -18,7 +18,7 @@ from protocols.timeline.rows import COLUMNS, SNAPSHOT, ownership_at, rows
 from protocols.timeline.sizes import MEDIUM, SMALL, size_class, values_in
 from protocols.timeline.story import story
 from protocols.timeline.tables import table, write_parquet
-from tests.protocols.timeline_made import A, B, owns, recorded
+from tests.protocols.timeline.timeline_made import A, B, owns, recorded
 
 
 class Ask(NamedTuple):

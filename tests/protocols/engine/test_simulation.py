@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from protocols.engine.links import Latency
 from protocols.engine.nodes import TICK, Outbox
 from protocols.engine.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
-from tests.protocols.probes import Probe, Trace, Word, say
+from tests.protocols.engine.probes import Probe, Trace, Word, say
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 FIXED = Latency(2.0, 2.0)
 
 
@@ -181,7 +181,7 @@ def test_every_effect_tells_its_cause_and_what_began_it() -> None:
 
 STORY = """
 import json
-from tests.protocols.test_simulation import told_of_a_story
+from tests.protocols.engine.test_simulation import told_of_a_story
 print(json.dumps(told_of_a_story(7)))
 """
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocols.engine.links import Fault, Latency
 from protocols.engine.simulation import Simulation
-from tests.protocols.probes import Probe, Trace, Word, say
+from tests.protocols.engine.probes import Probe, Trace, Word, say
 
 FIXED = Latency(2.0, 2.0)
 

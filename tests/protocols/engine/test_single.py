@@ -3,7 +3,7 @@
 import pytest
 
 from protocols.engine.single import Closed, Sent, SingleNode, Told
-from tests.protocols.probes import Probe, Word
+from tests.protocols.engine.probes import Probe, Word
 
 
 def test_timers_fire_at_their_due_time_in_order_of_creation() -> None:

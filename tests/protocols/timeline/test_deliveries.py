@@ -12,7 +12,7 @@ from protocols.load import Production
 from protocols.timeline.commits import back_within_a_generation, commits
 from protocols.timeline.deliveries import Delivery, burst, bursts, handled_more_than_once, redelivered
 from protocols.timeline.lag import lag_over_time
-from tests.protocols.timeline_made import A, B, recorded
+from tests.protocols.timeline.timeline_made import A, B, recorded
 
 
 def handled(member: str, first: int, end: int, since: float, until: float) -> Delivery:

@@ -3,7 +3,7 @@
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.scenario.events import Commit, Crash, Hang, Join, Queues
 from protocols.timeline.chains import chain
-from tests.protocols.timeline_made import A, B, owns, recorded
+from tests.protocols.timeline.timeline_made import A, B, owns, recorded
 
 JOIN = Join(at=1000.0, join="c2")
 CRASH = Crash(at=5000.0, crash="c1")

@@ -12,7 +12,7 @@ from protocols.scenario.events import Crash, Hang
 from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, InvariantError, Light, Recorder, lifetimes, may_own_in
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
-from tests.protocols.timeline_made import A, B, C, owns, recorded
+from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
 
 
 def test_a_queue_between_two_owners_is_a_gap_and_a_move() -> None:

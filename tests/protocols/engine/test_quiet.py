@@ -12,8 +12,8 @@ from protocols.engine.links import Fault, Latency
 from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
 from protocols.engine.quiet import Exchange, Rest
 from protocols.engine.simulation import Simulation
+from tests.protocols.engine.leases import Client, Publish, Renew, Server
 from tests.protocols.happenings import Facts, Happens
-from tests.protocols.leases import Client, Publish, Renew, Server
 
 SERVERS = ("one", "two")
 

@@ -9,7 +9,7 @@ from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.engine.randomness import Choices
 from protocols.engine.simulation import Simulation
-from tests.protocols.probes import Probe, Word
+from tests.protocols.engine.probes import Probe, Word
 
 LIMITS = st.sampled_from((1, 2, 3, 4, 7, 8, 256, 300, 512))
 
