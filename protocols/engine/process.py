@@ -99,7 +99,7 @@ class Process:
             due = link.last_arrival
         else:
             link.last_arrival = due
-        if kind in link.deaf_to and link.is_in_vain(due, kind):
+        if link.deaf_to and kind in link.deaf_to and link.is_in_vain(due, kind):
             link.leave_out((due, now, number, simulation.root, link, message))
             return
         heappush(self._heap, (due, now, number, simulation.root, link, message))
