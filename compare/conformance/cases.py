@@ -137,7 +137,8 @@ def play_file(
         result.differences += strange
     broken = [each for each in result.differences if (each.field, each.expected) == ("line", _JSON)]
     if broken and len(broken) == result.failed and not (result.passed or skipped or unplayed):
-        raise UserError(f"{path}: no line is {_JSON}, expected golden vectors or recorded traces; {_first(broken)}")
+        first = f"{broken[0].case}: {broken[0].got}"
+        raise UserError(f"{path}: no line is {_JSON}, expected golden vectors or recorded traces; {first}")
     result.skipped = sum(skipped.values()) + len(unplayed)
     result.notes += [f"{count} {kind}: not playable yet" for kind, count in skipped.items()] + unplayed
     return result
@@ -163,10 +164,6 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
         return case, _broken(case, error.field, error.expected, error.got)
     except Exception as error:  # as in any test runner, a case that breaks the model has failed; the others go on
         return case, _broken(case, "line", "a case that can be played", f"{type(error).__name__}: {error}")
-
-
-def _first(broken: Sequence[Difference]) -> str:
-    return f"{broken[0].case}: {broken[0].got}"
 
 
 def _broken(case: str, field: str, expected: Any, got: Any) -> Played:

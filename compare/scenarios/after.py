@@ -1,6 +1,6 @@
 """What each event led to, as the document has it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compare.best import optimum
@@ -9,8 +9,8 @@ from compare.scenarios.first_owners import FirstOwners
 from compare.scenarios.lasting import reasons
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, Outcome, outcomes
+from protocols import Allocation
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
 from protocols.scenario.model import Scenario
 from protocols.scenario.telling import in_words
 from protocols.timeline import Timeline
@@ -39,7 +39,7 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
     """
     timeline = lived.timeline
     found = list(outcomes(timeline, moments))
-    counted = counted_groups(timeline, lived.chosen.scenario)
+    counted = _counted_groups(timeline, lived.chosen.scenario)
     allocations = [[each.moment.then.allocation(group, each.after) for group in counted] for each in found]
     fairness = together_at_each(allocations)
     first = FirstOwners(timeline)
@@ -47,7 +47,7 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
         {
             **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome)),
             **first.waiting(outcome.moment),
-            **_why(lived, outcome),
+            **_why(lived, outcome.moment, zip(counted, allocations[at], strict=True)),
         }
         for at, outcome in enumerate(found)
     ]
@@ -58,22 +58,15 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
     return records
 
 
-def counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
+def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
     """The groups of which figures of sharing tell: those that share; all, where none does."""
     return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
 
 
-def _why(lived: Lived, outcome: Outcome) -> dict[str, Any]:
+def _why(lived: Lived, moment: Moment, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
     """What keeps queues without an owner, or with several, when the moment ends."""
-    then = outcome.moment.then
-    owners: dict[tuple[str, Queue], list[str]] = {
-        (group, queue): [] for group, queue in then.expected() if group not in lived.timeline.broadcasting
-    }
-    for (group, member), queues in outcome.after.items():
-        for queue in queues:
-            if (group, queue) in owners:
-                owners[group, queue].append(member)
-    found = reasons(lived.chosen, then, {key: having for key, having in owners.items() if len(having) != 1})
+    sharing = [(group, each) for group, each in allocations if group not in lived.timeline.broadcasting]
+    found = reasons(lived.chosen, moment.then, sharing)
     return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compare.scenarios.after import after_events
+from compare.scenarios.after import NOT_SHARED, after_events
 from compare.scenarios.checks import checks_of
 from compare.scenarios.lag import behind
 from compare.scenarios.living import Lived
@@ -16,9 +16,6 @@ from protocols.scenario.places import MemberKey
 from protocols.timeline.chains import chain
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
-
-_NOT_SHARED = ("moves", "fewest_moves", "unowned_queue_s", "double_owned_queue_s", "longest_gap_s")
-"""None where nothing is shared, because all groups are broadcasting."""
 
 
 def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
@@ -58,7 +55,7 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
         "timeline": _intervals(timeline, ending.names),
     }
     if after[-1]["moves"] is None:
-        found |= dict.fromkeys(_NOT_SHARED)
+        found |= {name: None for name in NOT_SHARED if name in found}
     found["checks"] = [each.document() for each in checks_of(lived, found)]
     return found
 

@@ -4,11 +4,11 @@ Kafka's members have a coordinator that decides. What every member of a group wo
 whether a queue waits, or has two owners, for such a reason, or only because the members have not noticed yet.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compare.scenarios.ending import Ending
-from compare.scenarios.own_settings import with_own_settings
+from compare.scenarios.own_settings import own_part, with_own_settings
 from compare.scenarios.systems import member_settings
 from compare.scenarios.variants import Chosen
 from protocols import Allocation, Queue
@@ -19,9 +19,6 @@ from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.disagreement import Standing, why_nobody, why_several
 from rocketmq_selfbalance.members import Members
 from rocketmq_selfbalance.settings import configuration
-
-Owners = Mapping[tuple[str, Queue], Sequence[str]]
-"""(Group, queue) to who owns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +46,34 @@ def broadcasting_groups(chosen: Chosen) -> frozenset[str]:
     return frozenset(group for group, found in models.items() if found == {BROADCASTING})
 
 
-def reasons(chosen: Chosen, then: Ending, owners: Owners) -> Reasons:
-    """Why these queues have no owner, or several, and will, as long as nothing happens. ``owners``: of such queues;
-    ``then``: who and what is there."""
-    members = members_of(chosen) if owners else None
+def reasons(chosen: Chosen, then: Ending, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
+    """Why queues have no owner, or several, and will, as long as nothing happens. ``then``: who and what is there;
+    ``allocations``: groups, and who owns what in them."""
+    faulty = [(group, each) for group, each in allocations if each.unowned or each.double_owned]
+    members = members_of(chosen) if faulty else None
     if members is None:
         return Reasons()
     own = member_settings(chosen.part.system)
-    members.parts = {
-        key: part.model_copy(update={"settings": {name: part.settings[name] for name in part.settings if name in own}})
-        for key, part in then.members.items()
-    }
+    members.parts = {key: own_part(part, own) for key, part in then.members.items()}
     unowned: dict[str, None] = {}
     shared: dict[str, None] = {}
-    for name in {group: None for group, _ in owners}:
+    for name, allocation in faulty:
         standings = {
             key.member: members.standing(key, then.groups[name].topics) for key in then.members if key.group == name
         }
         agreed = _agreed(then, name, standings)
-        for (_, queue), having in ((key, having) for key, having in owners.items() if key[0] == name):
+        for queue, having in allocation.owners.items():
             if not having and queue in agreed.unowned:
                 why = why_nobody(list(standings.values()), queue.topic)
                 unowned |= {} if why is None else {why: None}
             elif len(having) > 1 and _stays_shared(queue, agreed, standings, having):
-                why = why_several(
-                    [standings[member] for member in sorted(having) if member in standings], list(standings.values())
-                )
+                why = why_several([standings[member] for member in sorted(having)], list(standings.values()))
                 shared |= {} if why is None else {why: None}
     return Reasons(tuple(unowned), tuple(shared))
 
 
 def _stays_shared(queue: Queue, agreed: Allocation, standings: Mapping[str, Standing], having: Sequence[str]) -> bool:
-    everything = any(standings[member].message_model == BROADCASTING for member in having if member in standings)
+    everything = any(standings[member].message_model == BROADCASTING for member in having)
     return everything or queue in agreed.double_owned
 
 

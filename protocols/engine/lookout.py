@@ -16,7 +16,7 @@ from protocols.engine.lines import Line, Passed
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Entry, Process
-from protocols.engine.quiet import Call, Exchange, Rest, goes_like
+from protocols.engine.quiet import Call, Exchange, Rest
 from protocols.engine.rounds import passed_over
 from protocols.engine.streams import Streams
 
@@ -236,7 +236,7 @@ class World(NamedTuple):
             return None
         found: list[tuple[Link, ...]] = []
         for before, call in zip((None, *exchange.calls), exchange.calls, strict=False):
-            if before is not None and goes_like(call, before):
+            if call is before:
                 found.append(found[-1])
                 continue
             links = []

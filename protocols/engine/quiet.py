@@ -87,16 +87,6 @@ class Call(NamedTuple):
     """What the sender believes; must equal what the receiver has for (sender, request) in ``harmless``."""
 
 
-def goes_like(one: Call, other: Call) -> bool:
-    """Whether two calls, whose peers and claims are the very same objects, differ in nothing but their labels."""
-    return (
-        one.peers is other.peers
-        and one.claim is other.claim
-        and one.request is other.request
-        and one.answer is other.answer
-    )
-
-
 class Exchange(NamedTuple):
     """What a timer does round after round."""
 

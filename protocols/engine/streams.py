@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from protocols.engine.lines import Line
 from protocols.engine.nodes import Message, Time
-from protocols.engine.quiet import goes_like
 
 
 class Stream(NamedTuple):
@@ -42,7 +41,7 @@ class Streams:
                 travel = most * (2 * len(calls) - 1 if exchange.in_turn else 1)
                 stream = Stream(line.timer[0], travel, exchange.period)
                 for before, call in zip((None, *calls), calls, strict=False):
-                    for peer in () if before is not None and goes_like(call, before) else call.peers:
+                    for peer in () if call is before else call.peers:
                         key = name, peer, call.request
                         found[key] = min(stream, found.get(key, stream))
                         if call.answer is not None:

@@ -4,7 +4,7 @@ Gaps and double ownership are counted on beliefs, each queue after its first own
 to believe in it that was not the last one to have it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
@@ -186,10 +186,6 @@ class Beliefs:
             for (group, queue), state in self._queues.items()
             if len(state.owners) > 1
         ]
-
-    def owners(self) -> Mapping[tuple[str, Queue], tuple[str, ...]]:
-        """Every queue that ever had an owner to those it has now."""
-        return {key: tuple(state.owners) for key, state in self._queues.items()}
 
     def latest(self) -> dict[tuple[str, Queue], str]:
         """Every queue that ever had an owner to whom it went last of those who have it, or to who had it last."""

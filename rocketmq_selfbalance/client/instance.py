@@ -307,7 +307,7 @@ class Instance:
             self.dirty[consumer.group] = None
             self.out.cancel_timer(("pull", consumer.group, queue))
             self.out.cancel_timer(("pull timeout", consumer.group, queue))
-            # What is still answered is ignored.
+            # What comes after the drop is never delivered.
             of = consumer.group, queue, process_queue.number
             for number in [number for number, pulled in self.pulled.items() if pulled[:3] == of]:
                 del self.pulled[number]

@@ -150,7 +150,7 @@ def connection_lost(client: Instance, address: str) -> None:
 def _no_answer(client: Instance, pulled: Pulled) -> None:
     consumer = client.consumers.get(pulled.group)
     process_queue = consumer.current(pulled.queue, pulled.number) if consumer is not None else None
-    if consumer is not None and process_queue is not None and not process_queue.dropped:
+    if consumer is not None and process_queue is not None:
         client.out.cancel_timer(("pull timeout", *pulled[:2]))
         process_queue.watching = False
         client.life(consumer, pulled.queue, PULL_FAILED)
@@ -164,8 +164,7 @@ def answered(client: Instance, message: PullAnswer) -> None:
     if pulled is None or consumer is None:
         return
     process_queue = consumer.current(pulled.queue, pulled.number)
-    # What comes after the drop is never delivered, and the request is discarded at its next turn.
-    if process_queue is None or process_queue.dropped:
+    if process_queue is None:
         return
     client.out.cancel_timer(("pull timeout", *pulled[:2]))
     held, process_queue.watching = process_queue.watching, False

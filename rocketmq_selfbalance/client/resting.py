@@ -172,8 +172,11 @@ def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
     claims: dict[str, list[tuple[str, Queue, int | None]]] = {}
     for address, commit in sent:
         claims.setdefault(address, []).append(commit)
-    told = {address: tuple(sorted(commits)) for address, commits in claims.items()}
-    return tuple(Call((address,), UpdateConsumerOffset, None, claim=told[address]) for address, _ in sent)
+    told = {
+        address: Call((address,), UpdateConsumerOffset, None, claim=tuple(sorted(commits)))
+        for address, commits in claims.items()
+    }
+    return tuple(told[address] for address, _ in sent)
 
 
 def _takes_in(process_queue: ProcessQueue) -> bool:

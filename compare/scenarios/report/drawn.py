@@ -104,7 +104,8 @@ def _rows(lived: Lived) -> tuple[list[Row], int]:
     }
     for each in timeline.beliefs:
         if not each.queue.topic.startswith(UNCOUNTED):
-            rows[_row(timeline, each)] = rows.get(_row(timeline, each), 0) + 1
+            row = _row(timeline, each)
+            rows[row] = rows.get(row, 0) + 1
     busiest = sorted(rows, key=lambda row: -rows[row])[:MOST_ROWS]
     # Each row may have as many stretches as there is room for all.
     while len(busiest) > 1 and sum(rows[row] for row in busiest) > MOST_INTERVALS:

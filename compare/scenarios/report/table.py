@@ -57,7 +57,7 @@ _RATIOS = frozenset({"fairness.jain", "optimum.jain"})
 
 
 def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Per record its label, whole and in ``parts``, and its cells: ``text``, ``range`` over the seeds (empty where$
+    """Per record its label, whole and in ``parts``, and its cells: ``text``, ``range`` over the seeds (empty where
     there is none), whether it is the ``best`` of its column, ``bad`` where somebody is worse off than need be.
     """
     values = [[_value(each, column.path, seeds) for column in COLUMNS] for each in records]

@@ -16,17 +16,10 @@ from compare.conformance.cases import FileResult, play_file
 from compare.conformance.files import play_files
 from compare.conformance.players import PLAYERS
 from protocols.errors import UserError
+from tests.compare.conformance.one_line import LINE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VECTORS = GOLDEN / "kafka" / "assignors-client-range.jsonl.gz"
-LINE = {
-    "id": "one",
-    "assignor": "client-range",
-    "topics": {"t": 2},
-    "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}],
-    "member_order": ["a", "b"],
-    "expected": {"a": [["t", 0]], "b": [["t", 1]]},
-}
 
 
 def _first(name: str, count: int) -> list[Any]:

@@ -18,6 +18,7 @@ from compare.conformance.players import PLAYERS
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
 from kafka_coordinator.assignors.uniform_homogeneous import topic_order
 from protocols.java import string_entry_order
+from tests.compare.conformance.one_line import LINE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = tuple(ASSIGNORS)
@@ -163,15 +164,6 @@ def test_a_member_missing_in_the_answer_owns_nothing(tmp_path: Path) -> None:
 
 
 # --- damaged lines --------------------------------------------------------------------------------------------------
-
-LINE = {
-    "id": "one",
-    "assignor": "client-range",
-    "topics": {"t": 2},
-    "members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}],
-    "member_order": ["a", "b"],
-    "expected": {"a": [["t", 0]], "b": [["t", 1]]},
-}
 
 
 @pytest.mark.parametrize(
