@@ -45,7 +45,7 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
     first = FirstOwners(timeline)
     records = [
         {
-            **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome)),
+            **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome, counted)),
             **first.waiting(outcome.moment),
             **_why(lived, outcome.moment, zip(counted, allocations[at], strict=True)),
         }
@@ -93,8 +93,9 @@ def _record(
     }
 
 
-def _fewest_moves(outcome: Outcome) -> int:
-    """Queues that have, or had, an owner and get another one on the shortest way to the fairest sharing.
+def _fewest_moves(outcome: Outcome, groups: Sequence[str]) -> int:
+    """Queues of these groups that have, or had, an owner and get another one on the shortest way to the fairest
+    sharing.
 
     A queue that nobody has at the moment may go back to who had it last without a move, as the figure ``moves`` has it.
     """
@@ -105,7 +106,7 @@ def _fewest_moves(outcome: Outcome) -> int:
         if (group, queue) not in has:
             before[group, member] = (*before.get((group, member), ()), queue)
     count = 0
-    for group in then.groups:
+    for group in groups:
         if len(then.groups[group].members):
             found = optimum(then.groups[group], then.allocation(group, before))
             count += found.moves or 0

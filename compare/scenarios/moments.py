@@ -77,7 +77,7 @@ def _up_to(scenario: Scenario, at: Time) -> Scenario:
 def outcomes(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[Outcome]:
     """What came of each moment."""
     said = [told for told in timeline.told if isinstance(told.fact, Owns)]
-    beliefs = Beliefs(timeline.lives, timeline.uncounted)
+    beliefs = Beliefs(timeline.lives, timeline.uncounted, broadcasting=timeline.broadcasting)
     starts = [moment.at for moment in moments]
     gaps = _by_start(timeline.gaps, starts)
     doubles = _by_start(timeline.doubles, starts)

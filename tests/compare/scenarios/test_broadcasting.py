@@ -66,13 +66,15 @@ def test_a_group_that_shares_is_judged_beside_one_that_does_not() -> None:
     to_all = {"subscribe": ["X"], "settings": SETTINGS}
     given = {name: value for name, value in FOUR_MEMBERS.items() if name != "group"} | {
         "groups": {
-            "all": {"members": {"a1": to_all, "a2": to_all}},
+            "all": {"members": {"a1": to_all}},
             "g": {"members": {"c1": ["X", "Y"], "c2": ["X", "Y"]}},
         },
         "systems": ["rocketmq:AVG"],
-        "events": [{"at": "20s", "group": "g", "crash": "c2"}],
+        "events": [{"at": "20s", "group": "g", "crash": "c2"}, {"at": "50s", "group": "all", "join": "a2", **to_all}],
     }
     (record,) = ran(scenario(given, registered=known_strategies()))[1]["variants"]
     assert record["broadcasting"] == ["all"]
     assert record["double_owned_queue_s"] == 0 < record["moves"]
     assert record["fairness"]["queues"] == 4
+    assert [moment["fewest_moves"] for moment in record["after"]] == [0, 2, 0]
+    assert [moment["moves"] for moment in record["after"]] == [0, record["moves"], 0]
