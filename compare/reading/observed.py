@@ -37,6 +37,19 @@ class ObservedMember:
 
 
 @dataclass(frozen=True, slots=True)
+class Partial:
+    """What the sources leave out of a group that they tell in part.
+
+    ``topics``: topics that a member subscribes to and of whose queues too little is told; ``members``: ids of members
+    of whom it is not told what they own; ``why``: one sentence that names the reason.
+    """
+
+    topics: tuple[str, ...]
+    members: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedGroup:
     """A group of a real cluster, all sources about it joined.
 
@@ -50,6 +63,9 @@ class ObservedGroup:
     owns, where the text tells so; it may although it does not tell what each member owns. ``strategies``: all that
     members are told to use, one by one. ``subscriptions_differ``: members are told to subscribe to different topics.
     ``members_disagree``: all of them answer, and yet some queues are shown without owner.
+    ``partial``: what is missing where the sources tell a part only. ``consumer_protocol``: whether the group is one of
+    Kafka's consumer protocol (KIP-848), None where nothing tells. ``orderly``: whether a RocketMQ member says that it
+    consumes in order, None where nobody was asked. ``compacted``: topics that are told to be compacted.
     """
 
     system: System
@@ -70,3 +86,7 @@ class ObservedGroup:
     strategies: tuple[str, ...] = ()
     subscriptions_differ: bool = False
     members_disagree: bool = False
+    partial: Partial | None = None
+    consumer_protocol: bool | None = None
+    orderly: bool | None = None
+    compacted: tuple[str, ...] = ()

@@ -51,6 +51,7 @@ def _observed(lot: Lot) -> ObservedGroup | None:
         seen=() if ownership.complete else ownership.members,
         member_count=None if ownership.complete else count,
         idle_count=None if ownership.complete else ownership.idle_count,
+        consumer_protocol=consumer_protocol,
     )
 
 
