@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from compare.audit.explain import Explained
+from compare.audit.kinds import usable_strategies
 from compare.audit.member_counts import next_useful, next_useful_members
 from compare.audit.what_if import WhatIf, optimum_row, what_if
 from compare.output import number, print_line, print_table, ratio
@@ -20,6 +21,7 @@ _COLUMNS = (
     ("jain", "right"),
     ("moves", "right"),
     ("unowned", "right"),
+    ("for this group", "left"),
 )
 _COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "right"), ("", "left"))
 
@@ -61,7 +63,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a group would be: one row per strategy and the optimum.
+    """What a group would be: one row per strategy that it can be set to, the optimum, and the other strategies.
 
     Where numbers of members were asked for: ``counts`` under ``strategy`` (today's, else the optimum), and
     ``next_useful``: per strategy the next number of members that lowers the heaviest load, None if none does.
@@ -97,7 +99,10 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
     queues = {topic: count for topic, count in question.queues.items() if topic in modelled.group.topics}
     if (question.without or question.queues) and not (without or queues):
         return None
-    rows = (*what_if(modelled, without=without, queues=queues), optimum_row(modelled, without=without, queues=queues))
+    usable = usable_strategies(explained.group.observed, explained.kind)
+    found = what_if(modelled, without=without, queues=queues, usable=usable)
+    best = optimum_row(modelled, without=without, queues=queues)
+    rows = (*(row for row in found if row.reachable), best, *(row for row in found if not row.reachable))
     strategy = modelled.strategy if any(row.strategy == modelled.strategy for row in rows) else None
     if question.members is None:
         return Answer(explained.group.observed.name, rows, strategy or "optimum", (), {})
@@ -141,4 +146,5 @@ def _mark(row: Mapping[str, Any]) -> str:
 
 def _row(row: WhatIf) -> list[str]:
     counts = [number(value) for value in (row.max, row.min, row.idle_members)]
-    return [row.system, row.strategy, *counts, ratio(row.jain), number(row.moves), number(row.unowned_queues)]
+    reach = "" if row.system == "optimum" else "yes" if row.reachable else "no"
+    return [row.system, row.strategy, *counts, ratio(row.jain), number(row.moves), number(row.unowned_queues), reach]

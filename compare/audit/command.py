@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,14 +10,15 @@ import click
 
 from compare.audit.asking import Question, answers, print_answers
 from compare.audit.baseline import groups_of
-from compare.audit.conditions import Condition
-from compare.audit.explain import explain
+from compare.audit.conditions import Condition, ordered
+from compare.audit.explain import explain_all
 from compare.audit.gather import gather
-from compare.audit.judge import engine_for, judge
+from compare.audit.judge import AuditedGroup, engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
-from compare.option_files import read_baseline, save_report
+from compare.option_files import check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading.kafka_live import TIMEOUT_S
+from compare.reading.observed import ObservedGroup
 from protocols import UserError
 
 MOST_LINES = 40
@@ -50,8 +51,10 @@ MOST_LINES = 40
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with 1 if a group meets it, such as 'max_over_mean > 1.5'. May be given several times.",
+    help="Exit with 1 if a group meets it, such as 'max_over_mean > 1.5' or 'state == Reconciling'; any column.",
 )
+@click.option("--sort", metavar="COLUMN", help="Order by a column, largest first (-COLUMN: smallest first).")
+@click.option("--group", multiple=True, metavar="NAME", help="Only this group. May be given several times.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
@@ -84,6 +87,8 @@ def audit(
     without: tuple[str, ...],
     queues: tuple[str, ...],
     fail_if: tuple[str, ...],
+    sort: str | None,
+    group: tuple[str, ...],
     baseline: Path | None,
     command_config: Path | None,
     timeout: float,
@@ -96,7 +101,10 @@ def audit(
     that does not name it itself. Views may be mixed in any way; they are recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
+    ordered((), sort)
     question = Question.parse(members, without, queues)
+    if report is not None:
+        check_report(report)
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
     if math.isnan(timeout):
         raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
@@ -109,7 +117,8 @@ def audit(
         gathered = gather(sources, tell, command_config, timeout)
     if engine == "auto":
         engine = engine_for(gathered.groups)
-    groups = judge(gathered.groups, weight=weight, with_retry=with_retry, engine=engine)
+    chosen = _named(gathered.groups, group)
+    groups = judge(chosen, weight=weight, with_retry=with_retry, engine=engine)
     if format != "json" or not gathered.was_read:
         for each in gathered.skipped[:MOST_LINES]:
             click.echo(visible(skipped_line(each)), err=True)
@@ -120,7 +129,9 @@ def audit(
         return 2
     if engine == "spark":
         click.echo(f"Counted on {spark_version()}.", err=True)
-    explained = [explain(group, weight) for group in groups]
+    if weight is not None:
+        _say_what_weighs(weight, groups)
+    explained = ordered(explain_all(groups, weight), sort)
     asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
     if asked is not None and format != "json":
@@ -129,10 +140,29 @@ def audit(
         from compare.report import write_report
 
         save_report(report, write_report({**document(explained, gathered.skipped, pictures=True), "weight": weight}))
-    met = [line for condition in conditions for line in condition.met_by(groups)]
+    met = [line for condition in conditions for line in condition.met_by(explained)]
     for line in met:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if met else 0
+
+
+def _named(groups: Sequence[ObservedGroup], names: Sequence[str]) -> Sequence[ObservedGroup]:
+    """The groups of these names, all without names; `UserError` for a name that no group has."""
+    for name in names:
+        if groups and not any(each.name == name for each in groups):
+            raise UserError(f"--group {name}: the sources tell of no such group, expected one that the audit lists")
+    return [each for each in groups if each.name in names] if names else groups
+
+
+def _say_what_weighs(weight: str, groups: Sequence[AuditedGroup]) -> None:
+    """On standard error, where a weight is missing: of how many groups, and which figures lack therefore."""
+    judged = [each for each in groups if each.mode == "shared" and any(each.owners.values())]
+    without = [each for each in judged if each.figure("max") is None]
+    if not without:
+        return
+    who = "no group" if len(without) == len(judged) else f"not all of {len(judged)} groups ({len(without)} lack some)"
+    say = f"--weight {weight}: the sources tell the {weight} of every owned queue of {who}; figures of load are - there"
+    click.echo(visible(say), err=True)
 
 
 def spark_version() -> str:

@@ -1,18 +1,16 @@
-"""`--fail-if 'max_over_mean > 1.5'`: conditions of the user's that make the audit exit with 1."""
+"""`--fail-if 'max_over_mean > 1.5'` and `--sort lag`: what the user asks of columns."""
 
 import math
 import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from compare.audit.judge import AuditedGroup
-from compare.figures import FIGURES
+from compare.audit.columns import COLUMNS, NAMES, Column
+from compare.audit.explain import Explained
 from compare.output import number
 from protocols import UserError
-
-NAMES = (*FIGURES, "lag")
-"""What a condition may speak of."""
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -22,41 +20,73 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_FORM = re.compile(r"\s*([a-z_]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
+_FORM = re.compile(r"\s*([a-z_/-]+)\s*(>=|<=|==|!=|>|<)\s*(\S(?:.*\S)?)\s*")
+_SAME = ("==", "!=")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A figure, a comparison, a limit. A figure that is not known never meets it."""
+    """A column, a comparison, and a limit (a number; a text for columns of text). What is not told never meets it."""
 
-    figure: str
+    column: Column
     sign: str
-    limit: float
+    limit: float | str
 
     @classmethod
     def parse(cls, text: str) -> "Condition":
         """The condition that the text says; `UserError` names what was expected."""
         matched = _FORM.fullmatch(text)
         if matched is None:
-            raise UserError(f"--fail-if {text!r}: expected FIGURE SIGN NUMBER, such as 'max_over_mean > 1.5'")
-        figure, sign, limit = matched.groups()
-        if figure not in NAMES:
-            raise UserError(f"--fail-if {text!r}: unknown figure {figure!r}, expected one of {', '.join(NAMES)}")
+            raise UserError(f"--fail-if {text!r}: expected COLUMN SIGN VALUE, such as 'max_over_mean > 1.5'")
+        name, sign, limit = matched.groups()
+        column = _column(name, f"--fail-if {text!r}")
+        if column.is_text:
+            if sign not in _SAME:
+                raise UserError(f"--fail-if {text!r}: {column.name} is a text, expected == or != instead of {sign}")
+            return cls(column, sign, limit.strip("'\""))
         try:
             value = float(limit)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
             raise UserError(f"--fail-if {text!r}: {limit!r} is no number, expected one such as 1.5")
-        return cls(figure, sign, value)
+        return cls(column, sign, value)
 
-    def met_by(self, groups: Sequence[AuditedGroup]) -> list[str]:
+    def met_by(self, groups: Sequence[Explained]) -> list[str]:
         """One line for every group that meets the condition."""
         lines = []
         for group in groups:
-            value = group.figures[self.figure]
-            if value is not None and _COMPARE[self.sign](value, self.limit):
-                observed = group.observed
-                limit = f"{self.sign} {self.limit:g}"
-                lines.append(f"{observed.system} group {observed.name}: {self.figure} is {number(value)}, {limit}")
+            value = self.column.value(group)
+            if value is not None and self._holds(value):
+                observed = group.group.observed
+                shown, limit = (each if isinstance(each, str) else number(each) for each in (value, self.limit))
+                lines.append(
+                    f"{observed.system} group {observed.name}: {self.column.name} is {shown}, {self.sign} {limit}"
+                )
         return lines
+
+    def _holds(self, value: float | str) -> bool:
+        if isinstance(value, str) or isinstance(self.limit, str):
+            return (str(value) == self.limit) == (self.sign == "==")
+        return _COMPARE[self.sign](value, self.limit)
+
+
+def ordered(groups: Sequence[Explained], by: str | None) -> list[Explained]:
+    """The groups by a column: largest number or first text first, with ``-`` before the name the other way round.
+
+    What is not told comes last, equals stay in order. Without ``by`` the order is as it was.
+    """
+    if by is None:
+        return list(groups)
+    column = _column(by.removeprefix("-"), f"--sort {by}")
+    values: list[tuple[Any, Explained]] = [(column.value(group), group) for group in groups]
+    told = [each for each in values if each[0] is not None]
+    told.sort(key=lambda each: each[0], reverse=column.is_text == by.startswith("-"))
+    return [group for _, group in told] + [group for value, group in values if value is None]
+
+
+def _column(name: str, where: str) -> Column:
+    column = COLUMNS.get(name)
+    if column is None:
+        raise UserError(f"{where}: unknown column {name!r}, expected one of {', '.join(NAMES)}")
+    return column

@@ -1,5 +1,6 @@
 """Why a group is as it is and what would help, the most expensive first."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from compare.audit.causes.absence import nobody, rebalancing, static_member_silent, untold
@@ -31,14 +32,17 @@ SEARCHES: tuple[Search, ...] = (
 """Where two findings cost the same, the earlier search's comes first."""
 
 
-def diagnose(group: "AuditedGroup", modelled: Modelled | None = None) -> tuple[Finding, ...]:
+def diagnose(
+    group: "AuditedGroup", modelled: Modelled | None = None, readers: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Finding, ...]:
     """All findings, ranked by cost; () where nothing can be said.
 
-    ``modelled``: `model_of` the group, if it is there already. Groups that share no queues (broadcasting, POP) have
-    no findings. The last finding of a group without any other says that it is as fair as it can be.
+    ``modelled``: `model_of` the group, if it is there already; ``readers``: topic to the groups that read it. Groups
+    that share no queues (broadcasting, POP) have no findings. The last finding of a group without any other says that
+    it is as fair as it can be.
     """
     if group.mode != "shared":
         return ()
-    case = case_of(group, modelled)
-    found = [finding for search in SEARCHES for finding in search(case)] or list(as_fair_as_can_be(case))
-    return tuple(sorted(found, key=lambda finding: -finding.cost))
+    case = case_of(group, modelled, readers)
+    found = [each for search in SEARCHES for each in search(case)] or list(as_fair_as_can_be(case))
+    return tuple(sorted(found, key=lambda each: -each.cost))

@@ -1,29 +1,38 @@
 """What stands beside a group's figures: causes and remedies, score, optimum, what-if, and who would own what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.audit.diagnosis import diagnose
 from compare.audit.finding import Finding
 from compare.audit.judge import AuditedGroup
+from compare.audit.kinds import Kind, kind_of, usable_strategies
 from compare.audit.model import ASSUMPTIONS, Modelled, model_of
+from compare.audit.remedies.remedy import Remedy
 from compare.audit.score import score
-from compare.audit.what_if import MOST_QUEUES_TO_KEEP, WhatIf, optimum_row, under, what_if
+from compare.audit.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, optimum_row, under, what_if
 from compare.best import optimum
+from compare.reading.observed import System
 from protocols import Queue
 
 Owners = Mapping[str, tuple[Queue, ...]]
+
+
+MOST_DETAILED = 300
+"""Groups of an audit that get pictures and what-if tables: those that come first. ``--group`` names any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
     """Everything that follows from a group's ownership; what needs a model is None or empty without one.
 
-    ``findings``: the most expensive first. ``score`` and ``score_after`` (the first finding's remedy): 0 to 100.
-    ``what_if``: one row per strategy. ``assumption``: a sentence about what the sources do not tell.
+    ``findings``: the most expensive first. ``remedies``: theirs, in the same order. ``score`` and ``score_after`` (the
+    first remedy): 0 to 100. ``what_if``: one row per strategy, () where the group gets no details.
+    ``assumption``: a sentence about what the sources do not tell.
     """
 
     group: AuditedGroup
+    kind: Kind
     modelled: Modelled | None
     findings: tuple[Finding, ...]
     score: float | None
@@ -31,57 +40,91 @@ class Explained:
     optimum: WhatIf | None
     what_if: tuple[WhatIf, ...]
     assumption: str | None
+    detailed: bool = True
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Of all findings, the first one's first."""
+        return tuple(remedy for each in self.findings for remedy in each.remedies)
 
 
-def explain(group: AuditedGroup, weight: str | None = None) -> Explained:
+def explain_all(groups: Sequence[AuditedGroup], weight: str | None = None) -> list[Explained]:
+    """The explanation of every group, in order; details for the first `MOST_DETAILED`."""
+    readers: dict[System, dict[str, list[str]]] = {"kafka": {}, "rocketmq": {}}
+    for group in groups:
+        of_system = readers[group.observed.system]
+        for topic in {queue.topic: None for queue in group.observed.queues or ()}:
+            of_system.setdefault(topic, []).append(group.observed.name)
+    return [
+        explain(group, weight, readers[group.observed.system], detailed=at < MOST_DETAILED)
+        for at, group in enumerate(groups)
+    ]
+
+
+def explain(
+    group: AuditedGroup,
+    weight: str | None = None,
+    readers: Mapping[str, Sequence[str]] | None = None,
+    *,
+    detailed: bool = True,
+) -> Explained:
     """The explanation of one group.
 
-    ``weight``: what the optimum weighs queues by (None, ``lag`` or ``rate``); it is None where a weight is not told.
-    Findings, score and what-if count queues.
+    ``weight``: what optimum and what-if weigh queues by (None, ``lag`` or ``rate``); both are left out where a weight
+    is not told. Findings and score count queues. ``readers``: topic to the groups that read it. ``detailed``: with
+    optimum and what-if.
     """
-    modelled = model_of(group.observed)
-    findings = diagnose(group, modelled)
+    observed = group.observed
+    kind = kind_of(observed)
+    modelled = model_of(observed)
+    findings = diagnose(group, modelled, readers)
     if modelled is None:
-        return Explained(group, None, findings, None, None, None, (), None)
+        return Explained(group, kind, None, findings, None, None, None, (), None, detailed)
     now = score(modelled.today)
-    after = score(findings[0].after) if findings and findings[0].after is not None else now
+    first = next((remedy for each in findings for remedy in each.remedies), None)
+    best: WhatIf | None = None
+    rows: tuple[WhatIf, ...] = ()
+    weights = None if weight is None else _weights(group, modelled, weight)
+    if weight is None or weights is not None:
+        best = optimum_row(modelled, weights=weights) if detailed or weight is None else None
+        rows = what_if(modelled, usable=usable_strategies(observed, kind), weights=weights) if detailed else ()
     return Explained(
         group,
+        kind,
         modelled,
         findings,
         now,
-        after,
-        optimum_row(modelled) if weight is None else _weighted_optimum(group, modelled, weight),
-        what_if(modelled),
+        min(100.0, now + (0.0 if first is None else first.points)),
+        best,
+        rows,
         ASSUMPTIONS[modelled.basis],
+        detailed,
     )
 
 
-def _weighted_optimum(group: AuditedGroup, modelled: Modelled, weight: str) -> WhatIf | None:
+def _weights(group: AuditedGroup, modelled: Modelled, weight: str) -> Weights | None:
+    """The weight of every queue; None where one is not told."""
     told: Mapping[Queue, int | float | None] = group.observed.lag if weight == "lag" else group.observed.rates
     weights = {queue: told.get(queue) for queue in modelled.group.queues}
     known = {queue: value for queue, value in weights.items() if value is not None}
-    if len(known) < len(weights):
-        return None
-    best = optimum(modelled.group, modelled.today, known)
-    return WhatIf("optimum", "optimum", best.max, best.min, best.idle_members, best.jain, best.moves, 0, 0)
+    return known if len(known) == len(weights) else None
 
 
-def best_owners(explained: Explained) -> Owners | None:
-    """Who would own what under the fairest strategy: the group's own system first, then the fewest moves."""
+def best_owners(explained: Explained) -> tuple[str, Owners] | None:
+    """The fairest strategy that the group can be set to, of several the one with the fewest moves, and who would own
+    what under it."""
     if explained.modelled is None:
         return None
-    rows = [
-        row for row in explained.what_if if row.max is not None and not row.unowned_queues + row.double_owned_queues
-    ]
+    rows = [row for row in explained.what_if if row.reachable and row.max is not None]
     if not rows:
         return None
 
     def rank(row: WhatIf) -> tuple[float, ...]:
-        other_system = row.system != explained.group.observed.system
-        return row.max or 0, row.idle_members or 0, -(row.jain or 0), other_system, row.moves or 0
+        return row.max or 0, row.idle_members or 0, -(row.jain or 0), row.moves or 0
 
-    return under(explained.modelled, min(rows, key=rank).strategy)
+    name = min(rows, key=rank).strategy
+    owners = under(explained.modelled, name)
+    return None if owners is None else (name, owners)
 
 
 def optimum_owners(explained: Explained) -> Owners | None:

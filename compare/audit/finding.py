@@ -1,10 +1,12 @@
 """A finding about a group, and what those who look for one are given."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from compare.audit.kinds import Kind, kind_of, usable_strategies
 from compare.audit.model import Modelled, model_of
+from compare.audit.remedies.remedy import Gain, Remedy, best_first
 from compare.audit.score import Points, points_lost, score
 from compare.audit.what_if import best_loads, loads_of
 from compare.reading.observed import ObservedGroup
@@ -20,18 +22,36 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Why a group is as it is, and what would help: one plain sentence each.
+    """Why a group is as it is, in one plain sentence, and what would help, most gain for least risk first.
 
     ``cost``: points of the score (`compare.audit.score`) that this takes away, or would if it were scored.
-    ``after``: the ownership expected once the remedy is applied; None where it leads to no other, or nobody can tell.
+    ``remedies``: () where nothing is to be done, or nothing is known that is safe to advise.
     """
 
     kind: str
     cause: str
-    remedy: str
     cost: float
+    remedies: tuple[Remedy, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
-    after: Allocation | None = None
+
+    @property
+    def remedy(self) -> Remedy | None:
+        """The first one."""
+        return self.remedies[0] if self.remedies else None
+
+
+def finding(
+    kind: str,
+    cause: str,
+    remedies: Iterable[Remedy | None],
+    cost: float | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> Finding:
+    """The finding with its remedies in order, None left out; without ``cost``, what the best of them wins back."""
+    ordered = best_first(remedy for remedy in remedies if remedy is not None)
+    if cost is None:
+        cost = max((remedy.points for remedy in ordered), default=0.0)
+    return Finding(kind, cause, cost, ordered, evidence or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +60,8 @@ class Case:
 
     ``best``: the fairest loads, descending; ``lost``: points that today's ownership loses. ``pile_up``, ``lag`` as in
     the figures. ``unowned``: queues known to have no owner, those of topics that nobody reads any more included.
+    ``kind``: whose group it is; ``usable``: the strategies that it can be set to. ``readers``: topic to the groups that
+    read it, as far as the sources tell.
     """
 
     observed: ObservedGroup
@@ -50,6 +72,9 @@ class Case:
     pile_up: float | None
     lag: int | None
     unowned: tuple[Queue, ...]
+    kind: Kind
+    usable: tuple[str, ...]
+    readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def is_kafka(self) -> bool:
@@ -73,17 +98,44 @@ class Case:
         best = self.best if self.modelled is not None and after.group is self.modelled.group else None
         return max(0.0, score(after, best) - self.lost.score)
 
+    def gain(self, after: Allocation | None) -> Gain | None:
+        """What is less once an ownership holds; None where either is not known."""
+        if after is None or self.modelled is None or not self.loads:
+            return None
+        today, loads = self.modelled.today, loads_of(after)
+        return Gain(
+            max=max(self.loads) - max(loads),
+            idle_members=self.loads.count(0) - loads.count(0),
+            max_over_mean=_max_over_mean(self.loads) - _max_over_mean(loads),
+            unowned_queues=len(today.unowned) - len(after.unowned),
+            double_owned_queues=len(today.double_owned) - len(after.double_owned),
+            score=self.points_back(after),
+        )
+
+    def others_reading(self, topic: str) -> list[str]:
+        """Names of the other groups that read a topic."""
+        return [name for name in self.readers.get(topic, ()) if name != self.observed.name]
+
+
+def _max_over_mean(loads: Sequence[int]) -> float:
+    return max(loads) * len(loads) / sum(loads) if sum(loads) else 1.0
+
 
 Search: TypeAlias = Callable[[Case], Iterator[Finding]]
 """Looks for causes of one sort."""
 
 
-def case_of(group: "AuditedGroup", modelled: Modelled | None = None) -> Case:
-    """The case of an audited group; ``modelled`` if it is there already."""
+def case_of(
+    group: "AuditedGroup",
+    modelled: Modelled | None = None,
+    readers: Mapping[str, Sequence[str]] | None = None,
+) -> Case:
+    """The case of an audited group; ``modelled`` if it is there already, ``readers`` as in `Case`."""
     observed = group.observed
     if modelled is None:
         modelled = model_of(observed)
     best = () if modelled is None else best_loads(modelled.group)
+    kind = kind_of(observed)
     pile_up, lag = group.figure("pile_up"), group.figure("lag")
     return Case(
         observed,
@@ -94,6 +146,9 @@ def case_of(group: "AuditedGroup", modelled: Modelled | None = None) -> Case:
         None if pile_up is None else float(pile_up),
         None if lag is None else int(lag),
         _unowned(observed),
+        kind,
+        usable_strategies(observed, kind),
+        readers or {},
     )
 
 

@@ -1,54 +1,73 @@
-"""One sentence on top: what is wrong in how many groups."""
+"""One sentence on top: what is wrong in how many groups, the most expensive first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from compare.audit.cost import waiting
 from compare.audit.judge import AuditedGroup
 
 ONE = "1 group"
 
 
 def headline(groups: Sequence[AuditedGroup]) -> str:
-    """What a reader should know first, in one or two sentences."""
+    """What a reader should know first, in a few sentences."""
     if not groups:
         return "No group found."
     total = f"{len(groups)} groups" if len(groups) > 1 else ONE
-    shared = [group for group in groups if group.figure("members") != 0]
-    deserted = len(groups) - len(shared)
-    findings = [
-        _finding(shared, total, lambda group: group.figure("idle_members"), "keep", "keeps", "member", "idle"),
-        _finding(shared, total, lambda group: group.figure("unowned_queues"), "leave", "leaves", "queue", "unowned"),
-        _finding(
-            shared, total, lambda group: group.figure("double_owned_queues"), "have", "has", "queue", "owned twice"
-        ),
+    peopled = [group for group in groups if group.figure("members") != 0]
+    found = [
+        each
+        for each in (
+            _finding(peopled, total, "unowned_queues", "leave", "leaves", "queue", "unowned"),
+            _finding(peopled, total, "double_owned_queues", "have", "has", "queue", "owned twice"),
+            _finding(peopled, total, "idle_members", "keep", "keeps", "member", "idle"),
+        )
+        if each
     ]
-    found = [each for each in findings if each]
     untold = sum(group.mode == "shared" and group.figure("idle_members") is None for group in groups)
-    sentences = []
+    sentences = [*_deserted(groups, total)]
     if found:
         sentences.append("; ".join(found) + ".")
-    elif untold < len(shared):
+    elif untold < len(peopled):
         sentences.append(f"No idle member, no queue without owner or with two in {total}.")
-    if deserted:
-        sentences.append(f"{deserted} of {total} {'have' if deserted > 1 else 'has'} no member.")
+    sentences += _lag(groups, total)
     if untold:
         of = "them" if found else total
-        sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")
+        sentences.append(f"For {untold} of {of} the sources do not tell all that is owned.")
     return " ".join(sentences)
 
 
+def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
+    deserted = [group for group in groups if group.figure("members") == 0]
+    if not deserted:
+        return []
+    records = sum(waiting(group.observed, ())[0] for group in deserted)
+    who = f"{len(deserted)} of {total}" if total != ONE else "The group"
+    has = "have" if len(deserted) > 1 else "has"
+    return [
+        f"{who} {has} no member, and {_count(records, 'record')} wait there." if records else f"{who} {has} no member."
+    ]
+
+
+def _lag(groups: Sequence[AuditedGroup], total: str) -> list[str]:
+    more = " more" if any(group.figure("members") == 0 and sum(waiting(group.observed, ())) for group in groups) else ""
+    peopled = [group for group in groups if group.figure("members") != 0]
+    lags = [lag for group in peopled if (lag := sum(waiting(group.observed, ()))) > 0]
+    if not lags:
+        return []
+    where = f"{len(lags)} of {total}" if total != ONE else "it"
+    records = sum(lags)
+    return [f"{records:,}{more} {'records wait' if records > 1 else 'record waits'} in {where}."]
+
+
 def _finding(
-    groups: Sequence[AuditedGroup],
-    total: str,
-    count: Callable[[AuditedGroup], float | None],
-    plural: str,
-    singular: str,
-    what: str,
-    state: str,
+    groups: Sequence[AuditedGroup], total: str, figure: str, plural: str, singular: str, what: str, state: str
 ) -> str:
-    counts = [int(number) for group in groups if (number := count(group))]
+    counts = [int(number) for group in groups if (number := group.figure(figure))]
     if not counts:
         return ""
-    verb = plural if len(counts) > 1 else singular
-    things = f"{sum(counts)} {what}{'s' if sum(counts) > 1 else ''}"
     who = f"{len(counts)} of {total}" if total != ONE else "The group"
-    return f"{who} {verb} {things} {state}"
+    return f"{who} {plural if len(counts) > 1 else singular} {_count(sum(counts), what)} {state}"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -7,6 +7,7 @@ all figures are computed, by the engine that was asked for; otherwise only the c
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from compare.audit.cost import cost
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures, figures_of
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
@@ -21,13 +22,15 @@ ROWS_FOR_SPARK = 2_000_000
 class AuditedGroup:
     """A group with its figures (names as in the design, `lag` and `members` among them), overall and per topic.
 
-    ``owners``: member id to its queues, sorted; None where the sources do not tell what it owns.
+    ``owners``: member id to its queues, sorted; None where the sources do not tell what it owns. ``cost``: see
+    `compare.audit.cost`.
     """
 
     observed: ObservedGroup
     owners: Mapping[str, tuple[Queue, ...] | None]
     figures: Mapping[str, Figure]
     topics: Mapping[str, Mapping[str, Figure]]
+    cost: float = 0.0
 
     @property
     def mode(self) -> str:
@@ -64,15 +67,8 @@ def judge(
 
 
 def _rank(group: AuditedGroup) -> tuple[object, ...]:
-    """Sort key: queues without exactly one owner first, then idle members, then the heaviest load over the mean.
-
-    Groups that are not shared or have no member (nobody is treated unfairly there) come last.
-    """
-    figures = group.figures
-    nobody = group.mode != "shared" or figures["members"] == 0
-    broken = (figures["unowned_queues"] or 0) + (figures["double_owned_queues"] or 0)
-    uneven = (-(figures["max_over_mean"] or 0), -(figures["spread"] or 0))
-    return nobody, -broken, -(figures["idle_members"] or 0), *uneven, group.observed.system, group.observed.name
+    """Sort key: what costs most first; groups without members that nothing waits for come last."""
+    return -group.cost, group.figures["members"] == 0, group.observed.system, group.observed.name
 
 
 def _loads(group: ObservedGroup, weight: str | None, with_retry: bool) -> GroupLoads | None:
@@ -150,7 +146,7 @@ def _audited(
         by_topic.setdefault(queue.topic, []).append(lag)
     for topic, of_topic in topics.items():
         of_topic["lag"] = _total(by_topic[topic])
-    return AuditedGroup(group, _owners(group), overall, topics)
+    return AuditedGroup(group, _owners(group), overall, topics, cost(group, overall))
 
 
 def _total(lags: Iterable[int | None]) -> int | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from compare.audit.kinds import CLASSIC, ROCKETMQ, SERVER
 from compare.reading.observed import ObservedGroup, ObservedMember
 from compare.reading.rocketmq.retry import is_retry
 from kafka_coordinator import assign
@@ -24,11 +25,9 @@ from rocketmq_selfbalance import allocate
 
 Basis = Literal["told", "recomputed", "assumed", "owned"]
 
-KAFKA = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
-ROCKETMQ = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
-"""RocketMQ's strategies that need no settings which no tool tells."""
+KAFKA = (*CLASSIC, *SERVER)
 
-REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Reconciling", "Assigning")
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Reconciling", "Assigning", "rebalancing")
 """Kafka's states of a group whose ownership is about to change."""
 
 STATELESS: Mapping[str, Callable[[Group], Allocation]] = {

@@ -6,30 +6,13 @@ from typing import Any
 
 from compare.audit.asking import Answer
 from compare.audit.baseline import changes, sentence
-from compare.audit.explain import Explained, best_owners, optimum_owners
+from compare.audit.columns import TABLE
+from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
-from compare.output import number, print_json, print_line, print_table, ratio
+from compare.output import print_json, print_line, print_table
 from compare.reading.observed import Skipped
 from protocols import Queue
 
-_COLUMNS = (
-    ("system", "left"),
-    ("group", "left"),
-    ("strategy", "left"),
-    ("state", "left"),
-    ("members", "right"),
-    ("idle", "right"),
-    ("queues", "right"),
-    ("min", "right"),
-    ("max", "right"),
-    ("max/mean", "right"),
-    ("jain", "right"),
-    ("pile-up", "right"),
-    ("unowned", "right"),
-    ("twice", "right"),
-    ("lag", "right"),
-    ("score", "right"),
-)
 _OPTIMUM = ("max", "min", "idle_members", "jain", "moves")
 
 FAIR = "as-fair-as-can-be"
@@ -48,7 +31,8 @@ def print_audit(
 
     ``before`` are an earlier audit's groups; ``asked``, which only JSON shows here, answers to what-if questions.
     """
-    audited = document(groups, skipped) if format == "json" or before is not None else {}
+    if format == "json" or before is not None:
+        audited = document(groups, skipped)
     changed = None if before is None else changes(before, audited["groups"])
     if format == "json":
         more = {} if changed is None else {"changes": changed}
@@ -56,7 +40,8 @@ def print_audit(
         return
     print_line(headline([each.group for each in groups]), format)
     if groups:
-        print_table(_COLUMNS, (_row(each) for each in groups), format, names=2)
+        columns = [(each.heading, "left" if each.is_text else "right") for each in TABLE]
+        print_table(columns, ([column.cell(each) for column in TABLE] for each in groups), format, names=2)
     for each in groups:
         _print_finding(each, format)
     if changed is not None:
@@ -69,7 +54,9 @@ def _print_finding(explained: Explained, format: str) -> None:
     """Cause and remedy of a group that could be better off."""
     first = next(iter(explained.findings), None)
     if first is not None and first.kind != FAIR and first.cost >= WORTH_A_SENTENCE:
-        print_line(f"{explained.group.observed.name}: {first.cause} {first.remedy}", format)
+        remedy = first.remedy
+        then = "" if remedy is None else f" {remedy.text} {remedy.terms}"
+        print_line(f"{explained.group.observed.name}: {first.cause}{then}", format)
 
 
 def skipped_line(skipped: Skipped) -> str:
@@ -90,56 +77,57 @@ def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: 
 def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
     group, observed = explained.group, explained.group.observed
     first = next(iter(explained.findings), None)
+    remedies = explained.remedies
     best = explained.optimum
     found = {
         "system": observed.system,
         "group": observed.name,
         "mode": observed.mode,
+        "kind": explained.kind,
         "state": observed.state,
         "strategy": observed.strategy,
         **group.figures,
         "owners": _owners(group.owners),
         "topics": dict(group.topics),
         "cause": first.cause if first else None,
-        "remedy": first.remedy if first else None,
+        "remedy": remedies[0].text if remedies else None,
+        "remedies": [each.as_json() for each in remedies],
         "findings": [
-            {"kind": each.kind, "cause": each.cause, "remedy": each.remedy, "cost": each.cost}
+            {
+                "kind": each.kind,
+                "cause": each.cause,
+                "remedy": None if each.remedy is None else each.remedy.text,
+                "remedies": [remedy.as_json() for remedy in each.remedies],
+                "cost": each.cost,
+            }
             for each in explained.findings
         ],
+        "cost": group.cost,
         "score": explained.score,
         "score_after": explained.score_after,
         "optimum": None if best is None else {name: getattr(best, name) for name in _OPTIMUM},
         "what_if": [asdict(row) for row in explained.what_if],
-        "notes": [*observed.notes, *([explained.assumption] if explained.assumption else [])],
+        "notes": [*observed.notes, *([explained.assumption] if explained.assumption else []), *_left_out(explained)],
         "sources": list(observed.sources),
     }
-    if pictures:
-        found["best_owners"] = _owners(best_owners(explained))
+    if pictures and explained.detailed:
+        best_under = best_owners(explained)
+        if best_under is not None:
+            found["best_strategy"], found["best_owners"] = best_under[0], _owners(best_under[1])
         found["optimum_owners"] = _owners(optimum_owners(explained))
     return found
+
+
+def _left_out(explained: Explained) -> list[str]:
+    if explained.detailed or explained.modelled is None:
+        return []
+    return [
+        f"pictures, optimum and what-if are made for the {MOST_DETAILED} groups that come first; --group"
+        f" {explained.group.observed.name} makes them for this one"
+    ]
 
 
 def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> dict[str, Any] | None:
     if owners is None:
         return None
     return {member: None if owned is None else [list(queue) for queue in owned] for member, owned in owners.items()}
-
-
-def _row(explained: Explained) -> list[str]:
-    group, observed = explained.group, explained.group.observed
-    figures = group.figures
-    state = observed.state if observed.mode == "shared" else observed.mode
-    counts = ("members", "idle_members", "queues", "min", "max")
-    ratios = ("max_over_mean", "jain", "pile_up")
-    return [
-        observed.system,
-        observed.name,
-        observed.strategy or "-",
-        state or "-",
-        *(number(figures[name]) for name in counts),
-        *(ratio(figures[name]) for name in ratios),
-        number(figures["unowned_queues"]),
-        number(figures["double_owned_queues"]),
-        number(figures["lag"]),
-        "-" if explained.score is None else f"{explained.score:.0f}",
-    ]

@@ -1,15 +1,16 @@
-"""A group's score: 100 where nothing can be better, less what each defect weighs.
+"""A group's score: 100 where every member works and the load is shared as well as the subscriptions allow, less what
+each defect weighs.
 
 | defect | takes away up to | share of it |
 |---|---|---|
 | distance to the optimum: heaviest load | 25 | 1 - (heaviest load of the fairest allocation) / (heaviest load) |
 | distance to the optimum: misplaced queues | 10 | queues above the fairest loads, both sorted, of all owned queues |
-| idle members | 25 | idle members that the optimum employs, of all members that it employs |
+| idle members | 25 | idle members, of all members |
 | queues without owner | 25 | square root of their share of all queues |
 | queues with two owners | 15 | square root of their share of all queues |
 
-Roots, because a single queue that nobody reads is a defect already. Members that no allocation could employ do not
-count: they cost money, but the queues are shared as well as they can be. Loads are numbers of queues.
+Roots, because a single queue that nobody reads is a defect already. Members that no allocation could employ count as
+well: they do nothing and cost money, and fewer members or more queues would mend it. Loads are numbers of queues.
 """
 
 from collections.abc import Sequence
@@ -46,14 +47,12 @@ def points_lost(allocation: Allocation, best: Sequence[int] | None = None) -> Po
         best = best_loads(allocation.group)
     highest, members = max(loads, default=0), len(loads)
     above = sum(max(0, load - fair) for load, fair in zip(loads, best, strict=True))
-    employed = members - list(best).count(0)
-    idle = max(0, loads.count(0) - (members - employed))
     subscribed = {topic for member in allocation.group.members for topic in member.subscription}
     queues = sum(len(of_topic) for topic, of_topic in allocation.group.topics.items() if topic in subscribed)
     return Points(
         heaviest=HEAVIEST * max(0.0, 1 - best[0] / highest) if highest else 0.0,
         misplaced=MISPLACED * above / sum(loads) if highest else 0.0,
-        idle=IDLE * idle / employed if employed else 0.0,
+        idle=IDLE * loads.count(0) / members if members else 0.0,
         unowned=UNOWNED * sqrt(min(1.0, len(allocation.unowned) / queues)) if queues else 0.0,
         double_owned=DOUBLE_OWNED * sqrt(min(1.0, len(allocation.double_owned) / queues)) if queues else 0.0,
     )

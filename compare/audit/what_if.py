@@ -1,9 +1,11 @@
 """What the group would look like under every other strategy, with other members, with more queues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from compare.audit.model import KAFKA, ROCKETMQ, Modelled
+from compare.audit.kinds import ROCKETMQ
+from compare.audit.model import KAFKA, Modelled
 from compare.best import fairest_loads, optimum
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Member, Queue, UserError
@@ -13,13 +15,18 @@ MOST_QUEUES_TO_KEEP = 2_000_000
 """Members times topics up to which the optimum's fewest moves are searched; beyond, they are None."""
 
 
+Weights: TypeAlias = Mapping[Queue, int | float]
+"""Lag or rate of every queue."""
+
+
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A strategy's figures for a group: queues per member, and queues that change their owner from today's.
+    """A strategy's figures for a group: queues (or weight) per member, and queues that change their owner from today's.
 
-    ``system`` is ``kafka``, ``rocketmq``, or ``optimum`` for the best that the subscriptions allow. A queue that has
-    no owner today, or only one who is gone, does not count as a move. The figures of load are None in a group without
-    members. RocketMQ's members leave queues unowned where their subscriptions differ, which makes low loads no merit.
+    ``system`` is ``kafka``, ``rocketmq``, or ``optimum`` for the best that the subscriptions allow. ``reachable``: a
+    setting of the group's own members leads there. A queue that has no owner today, or only one who is gone, does not
+    count as a move. The figures of load are None in a group without members, and where the strategy leaves queues
+    without owner, gives them to two, or to members that do not read them: low loads are no merit then.
     """
 
     system: str
@@ -31,6 +38,7 @@ class WhatIf:
     moves: int | None
     unowned_queues: int
     double_owned_queues: int
+    reachable: bool = True
 
 
 def changed(
@@ -68,11 +76,14 @@ def what_if(
     members: int | None = None,
     without: Sequence[str] = (),
     queues: Mapping[str, int] | None = None,
+    usable: Collection[str] | None = None,
+    weights: Weights | None = None,
 ) -> tuple[WhatIf, ...]:
     """The group, changed as `changed` says, under every strategy of both systems that needs no further settings.
 
     Strategies that look at the past are given today's ownership. What cooperative-sticky withholds for a round is
-    counted where it goes. A strategy that fails for this group, as the real one does, is left out.
+    counted where it goes. A strategy that fails for this group, as the real one does, is left out. ``usable``: the
+    strategies that the group can be set to, all where left out. ``weights``: what loads are sums of, else queues count.
     """
     after = changed(modelled, members=members, without=without, queues=queues)
     found = []
@@ -80,7 +91,8 @@ def what_if(
         for name in names:
             allocation = under(after, name)
             if allocation is not None:
-                found.append(_row(system, name, allocation, after.today))
+                reachable = usable is None or name in usable
+                found.append(_row(system, name, allocation, after.today, reachable, weights))
     return tuple(found)
 
 
@@ -90,15 +102,31 @@ def optimum_row(
     members: int | None = None,
     without: Sequence[str] = (),
     queues: Mapping[str, int] | None = None,
+    weights: Weights | None = None,
 ) -> WhatIf:
-    """The best that the subscriptions allow, and the fewest moves to it; arguments as in `what_if`."""
+    """The best that the subscriptions allow, and the fewest moves to it; arguments as in `what_if`.
+
+    With weights nobody can be sure to find the best in reasonable time: where a strategy's answer is better than what
+    was found, it is that.
+    """
     after = changed(modelled, members=members, without=without, queues=queues)
     small = len(after.group.members) * len(after.group.topics) <= MOST_QUEUES_TO_KEEP
-    best = optimum(after.group, after.today, moves=small)
+    best = optimum(after.group, after.today, weights, moves=small)
     if best.max is None or best.min is None:
         return WhatIf("optimum", "optimum", None, None, None, None, None, 0, 0)
     moves = best.moves if small else None
-    return WhatIf("optimum", "optimum", int(best.max), int(best.min), best.idle_members, best.jain, moves, 0, 0)
+    found = WhatIf("optimum", "optimum", _plain(best.max), _plain(best.min), best.idle_members, best.jain, moves, 0, 0)
+    if weights is None:
+        return found
+    answers = [answer for name in (*KAFKA, *ROCKETMQ) if (answer := under(after, name)) is not None and _sound(answer)]
+    closest = min((best.allocation, *answers), key=lambda answer: sorted(_loads(answer, weights), reverse=True))
+    if closest is best.allocation:
+        return found
+    return _row("optimum", "optimum", closest, after.today, True, weights)
+
+
+def _plain(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
 
 
 def under(modelled: Modelled, strategy: str) -> Allocation | None:
@@ -122,22 +150,36 @@ def loads_of(allocation: Mapping[str, Sequence[Queue]]) -> list[int]:
     return [len(queues) for queues in allocation.values()]
 
 
-def _row(system: str, name: str, allocation: Allocation, today: Allocation) -> WhatIf:
-    loads = loads_of(allocation)
-    if not loads:
-        return WhatIf(system, name, None, None, None, None, None, 0, 0)
+def _row(
+    system: str, name: str, allocation: Allocation, today: Allocation, reachable: bool, weights: Weights | None
+) -> WhatIf:
+    loads = _loads(allocation, weights)
+    broken = len(allocation.unowned), len(allocation.double_owned)
+    moves = _moves(allocation, today) if loads else None
+    if not loads or not _sound(allocation):
+        return WhatIf(system, name, None, None, None, None, moves, *broken, reachable)
     squares = len(loads) * sum(load * load for load in loads)
     return WhatIf(
         system,
         name,
-        max(loads),
-        min(loads),
-        loads.count(0),
+        _plain(max(loads)),
+        _plain(min(loads)),
+        sum(not queues for queues in allocation.values()),
         sum(loads) ** 2 / squares if squares else 1.0,
-        _moves(allocation, today),
-        len(allocation.unowned),
-        len(allocation.double_owned),
+        moves,
+        *broken,
+        reachable,
     )
+
+
+def _sound(allocation: Allocation) -> bool:
+    return not (allocation.unowned or allocation.double_owned or allocation.unsubscribed)
+
+
+def _loads(allocation: Allocation, weights: Weights | None) -> list[int] | list[float]:
+    if weights is None:
+        return loads_of(allocation)
+    return [sum(weights[queue] for queue in queues) for queues in allocation.values()]
 
 
 def _moves(allocation: Allocation, today: Allocation) -> int:

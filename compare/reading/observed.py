@@ -66,6 +66,7 @@ class ObservedGroup:
     ``partial``: what is missing where the sources tell a part only. ``consumer_protocol``: whether the group is one of
     Kafka's consumer protocol (KIP-848), None where nothing tells. ``orderly``: whether a RocketMQ member says that it
     consumes in order, None where nobody was asked. ``compacted``: topics that are told to be compacted.
+    ``only_offsets``: the group is told to be of the type that stores offsets for consumers that call assign().
     """
 
     system: System
@@ -90,3 +91,4 @@ class ObservedGroup:
     consumer_protocol: bool | None = None
     orderly: bool | None = None
     compacted: tuple[str, ...] = ()
+    only_offsets: bool = False

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compare.audit.remedies.remedy import RESTARTS
 from compare.output import visible
 from compare.report.drawing import Drawing, draw
 from compare.report.wording import FIGURES
@@ -25,6 +26,7 @@ def details(group: Mapping[str, Any]) -> dict[str, Any]:
         "name": visible(str(group.get("group", ""))),
         "system": visible(str(group.get("system", ""))),
         "mode": visible(group.get("mode") or "shared"),
+        "kind": _text(group.get("kind")),
         "strategy": _text(group.get("strategy")),
         "state": _text(group.get("state")),
         "score": _short(group.get("score")),
@@ -38,7 +40,7 @@ def details(group: Mapping[str, Any]) -> dict[str, Any]:
         "unowned": drawing.unowned,
         "twice": drawing.twice,
         "views": [True, best is not None, optimum is not None],
-        "best": best_label(best, what_if, str(group.get("system", ""))),
+        "best": _text(group.get("best_strategy")),
         "optimum": [_short((group.get("optimum") or {}).get(name)) for name in WHAT_IF],
         "what_if": [_what_if(each) for each in what_if],
         "per_topic": _per_topic(topics),
@@ -46,28 +48,6 @@ def details(group: Mapping[str, Any]) -> dict[str, Any]:
         "notes": [visible(str(note)) for note in group.get("notes") or ()],
         "sources": [visible(str(source)) for source in group.get("sources") or ()],
     }
-
-
-def best_label(
-    owners: Mapping[str, Sequence[Any] | None] | None, what_if: Sequence[Mapping[str, Any]], system: str
-) -> str | None:
-    """The name of the strategy whose row of the what-if table has the loads that ``owners`` shows, if one has.
-
-    Of several, one of the group's own ``system`` with the fewest moves.
-    """
-    if not owners:
-        return None
-    loads = [sum(not queue[0].startswith(RETRY_PREFIX) for queue in owned or ()) for owned in owners.values()]
-    found = [
-        row
-        for row in what_if
-        if (row.get("max"), row.get("min"), row.get("idle_members")) == (max(loads), min(loads), loads.count(0))
-    ]
-    if not found:
-        return None
-    first = min(found, key=lambda row: (row.get("system") != system, row.get("moves") or 0))
-    name = visible(str(first.get("strategy")))
-    return name if first.get("system") == system else f"{visible(str(first.get('system')))}: {name}"
 
 
 def _text(value: Any) -> str | None:
@@ -79,15 +59,23 @@ def _short(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _findings(group: Mapping[str, Any]) -> list[list[str | None]]:
-    """(cause, remedy) of each finding; the group's own come first."""
-    told = [(group.get("cause"), group.get("remedy"))]
-    told += [(each.get("cause"), each.get("remedy")) for each in group.get("findings") or ()]
-    return [[_text(cause), _text(remedy)] for cause, remedy in dict.fromkeys(told) if cause or remedy]
+def _findings(group: Mapping[str, Any]) -> list[list[Any]]:
+    """(cause, remedies) of each finding, a remedy being (text, terms, risks)."""
+    return [
+        [_text(each.get("cause")), [_remedy(remedy) for remedy in each.get("remedies") or ()]]
+        for each in group.get("findings") or ()
+    ]
+
+
+def _remedy(remedy: Mapping[str, Any]) -> list[Any]:
+    restart = RESTARTS[remedy["restart"]][1]
+    undo = "Can be undone." if remedy["reversible"] else "Cannot be undone."
+    return [visible(remedy["text"]), f"{restart} {undo}", [visible(risk) for risk in remedy["risks"]]]
 
 
 def _what_if(row: Mapping[str, Any]) -> list[Any]:
-    return [_text(row.get("system")), _text(row.get("strategy")), *(_short(row.get(name)) for name in WHAT_IF)]
+    shown = [_text(row.get("system")), _text(row.get("strategy")), *(_short(row.get(name)) for name in WHAT_IF)]
+    return [*shown, bool(row.get("reachable", True))]
 
 
 def _per_topic(topics: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:

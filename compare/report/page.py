@@ -77,7 +77,14 @@ def _row(group: Group) -> dict[str, Any]:
         for name, label in COLUMNS
     ]
     mode = group.get("mode") or "shared"
-    badges = [group.get("system"), None if mode == "shared" else mode, group.get("strategy"), group.get("state")]
+    kind = group.get("kind")
+    badges = [
+        group.get("system"),
+        None if kind in (None, "plain", "unknown") else kind,
+        None if mode in ("shared", kind) else mode,
+        group.get("strategy"),
+        group.get("state"),
+    ]
     return {
         "name": str(group.get("group", "")),
         "badges": [str(each) for each in badges if each],

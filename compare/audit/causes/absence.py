@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from compare.audit.finding import Case, Finding, named, several
+from compare.audit.finding import Case, Finding, finding, named, several
 from compare.audit.model import REBALANCING
+from compare.audit.remedies.remedy import GRAVE, LIGHT, Remedy, Risk
 
 
 def nobody(case: Case) -> Iterator[Finding]:
@@ -13,15 +14,32 @@ def nobody(case: Case) -> Iterator[Finding]:
     waiting = (case.lag or 0) - sum(lag for lag in observed.lag.values() if lag is not None and lag < 0)
     if observed.members != () or waiting <= 0:
         return
-    delete = (
-        f"kafka-consumer-groups.sh --bootstrap-server HOST --delete --group {observed.name}"
-        if case.is_kafka
-        else f"mqadmin deleteSubGroup -n NAMESRV -c CLUSTER -g {observed.name}"
-    )
-    yield Finding(
+    name = observed.name
+    if case.is_kafka:
+        tool = "kafka-consumer-groups.sh --bootstrap-server HOST"
+        delete: tuple[str, ...] = (
+            f"{tool} --export --reset-offsets --to-current --group {name} --all-topics --dry-run",
+            f"{tool} --delete --group {name}",
+        )
+        others = "consumers that call assign() are in no list of members: they may be at work and store offsets here"
+    else:
+        delete = (f"mqadmin deleteSubGroup -n NAMESRV -c CLUSTER -g {name}",)
+        others = "clients that pull by hand may store offsets here without being members"
+    yield finding(
         "no-members",
         f"Nobody consumes: the group has no member, and {several(waiting, 'record waits', 'records wait')}.",
-        f"Start its consumers, or, if the group is retired, delete it: {delete}",
+        (
+            Remedy("Start its consumers.") if case.kind != "assign" else None,
+            Remedy(
+                f"Only if the group is retired and its offsets stand still: delete it: {delete[-1]}",
+                delete,
+                reversible=False,
+                risks=(
+                    Risk("the group's positions are lost, and whoever comes back starts where it is told to", GRAVE),
+                    Risk(others, LIGHT),
+                ),
+            ),
+        ),
         100.0,
         {"lag": waiting},
     )
@@ -36,11 +54,15 @@ def rebalancing(case: Case) -> Iterator[Finding]:
         "PreparingRebalance": "it waits for members to rejoin, up to the largest max.poll.interval.ms of a member",
         "CompletingRebalance": "it waits for its leader to send the assignment",
     }.get(state, "members have not yet taken over or given up what they are to")
-    yield Finding(
+    yield finding(
         "rebalancing",
         f"The group is in {state}: {waits}, so what members own is not what they will own.",
-        "Take the views again when the state is Stable; if it stays, look for a member that does not poll and for its"
-        " max.poll.interval.ms.",
+        (
+            Remedy(
+                "Take the views again when the state is Stable; if it stays, look for a member that does not poll and"
+                " for its max.poll.interval.ms. Restart nothing meanwhile: that would begin another rebalance."
+            ),
+        ),
         0.0 if case.lost is None else 100.0 - case.lost.score,
         {"state": state, "unowned_queues": len(case.unowned)},
     )
@@ -55,23 +77,23 @@ def untold(case: Case) -> Iterator[Finding]:
         return
     if case.is_kafka:
         cause = "The sources do not tell which partitions the members own."
-        remedy = (
-            "Add the output of kafka-consumer-groups.sh --bootstrap-server HOST --describe --group"
-            f" {observed.name} --members --verbose"
+        command = (
+            f"kafka-consumer-groups.sh --bootstrap-server HOST --describe --group {observed.name} --members --verbose"
         )
+        remedy = f"Add the output of {command}"
     elif silent:
         cause = (
             f"Of {several(len(silent), 'member')} nobody tells what they own: consumerProgress shows the addresses of"
             " owners only, not those of clients that do not answer (N/A, other languages), and hides second owners."
         )
-        remedy = f"Ask each of them: mqadmin consumerStatus -n NAMESRV -g {observed.name} -i {silent[0].id}"
+        command = f"mqadmin consumerStatus -n NAMESRV -g {observed.name} -i {silent[0].id}"
+        remedy = f"Ask each of them: {command}"
     else:
         cause = "The sources do not tell who the members are."
-        remedy = (
-            f"Add the output of mqadmin consumerConnection -n NAMESRV -g {observed.name}, and of mqadmin"
-            f" consumerProgress -n NAMESRV -g {observed.name} -s true"
-        )
-    yield Finding("untold", cause, remedy, 0.0, {"members": [member.id for member in silent]})
+        command = f"mqadmin consumerConnection -n NAMESRV -g {observed.name}"
+        remedy = f"Add the output of {command}, and of mqadmin consumerProgress -n NAMESRV -g {observed.name} -s true"
+    evidence = {"members": [member.id for member in silent]}
+    yield finding("untold", cause, (Remedy(remedy, (command,)),), 0.0, evidence)
 
 
 def static_member_silent(case: Case) -> Iterator[Finding]:
@@ -91,13 +113,20 @@ def static_member_silent(case: Case) -> Iterator[Finding]:
         return
     waiting = sum(lag[queue] or 0 for member in silent for queue in member.owned or ())
     instances = [str(member.instance_id) for member in silent]
-    yield Finding(
+    yield finding(
         "static-member-silent",
         f"Static {'members' if len(silent) > 1 else 'member'} {named(instances)} may be gone:"
         f" all {several(waiting, 'record')} that wait are in what {'they own' if len(silent) > 1 else 'it owns'}, and"
         " a static member keeps its partitions until session.timeout.ms has passed.",
-        "Check that the process runs; if it is gone for good, kafka-consumer-groups.sh cannot remove it, so call"
-        " Admin.removeMembersFromConsumerGroup with its group.instance.id, and keep session.timeout.ms short.",
+        (
+            Remedy("Check that the process runs, and start it again under the same group.instance.id."),
+            Remedy(
+                "Only if it is gone for good: call Admin.removeMembersFromConsumerGroup with its group.instance.id"
+                " (kafka-consumer-groups.sh has no such command), and keep session.timeout.ms short.",
+                reversible=False,
+                risks=(Risk("a member that is alive after all is fenced and stops with an error", LIGHT),),
+            ),
+        ),
         25.0 * len(silent) / len(members),
         {"instances": instances, "lag": waiting},
     )

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
 
-from compare.audit.finding import Case, Finding, named, several
-from compare.audit.model import REBALANCING, ROCKETMQ, Modelled, recompute
+from compare.audit.finding import Case, Finding, finding, named, several
+from compare.audit.kinds import ROCKETMQ
+from compare.audit.model import REBALANCING, Modelled, recompute
+from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
 from protocols import Allocation, Group
 from rocketmq_selfbalance import allocate
@@ -37,15 +39,22 @@ def _duplicate_client_id(case: Case) -> Iterator[Finding]:
     if case.modelled is not None:
         members = tuple(replace(member, client_id=None) for member in case.modelled.group.members)
         after = _allocated(case, replace(case.modelled.group, members=members))
-    yield Finding(
+    remedy = Remedy(
+        "Give every process its own id: DefaultMQPushConsumer.setInstanceName(...) or -Drocketmq.client.name, and"
+        " setClientIP where containers share an address.",
+        ("-Drocketmq.client.name=UNIQUE_NAME",),
+        "rolling",
+        risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
+        gain=case.gain(after),
+        after=after,
+    )
+    yield finding(
         "duplicate-client-id",
         f"Several processes run under one client id ({named(twice)}): each takes the same share of the queues, and the"
         " shares of the others are nobody's.",
-        "Give every process its own id: DefaultMQPushConsumer.setInstanceName(...) or -Drocketmq.client.name, and"
-        " setClientIP where containers share an address.",
+        (remedy,),
         _cost(case, after),
         {"client_ids": twice},
-        after,
     )
 
 
@@ -64,14 +73,30 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
         everything = tuple(group.topics)
         members = tuple(replace(member, subscription=everything) for member in group.members)
         after = _allocated(case, replace(group, members=members))
-    yield Finding(
+    yield finding(
         "different-subscriptions",
         "Members of one group subscribe to different topics: RocketMQ deals every topic out to all members of the"
         " group, so the shares of those who do not read it have no owner.",
-        "Give all members the same topics and tags, or make one group per set of topics.",
+        (
+            Remedy(
+                "Give all members the same topics and tags.",
+                restart="rolling",
+                risks=(Risk("every member must be able to handle the records of all topics", LIGHT),),
+                gain=case.gain(after),
+                after=after,
+            ),
+            Remedy(
+                "Make one group per set of topics, with the positions of today's group.",
+                ("mqadmin cloneGroupOffset -n NAMESRV -s OLD_GROUP -d NEW_GROUP -t TOPIC",),
+                "all at once",
+                risks=(
+                    Risk("a new group without copied positions starts where ConsumeFromWhere says", SERIOUS),
+                    Risk("records in the old group's retry topic stay there", SERIOUS),
+                ),
+            ),
+        ),
         _cost(case, after),
         {"subscriptions": {id: sorted(topics) for id, topics in sorted(told.items())}},
-        after,
     )
 
 
@@ -107,14 +132,22 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         )
     group = None if modelled is None else modelled.group
     after = None if group is None else _allocated(case, group)
-    yield Finding(
+    command = f"mqadmin consumerStatus -n NAMESRV -g {observed.name} -i ID"
+    remedy = Remedy(
+        f"Call setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of each);"
+        ' mqadmin\'s "Rebalance OK" does not check this.',
+        (command,),
+        "rolling",
+        risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
+        gain=case.gain(after),
+        after=after,
+    )
+    yield finding(
         "mixed-strategies",
         cause,
-        "Call setAllocateMessageQueueStrategy with the same strategy in every member (compare mqadmin consumerStatus"
-        f' -n NAMESRV -g {observed.name} -i ID of each); mqadmin\'s "Rebalance OK" does not check this.',
+        (remedy,),
         _cost(case, after),
         {"strategies": strategies, "fitting": fitting, "unowned_queues": len(case.unowned)},
-        after,
     )
 
 
@@ -139,21 +172,29 @@ def _left_by_strategy(case: Case) -> Iterator[Finding]:
     if observed.strategy == "CONFIG":
         kind = "configured-gaps"
         cause = "The members' lists of AllocateMessageQueueByConfig do not fit together:"
-        remedy = "Correct the lists so that each queue is in exactly one, or let AVG deal them."
+        check = Remedy("Correct the lists so that each queue is in exactly one.", restart="rolling")
     else:
         kind = "unowned-queues" if case.unowned else "two-owners"
         cause = f"The strategy {observed.strategy} does not cover the queues:"
-        remedy = "Check its settings (rooms, lists) at every member, or use AVG."
+        check = Remedy("Check its settings (rooms, lists) at every member.")
+    call = "setAllocateMessageQueueStrategy(new AllocateMessageQueueAveragely())"
+    deal = Remedy(
+        f"If nothing speaks against it, let AVG deal the queues: stop all members, and start them with {call}.",
+        (call,),
+        "all at once",
+        risks=(Risk(f"what {observed.strategy} is there for (rooms, lists) is lost", SERIOUS),),
+        gain=case.gain(after),
+        after=after,
+    )
     lacking = [f"{several(len(case.unowned), 'queue has', 'queues have')} no owner"] if case.unowned else []
     shared = [f"{several(len(double), 'queue has', 'queues have')} two"] if double else []
     what = " and ".join(lacking + shared) or "members claim the same queues"
-    yield Finding(
+    yield finding(
         kind,
         f"{cause} {what}.",
-        remedy,
+        (check, deal),
         _cost(case, after),
         {"unowned": [list(queue) for queue in case.unowned], "double_owned": [list(queue) for queue in double]},
-        after,
     )
 
 
@@ -175,34 +216,65 @@ def _kafka(case: Case) -> Iterator[Finding]:
     name = case.observed.name
     double = () if case.modelled is None else case.modelled.today.double_owned
     if double:
-        yield Finding(
+        yield finding(
             "two-owners",
             f"{several(len(double), 'partition has', 'partitions have')} two owners: the views are of different"
             " moments, or members use assign() beside the group's.",
-            "Take all views at one moment; let no consumer with this group.id call assign().",
+            (Remedy("Take all views at one moment; let no consumer with this group.id call assign()."),),
             0.0 if case.lost is None else case.lost.double_owned,
             {"double_owned": [list(queue) for queue in double]},
         )
     read = set() if case.modelled is None else set(case.modelled.group.topics)
     dropped = sorted({queue.topic for queue in case.unowned if queue.topic not in read})
     if dropped:
-        yield Finding(
-            "left-over-topics",
-            f"No member reads {named(dropped)}: the group only has committed offsets there.",
-            "If that is intended, delete them: kafka-consumer-groups.sh --bootstrap-server HOST --delete-offsets"
-            f" --group {name} --topic {dropped[0]}; else subscribe a member.",
-            0.0,
-            {"topics": dropped},
-        )
+        yield _left_over(name, dropped)
     unowned = [queue for queue in case.unowned if queue.topic in read]
     if unowned:
         topics = sorted({queue.topic for queue in unowned})
-        yield Finding(
+        yield finding(
             "unowned-queues",
             f"{several(len(unowned), 'partition')} of {named(topics)} {'has' if len(unowned) == 1 else 'have'} no"
             " owner: added since the last rebalance, or consumers pick theirs by assign().",
-            "New partitions are noticed within metadata.max.age.ms (5 minutes); if they stay, restart one member, and"
-            " use subscribe() instead of assign().",
+            _for_unowned(case),
             0.0 if case.lost is None else case.lost.unowned,
             {"unowned": [list(queue) for queue in unowned]},
         )
+
+
+def _for_unowned(case: Case) -> list[Remedy]:
+    if case.observed.consumer_protocol:
+        wait = "The broker hands out new partitions by itself: take the views again after a minute"
+        return [Remedy(f"{wait}; if they stay, look for a member that does not give up what it should.")]
+    found = [Remedy("Take the views again after metadata.max.age.ms (5 minutes): until then members notice them.")]
+    if case.kind == "plain":
+        found.append(
+            Remedy(
+                "If they stay: restart one member, and use subscribe() instead of assign().",
+                restart="rolling",
+                risks=(Risk("the restart makes the whole group rebalance", LIGHT),),
+            )
+        )
+    return found
+
+
+def _left_over(name: str, topics: list[str]) -> Finding:
+    tool = "kafka-consumer-groups.sh --bootstrap-server HOST"
+    delete = tuple(f"{tool} --delete-offsets --group {name} --topic {topic}" for topic in topics)
+    return finding(
+        "left-over-topics",
+        f"No member reads {named(topics)}: the group only has committed offsets there.",
+        (
+            Remedy("If somebody should read them, subscribe a member.", restart="rolling"),
+            Remedy(
+                f"Only if nobody comes back to them: delete the offsets: {delete[0]}",
+                delete,
+                reversible=False,
+                risks=(
+                    Risk("the positions are lost, and a later subscription starts at auto.offset.reset", GRAVE),
+                    Risk("a consumer that calls assign() may use them: look whether they move", LIGHT),
+                ),
+            ),
+        ),
+        0.0,
+        {"topics": topics},
+    )

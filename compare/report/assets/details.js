@@ -23,9 +23,8 @@ function views(group) {
   const asMoves = (count) => (count === null || count === undefined ? null : counted(count, "move"));
   found.push({ view: 0, title: "Today", name: group.strategy, under: line(figure(group, "max"), figure(group, "min"), figure(group, "idle_members"), null) });
   if (group.views[1]) {
-    const row = group.what_if.find(([system, strategy]) => group.best === strategy && system === group.system)
-      ?? group.what_if.find(([system, strategy]) => group.best === `${system}: ${strategy}`);
-    found.push({ view: 1, title: "Best strategy", name: group.best, under: row ? line(row[2], row[3], row[4], asMoves(row[6])) : "" });
+    const row = group.what_if.find(([system, strategy]) => group.best === strategy && system === group.system);
+    found.push({ view: 1, title: "Best strategy in reach", name: group.best, under: row ? line(row[2], row[3], row[4], asMoves(row[6])) : "" });
   }
   if (group.views[2]) found.push({ view: 2, title: "Optimum", name: null, under: line(max, min, idle, asMoves(moves)) });
   return found;
@@ -66,9 +65,12 @@ function ownersTable(group) {
 
 function findings(group) {
   if (!group.findings.length) return null;
-  const items = group.findings.map(([cause, remedy]) => el("li", {},
-    cause ? el("p", { class: "cause" }, cause) : null, remedy ? el("p", { class: "remedy" }, remedy) : null));
-  return el("section", {}, el("h3", {}, group.findings.length > 1 ? "Why, and what to do" : "Why"), el("ol", { class: items.length > 1 ? "findings" : "findings single" }, ...items));
+  const remedyOf = ([text, terms, risks]) => el("li", { class: "remedy" }, el("p", {}, text), el("p", { class: "quiet" }, terms),
+    risks.length ? el("ul", { class: "risks" }, ...risks.map((risk) => el("li", {}, risk))) : null);
+  const items = group.findings.map(([cause, remedies]) => el("li", {}, cause ? el("p", { class: "cause" }, cause) : null,
+    remedies.length ? el("ol", { class: remedies.length > 1 ? "remedies" : "remedies single" }, ...remedies.map(remedyOf)) : null));
+  return el("section", {}, el("h3", {}, group.findings.some(([, remedies]) => remedies.length) ? "Why, and what to do" : "Why"),
+    el("ol", { class: items.length > 1 ? "findings" : "findings single" }, ...items));
 }
 
 function score(group) {
@@ -104,14 +106,16 @@ function perTopic(group) {
 function whatIf(group) {
   if (!group.what_if.length) return null;
   const heads = [["system", "short"], ["strategy", "who"], ...payload.what_if.map((name) => [WHAT_IF_HEADS[name], "n"])];
+  const cells = ([system, strategy, ...values]) => [system ?? "-", strategy ?? "-", ...values.map((value) => number(value, 3))];
+  const reach = group.what_if.filter((row) => row.at(-1)).map((row) => cells(row.slice(0, -1)));
+  const others = group.what_if.filter((row) => !row.at(-1)).map((row) => cells(row.slice(0, -1)));
   const today = ["today", group.strategy ?? "-", ...payload.what_if.slice(0, 4).map((name) => number(figure(group, name), 3)), "-"];
-  const best = ["optimum", "-", ...group.optimum.map((value) => number(value, 3))];
   const hasBest = group.optimum.some((value) => value !== null);
-  const rows = group.what_if.map(([system, strategy, ...values]) => [system ?? "-", strategy ?? "-", ...values.map((value) => number(value, 3))]);
-  const all = [today, ...rows, ...(hasBest ? [best] : [])];
-  const isBest = ([system, strategy]) => group.best !== null && (group.best === `${system}: ${strategy}` || (group.best === strategy && system === group.system));
+  const all = [today, ...reach, ...(hasBest ? [["optimum", "-", ...group.optimum.map((value) => number(value, 3))]] : [])];
+  const isBest = ([system, strategy]) => group.best === strategy && system === group.system;
   const kind = (at) => (at === 0 ? "today" : hasBest && at === all.length - 1 ? "optimum" : isBest(all[at]) ? "best" : null);
-  return el("section", {}, el("h3", {}, "What if"), table("The same group under other strategies", heads, all, kind));
+  return el("section", {}, el("h3", {}, "What if"), table("The same group under strategies that it can be set to", heads, all, kind),
+    others.length ? table("For comparison: strategies that no setting of this group chooses", heads, others) : null);
 }
 
 function more(group) {

@@ -10,12 +10,12 @@ if (list) {
   const sort = document.getElementById("sort");
   const direction = document.getElementById("direction");
   const state = { filter: "", words: [], key: "rank", up: true };
-  const WORST_FIRST = new Set(["idle_members", "max_over_mean", "unowned_queues", "double_owned_queues", "lag", "members", "queues"]);
+  const BEST_FIRST = new Set(["jain", "min", "score"]);
 
   const haystack = (entry) => {
     const { group } = entry;
     entry.hay ??= [group.name, group.system, group.strategy, group.state, group.mode, ...group.topics, ...group.members.map((member) => member[0]),
-      ...group.findings.flat()].filter(Boolean).join("\n").toLowerCase();
+      ...group.findings.flatMap(([cause, remedies]) => [cause, ...remedies.map(([text]) => text)])].filter(Boolean).join("\n").toLowerCase();
     return entry.hay;
   };
 
@@ -39,7 +39,8 @@ if (list) {
   function value(entry) {
     if (state.key === "rank") return entry.at;
     if (state.key === "name") return entry.group.name;
-    return state.key === "score" ? entry.group.score : figure(entry.group, state.key);
+    if (state.key in entry.group && !Array.isArray(entry.group[state.key])) return entry.group[state.key];
+    return figure(entry.group, state.key);
   }
 
   function compare(one, other) {
@@ -90,7 +91,7 @@ if (list) {
     arrange();
   }
 
-  const firstDirection = (key) => !WORST_FIRST.has(key);
+  const firstDirection = (key) => BEST_FIRST.has(key) || !payload.figures.some(([name]) => name === key);
 
   for (const head of list.tHead.querySelectorAll("th[data-sort]")) {
     const key = head.dataset.sort;
@@ -99,6 +100,10 @@ if (list) {
     button.addEventListener("click", () => sortBy(key, state.key === key ? !state.up : firstDirection(key)));
     sort.append(el("option", { value: key }, key === "rank" ? "how bad it is" : head.textContent));
   }
+  // Every other figure can be sorted by, too, and what stands in words beside the name.
+  const words = [["system", "system"], ["kind", "kind"], ["strategy", "strategy"], ["state", "state"]];
+  const shown = new Set([...sort.options].map((option) => option.value));
+  for (const [name, label] of [...words, ...payload.figures]) if (!shown.has(name)) sort.append(el("option", { value: name }, label));
   for (const entry of rows) {
     const name = entry.row.querySelector(".name");
     const button = el("button", { type: "button", class: "open", "aria-expanded": "false" });

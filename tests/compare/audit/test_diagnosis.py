@@ -121,7 +121,8 @@ def test_members_that_do_not_tell_what_they_own_are_named() -> None:
     (untold,) = found["rocketmq/mixed_clients/mixed_java_node"]
     assert untold.kind == "untold"
     assert untold.evidence["members"] == ["10.3.0.1@js", "10.3.0.2@js", "10.3.0.6@java"]
-    assert "consumerStatus -n NAMESRV -g mixed_java_node -i 10.3.0.1@js" in untold.remedy
+    assert untold.remedy is not None
+    assert untold.remedy.commands == ("mqadmin consumerStatus -n NAMESRV -g mixed_java_node -i 10.3.0.1@js",)
 
 
 def test_broadcasting_and_pop_groups_are_accused_of_nothing() -> None:
@@ -136,13 +137,14 @@ def test_findings_are_sentences_ranked_by_cost_and_their_remedies_help() -> None
         assert all(0 <= cost <= 100 for cost in costs), name
         modelled = model_of(captured()[name].observed)
         for finding in findings:
-            for text in (finding.cause, finding.remedy):
+            for text in (finding.cause, *(each.text for each in finding.remedies)):
                 assert text[0].isalnum(), text
                 assert text.split() == text.split(" "), text
-            if finding.after is not None:
-                assert modelled is not None
-                assert score(finding.after) == pytest.approx(score(modelled.today) + finding.cost), name
-                assert finding.cost > 0, name
+            for remedy in finding.remedies:
+                if remedy.after is not None:
+                    assert modelled is not None
+                    assert score(remedy.after) == pytest.approx(score(modelled.today) + remedy.points), name
+                    assert 0 < remedy.points <= finding.cost + 1e-9, name
 
 
 @pytest.mark.parametrize("cluster", ["cluster-a", "cluster-c"])

@@ -35,10 +35,11 @@ def test_the_remainder_of_ten_topics_falls_to_the_same_member() -> None:
     found = findings(observed(assign("range", group), "range"))
     assert list(found) == ["remainder-piles-up"]
     finding = found["remainder-piles-up"]
-    assert "10 queues at the most where 3 would do, 3 members idle needlessly" in finding.cause
-    assert "CooperativeStickyAssignor" in finding.remedy
-    assert finding.after is not None
-    assert score(finding.after) == 100
+    assert "10 partitions at the most where 3 would do, 3 members idle needlessly" in finding.cause
+    assert finding.remedy is not None
+    assert "CooperativeStickyAssignor" in finding.remedy.text
+    assert finding.remedy.after is not None
+    assert score(finding.remedy.after) == 100
     assert finding.evidence["heaviest"] == "c0"
 
 
@@ -62,7 +63,8 @@ def test_mixed_strategies_are_found_by_what_each_member_owns(others: str) -> Non
     assert list(found) == ["mixed-strategies"]
     finding = found["mixed-strategies"]
     assert "10.0.0.2@i " + others in finding.cause
-    assert finding.after == allocate("AVG", group)
+    assert finding.remedy is not None
+    assert finding.remedy.after == allocate("AVG", group)
 
 
 def test_strategies_that_members_name_themselves_are_mixed() -> None:
@@ -128,9 +130,10 @@ def test_two_processes_under_one_client_id() -> None:
     subscribe = {"x": ["a"], "x#2": ["a"]}
     found = findings(observed(owned, None, system="rocketmq", subscribe=subscribe, more_queues=queues))
     assert list(found) == ["duplicate-client-id"]
-    after = found["duplicate-client-id"].after
-    assert after is not None
-    assert score(after) == 100
+    remedy = found["duplicate-client-id"].remedy
+    assert remedy is not None
+    assert remedy.after is not None
+    assert score(remedy.after) == 100
 
 
 def test_lists_that_leave_queues_out() -> None:
@@ -166,7 +169,10 @@ def test_a_topic_that_nobody_reads_any_more_is_no_lack_of_owners() -> None:
     group = observed({"x": partitions("t", 0), "y": partitions("t", 1)}, "range", more_queues=partitions("old", 0, 1))
     found = findings(group)
     assert list(found) == ["left-over-topics"]
-    assert "--delete-offsets --group g --topic old" in found["left-over-topics"].remedy
+    subscribe, delete = found["left-over-topics"].remedies
+    assert subscribe.reversible
+    assert "--delete-offsets --group g --topic old" in delete.commands[0]
+    assert not delete.reversible
 
 
 def test_an_empty_subscription_under_sticky_is_a_known_defect() -> None:
@@ -200,7 +206,10 @@ def test_sticky_that_keeps_an_uneven_past_is_told_to_start_afresh() -> None:
     owned = {"x": partitions("t", 0, 1, 2, 3), "y": partitions("t", 4)}
     found = findings(observed(owned, "cooperative-sticky", subscribe={"x": ["t"], "y": ["t"]}))
     assert list(found) == ["strategy-falls-short"]
-    assert found["strategy-falls-short"].remedy.startswith("Restart all members at once")
+    remedy = found["strategy-falls-short"].remedy
+    assert remedy is not None
+    assert remedy.restart == "all at once"
+    assert remedy.text.startswith("Stop all members, and start them once the group is Empty")
 
 
 def test_an_empty_group_without_lag_is_accused_of_nothing() -> None:

@@ -25,9 +25,10 @@ def test_a_pile_up_costs_distance_and_idle_members() -> None:
     assert lost.unowned == lost.double_owned == 0
 
 
-def test_members_that_nobody_could_employ_cost_nothing() -> None:
-    group = Group.of({"t": 3}, {f"c{n}": ["t"] for n in range(7)})
-    assert score(assign("range", group)) == 100
+def test_members_that_nobody_could_employ_cost_as_well() -> None:
+    group = Group.of({"t": 1}, {f"c{n}": ["t"] for n in range(8)})
+    # Seven idle of eight is no 100, although no allocation could employ them.
+    assert score(assign("range", group)) == 100 - IDLE * 7 / 8
 
 
 def test_queues_without_owner_and_with_two() -> None:
@@ -40,10 +41,11 @@ def test_queues_without_owner_and_with_two() -> None:
 
 @given(OWNERS, st.lists(st.sets(st.sampled_from("ab")), min_size=3, max_size=3))
 @settings(max_examples=100, deadline=None)
-def test_it_lies_between_0_and_100_and_the_optimum_has_100(
+def test_it_lies_between_0_and_100_and_the_optimum_loses_only_what_nobody_can_employ(
     owners: list[set[str]], subscriptions: list[set[str]]
 ) -> None:
     group = Group.of({"a": 2, "b": 2}, dict(zip("xyz", map(sorted, subscriptions), strict=True)))
     owned = {id: [q for q, who in zip(group.queues, owners, strict=True) if id in who] for id in "xyz"}
     assert 0 <= score(Allocation(group, owned)) <= 100
-    assert score(optimum(group).allocation) == 100
+    best = optimum(group)
+    assert score(best.allocation) == 100 - IDLE * (best.idle_members or 0) / 3

@@ -59,7 +59,22 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("condition", "code"),
-    [("max_over_mean > 1.5", 1), ("max_over_mean > 2.5", 0), ("idle_members>=3", 1), ("jain < 0.1", 0)],
+    [("max_over_mean > 1.5", 1), ("max_over_mean > 2.5", 0), ("idle_members>=3", 1), ("jain < 0.1", 0)]
+    + [
+        ("idle > 2", 1),
+        ("max/mean > 2.5", 0),
+        ("score < 75", 1),
+        ("lag >= 426", 0),
+        ("unowned > 0", 1),
+        ("twice > 2", 0),
+    ]
+    + [
+        ("state == Empty", 1),
+        ("state == Reconciling", 0),
+        ("kind == streams", 0),
+        ("cost > 50", 1),
+        ("pile-up > 2", 0),
+    ],
 )
 def test_a_condition_sets_the_exit_code(condition: str, code: int) -> None:
     done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
@@ -68,7 +83,7 @@ def test_a_condition_sets_the_exit_code(condition: str, code: int) -> None:
     assert "groups keep 11 members idle" in done.stdout
 
 
-@pytest.mark.parametrize("condition", ["idle > 3", "jain >", "jain > x", "jain ~ 3"])
+@pytest.mark.parametrize("condition", ["size > 3", "state > 3", "jain >", "jain > x", "jain ~ 3"])
 def test_a_condition_that_cannot_be_is_one_line(condition: str) -> None:
     done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
     assert done.returncode == 2

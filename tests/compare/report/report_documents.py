@@ -65,10 +65,24 @@ def group(name: str, owners: Owners, queues: int | None = None, system: str = "k
         },
         "cause": "The remainder of each topic piles on the same members.",
         "remedy": "Set partition.assignment.strategy to the cooperative sticky assignor.",
+        "findings": [
+            {
+                "cause": "The remainder of each topic piles on the same members.",
+                "remedies": [
+                    {
+                        "text": "Set partition.assignment.strategy to the cooperative sticky assignor.",
+                        "restart": "rolling",
+                        "reversible": True,
+                        "risks": ["a consumer that joins topics by key relies on range"],
+                    }
+                ],
+            }
+        ],
         "score": 40.0,
         "score_after": 95.0,
         "optimum": best,
         "what_if": [{"system": system, "strategy": "roundrobin", **best}],
+        "best_strategy": "roundrobin",
         "best_owners": fair,
         "optimum_owners": fair,
         "notes": [],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compare.report import write_report
-from compare.report.details import best_label, details
+from compare.report.details import details
 from compare.report.drawing import HEAVIEST, LIGHTEST, MOST_QUEUES
 from compare.report.shape import shape
 from tests.compare.report.report_documents import Owners, captured, document, group, uneven
@@ -200,16 +200,23 @@ def test_retry_queues_that_no_figure_counts_are_not_drawn() -> None:
     assert any("%RETRY%" in remark for remark in shown["remarks"])
 
 
-def test_the_best_strategy_is_named_by_the_row_that_has_its_loads() -> None:
-    rows = [
-        {"system": "rocketmq", "strategy": "AVG", "max": 2, "min": 1, "idle_members": 0, "moves": 0},
-        {"system": "kafka", "strategy": "range", "max": 3, "min": 0, "idle_members": 1, "moves": 0},
-        {"system": "kafka", "strategy": "sticky", "max": 2, "min": 1, "idle_members": 0, "moves": 1},
+def test_a_remedy_comes_with_its_terms_and_risks() -> None:
+    ((cause, ((text, terms, risks),)),) = details(group("g", {"c1": [["t", "", 0]]}))["findings"]
+    assert cause.startswith("The remainder")
+    assert text.startswith("Set partition.assignment.strategy")
+    assert terms == "Rolling restart. Can be undone."
+    assert risks == ["a consumer that joins topics by key relies on range"]
+
+
+def test_strategies_that_the_group_cannot_be_set_to_are_told_apart() -> None:
+    made = group("g", {"c1": [["t", "", 0]]})
+    made["what_if"] = [
+        made["what_if"][0] | {"reachable": True},
+        {"system": "rocketmq", "strategy": "AVG", "reachable": False},
     ]
-    owners = {"c1": [["t", "", 0], ["t", "", 1]], "c2": [["t", "", 2]]}
-    assert best_label(owners, rows, "kafka") == "sticky"
-    assert best_label(owners, rows[:2], "kafka") == "rocketmq: AVG"
-    assert best_label(owners, rows[1:2], "kafka") is None
+    shown = details(made)
+    assert shown["best"] == "roundrobin"
+    assert [row[-1] for row in shown["what_if"]] == [True, False]
 
 
 def test_the_small_picture_tells_idle_members_apart() -> None:

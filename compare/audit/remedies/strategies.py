@@ -1,0 +1,94 @@
+"""RocketMQ: another strategy in every client, or lists made by hand."""
+
+from dataclasses import replace
+
+from compare.audit.finding import Case
+from compare.audit.kinds import ROCKETMQ
+from compare.audit.model import Modelled
+from compare.audit.remedies.queues import multiples
+from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
+from compare.audit.what_if import loads_of, under
+from compare.best import optimum
+
+_CLASSES = {
+    "AVG": "AllocateMessageQueueAveragely",
+    "AVG_BY_CIRCLE": "AllocateMessageQueueAveragelyByCircle",
+    "CONSISTENT_HASH": "AllocateMessageQueueConsistentHash",
+}
+
+WORTH_LISTS = 10.0
+"""Points of the score from which on lists made by hand are mentioned at all."""
+
+
+def fairer_strategy(case: Case, modelled: Modelled) -> Remedy | None:
+    """The released strategy that wins most back; None where none does."""
+    answers = {
+        name: after
+        for name in ROCKETMQ
+        if name != case.observed.strategy and (after := under(modelled, name)) is not None
+    }
+    helping = {name: after for name, after in answers.items() if case.points_back(after) > 0}
+    if not helping:
+        return None
+    name = max(helping, key=lambda each: case.points_back(helping[each]))
+    after = helping[name]
+    call = f"setAllocateMessageQueueStrategy(new {_CLASSES[name]}())"
+    risks = [
+        Risk(
+            "members with the old and the new strategy side by side leave queues without owner and with two, so no"
+            " member may run while another still has the old one",
+            LIGHT,
+        ),
+        Risk("records handled in the last 5 seconds before the stop may be delivered again", LIGHT),
+    ]
+    if case.observed.strategy not in ROCKETMQ:
+        risks.append(
+            Risk(f"what {case.observed.strategy or 'today’s strategy'} is there for (rooms, lists) is lost", SERIOUS)
+        )
+    elif case.observed.strategy == "CONSISTENT_HASH":
+        risks.append(Risk("more queues move when a member comes or goes", LIGHT))
+    loads = loads_of(after)
+    return Remedy(
+        f"Stop all members, and start them with {call}: then {max(loads)} queues at the most, {min(loads)} at the"
+        " least.",
+        (call,),
+        "all at once",
+        True,
+        tuple(risks),
+        case.gain(after),
+        after,
+    )
+
+
+def average_and_multiples(case: Case, modelled: Modelled) -> Remedy | None:
+    """AVG, and for its sake more queues; None where that gains nothing."""
+    members = len(modelled.group.members)
+    odd = [topic for topic, queues in modelled.group.topics.items() if len(queues) % members]
+    grown = multiples(case, modelled, odd, "AVG") if modelled.alike else None
+    if grown is None or grown.points <= 0:
+        return None
+    call = f"setAllocateMessageQueueStrategy(new {_CLASSES['AVG']}())"
+    text = f"Stop all members, and start them with {call}; before that, {grown.text[0].lower()}{grown.text[1:]}"
+    return replace(grown, text=text, commands=(*grown.commands, call), restart="all at once")
+
+
+def lists_by_hand(case: Case, modelled: Modelled) -> Remedy | None:
+    """The optimum as lists of AllocateMessageQueueByConfig, with its price; None where it gains little."""
+    small = len(modelled.group.members) * len(modelled.group.topics) <= 100_000
+    after = optimum(modelled.group, modelled.today, moves=small).allocation
+    if case.points_back(after) < WORTH_LISTS:
+        return None
+    return Remedy(
+        "Where nothing else will do: give every member its list of the fairest allocation by"
+        " AllocateMessageQueueByConfig.",
+        ("setAllocateMessageQueueStrategy(AllocateMessageQueueByConfig with setMessageQueueList(...))",),
+        "all at once",
+        True,
+        (
+            Risk("there is no fail-over: after a crash the dead member's queues have no owner for good", GRAVE),
+            Risk("the lists leave out the retry topic, so records that failed once are not delivered again", GRAVE),
+            Risk("every new queue and every new member means new lists everywhere", SERIOUS),
+        ),
+        case.gain(after),
+        after,
+    )
