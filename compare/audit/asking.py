@@ -147,4 +147,6 @@ def _mark(row: Mapping[str, Any]) -> str:
 def _row(row: WhatIf) -> list[str]:
     counts = [number(value) for value in (row.max, row.min, row.idle_members)]
     reach = "" if row.system == "optimum" else "yes" if row.reachable else "no"
+    if row.why is not None:
+        reach += f" ({row.why})"
     return [row.system, row.strategy, *counts, ratio(row.jain), number(row.moves), number(row.unowned_queues), reach]

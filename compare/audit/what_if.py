@@ -39,6 +39,8 @@ class WhatIf:
     unowned_queues: int
     double_owned_queues: int
     reachable: bool = True
+    why: str | None = None
+    """Why there are no figures of load; a clause."""
 
 
 def changed(
@@ -118,7 +120,9 @@ def optimum_row(
     found = WhatIf("optimum", "optimum", _plain(best.max), _plain(best.min), best.idle_members, best.jain, moves, 0, 0)
     if weights is None:
         return found
-    answers = [answer for name in (*KAFKA, *ROCKETMQ) if (answer := under(after, name)) is not None and _sound(answer)]
+    answers = [
+        answer for name in (*KAFKA, *ROCKETMQ) if (answer := under(after, name)) is not None and not _fault(answer)
+    ]
     closest = min((best.allocation, *answers), key=lambda answer: sorted(_loads(answer, weights), reverse=True))
     if closest is best.allocation:
         return found
@@ -156,8 +160,9 @@ def _row(
     loads = _loads(allocation, weights)
     broken = len(allocation.unowned), len(allocation.double_owned)
     moves = _moves(allocation, today) if loads else None
-    if not loads or not _sound(allocation):
-        return WhatIf(system, name, None, None, None, None, moves, *broken, reachable)
+    why = _fault(allocation) if loads else "the group has no member"
+    if why is not None:
+        return WhatIf(system, name, None, None, None, None, moves, *broken, reachable, why)
     squares = len(loads) * sum(load * load for load in loads)
     return WhatIf(
         system,
@@ -172,8 +177,15 @@ def _row(
     )
 
 
-def _sound(allocation: Allocation) -> bool:
-    return not (allocation.unowned or allocation.double_owned or allocation.unsubscribed)
+def _fault(allocation: Allocation) -> str | None:
+    """What makes an allocation's loads no merit."""
+    faults = (
+        (allocation.unowned, "without an owner"),
+        (allocation.double_owned, "with two"),
+        (allocation.unsubscribed, "with members that do not read them"),
+    )
+    found = [f"{len(queues)} {words}" for queues, words in faults if queues]
+    return f"it leaves queues {' and '.join(found)}" if found else None
 
 
 def _loads(allocation: Allocation, weights: Weights | None) -> list[int] | list[float]:

@@ -1,13 +1,12 @@
 """What a group's opened details need, as small as it can be said; the browser draws it when it is asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from compare.audit.remedies.remedy import RESTARTS
 from compare.output import visible
 from compare.report.drawing import Drawing, draw
 from compare.report.wording import FIGURES
-from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")
 WHAT_IF = ("max", "min", "idle_members", "jain", "moves")

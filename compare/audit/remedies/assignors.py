@@ -15,6 +15,7 @@ _CLASSES = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
+_KEEPING = ("sticky", "cooperative-sticky")
 _EAGER = ("range", "roundrobin", "sticky")
 
 
@@ -25,7 +26,9 @@ def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
         return []
     if today is None:
         return [ask_for_state(case)]
-    names = ("uniform",) if case.usable == SERVER else ("cooperative-sticky", "roundrobin")
+    # Who keeps what members have today does not go back to what moves everything at each change.
+    classic = ("cooperative-sticky",) if today in _KEEPING else ("cooperative-sticky", "roundrobin")
+    names = ("uniform",) if case.usable == SERVER else classic
     found = []
     for name in names:
         after = under(modelled, name)

@@ -59,16 +59,17 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("condition", "code"),
-    [("max_over_mean > 1.5", 1), ("max_over_mean > 2.5", 0), ("idle_members>=3", 1), ("jain < 0.1", 0)]
-    + [
+    [
+        ("max_over_mean > 1.5", 1),
+        ("max_over_mean > 2.5", 0),
+        ("idle_members>=3", 1),
+        ("jain < 0.1", 0),
         ("idle > 2", 1),
         ("max/mean > 2.5", 0),
         ("score < 75", 1),
         ("lag >= 426", 0),
         ("unowned > 0", 1),
         ("twice > 2", 0),
-    ]
-    + [
         ("state == Empty", 1),
         ("state == Reconciling", 0),
         ("kind == streams", 0),
