@@ -74,7 +74,13 @@ def print_table(
     if format == "markdown":
         _print_markdown(columns, rows, title)
     else:
-        _print_rich(columns, rows, title, names)
+        shown = [[visible(cell) for cell in row] for row in rows]
+        if title:
+            print_line(title)
+        if sys.stdout.isatty():
+            _print_rich(columns, shown, names)
+        else:
+            _print_lines(columns, shown)
 
 
 def print_line(text: str, format: str = "table", heading: bool = False) -> None:
@@ -101,23 +107,38 @@ def _print_markdown(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[
     print(table + "\n")
 
 
-def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], title: str, names: int) -> None:
+def _print_lines(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
+    """Away from a terminal nothing limits the width: a name is never broken in a file or a pipe. Looks like rich's
+    table in a terminal that is wide enough, at a tenth of its time."""
+    from rich.cells import cell_len
+
+    table = [[heading for heading, _ in columns], *rows]
+    lengths = [[cell_len(cell) for cell in row] for row in table]
+    widths = [max(column) for column in zip(*lengths, strict=True)]
+    lines = []
+    for row, taken in zip(table, lengths, strict=True):
+        cells = []
+        for (_, alignment), cell, length, width in zip(columns, row, taken, widths, strict=True):
+            blanks = " " * (width - length)
+            cells.append(blanks + cell if alignment == "right" else cell + blanks)
+        lines.append((" " + (" " * _BETWEEN).join(cells)).rstrip())
+    lines.insert(1, " " + "─" * (sum(widths) + _BETWEEN * (len(columns) - 1)))
+    print("\n" + "\n".join(lines) + "\n")
+
+
+def _print_rich(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], names: int) -> None:
     from rich import box
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    if title:
-        print_line(title)
-    shown = [[visible(cell) for cell in row] for row in rows]
     sys.stdout.flush()  # a reader that is gone is noticed here: rich would end the program with 1
-    # Away from a terminal nothing limits the width: a name is never broken in a file or a pipe.
-    console = Console() if sys.stdout.isatty() else Console(width=4000, no_color=True)
+    console = Console()
     width = console.width - _EDGES
     needs = [
         need(
-            [[cell_len(word) for word in row[at].split(" ")] for row in shown],
+            [[cell_len(word) for word in row[at].split(" ")] for row in rows],
             [cell_len(word) for word in heading.split(" ")],
             alignment == "right",
             width,
@@ -131,11 +152,6 @@ def _print_rich(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]
             # `fold` shows long names whole.
             side: Any = "right" if alignment == "right" else "left"
             table.add_column(Text(heading), justify=side, overflow="fold", width=wide)
-        for row in shown:
+        for row in rows:
             table.add_row(*(Text(row[at]) for at, _ in part))
-        if console.is_terminal:
-            console.print(table)
-        else:
-            with console.capture() as text:
-                console.print(table)
-            print("\n".join(line.rstrip() for line in text.get().rstrip().split("\n")) + "\n")
+        console.print(table)

@@ -10,7 +10,7 @@ from compare.audit.kinds import Kind, kind_of, usable_strategies
 from compare.audit.model import ASSUMPTIONS, Modelled, model_of
 from compare.audit.remedies.remedy import Remedy
 from compare.audit.score import score
-from compare.audit.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, optimum_row, under, what_if
+from compare.audit.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_loads, optimum_row, under, what_if
 from compare.best import optimum
 from compare.reading.observed import System
 from protocols import Queue
@@ -72,7 +72,7 @@ def explain(
 
     ``weight``: what optimum and what-if weigh queues by (None, ``lag`` or ``rate``); both are left out where a weight
     is not told. Findings and score count queues. ``readers``: topic to the groups that read it. ``detailed``: with
-    optimum and what-if.
+    what-if and the fewest moves to the optimum.
     """
     observed = group.observed
     kind = kind_of(observed)
@@ -86,7 +86,7 @@ def explain(
     rows: tuple[WhatIf, ...] = ()
     weights = None if weight is None else _weights(group, modelled, weight)
     if weight is None or weights is not None:
-        best = optimum_row(modelled, weights=weights) if detailed or weight is None else None
+        best = optimum_row(modelled, weights=weights) if detailed else _best_loads(modelled) if weight is None else None
         rows = what_if(modelled, usable=usable_strategies(observed, kind), weights=weights) if detailed else ()
     return Explained(
         group,
@@ -100,6 +100,14 @@ def explain(
         ASSUMPTIONS[modelled.basis],
         detailed,
     )
+
+
+def _best_loads(modelled: Modelled) -> WhatIf:
+    """The optimum's loads without looking for the fewest moves to it."""
+    loads = best_loads(modelled.group)
+    squares = len(loads) * sum(load * load for load in loads)
+    jain = sum(loads) ** 2 / squares if squares else 1.0
+    return WhatIf("optimum", "optimum", loads[0], loads[-1], loads.count(0), jain, None, 0, 0)
 
 
 def _weights(group: AuditedGroup, modelled: Modelled, weight: str) -> Weights | None:

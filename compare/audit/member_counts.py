@@ -43,10 +43,12 @@ def next_useful_members(modelled: Modelled, strategy: str, limit: int | None = N
         if not modelled.alike or strategy not in (*PER_TOPIC, *ACROSS_TOPICS):
             limit = min(limit, 2 * len(group.members))
     read = _read(group)
+    counts = [len(queues) for topic, queues in group.topics.items() if topic in read]
+    by_counting = modelled.alike and bool(group.members)
     table = []
     lowest: int | None = None
     for members in range(1, limit + 1):
-        loads, whole = _counted(modelled, strategy, members), True
+        loads, whole = _counted(counts, strategy, members) if by_counting else None, True
         if loads is None:
             after = changed(modelled, members=members)
             loads, whole = _tried_out(after, strategy), _read(after.group) == read
@@ -64,12 +66,8 @@ def next_useful(table: Sequence[MemberCount], members: int) -> MemberCount | Non
     return next((row for row in table if row.members > members and row.useful), None)
 
 
-def _counted(modelled: Modelled, strategy: str, members: int) -> tuple[int, int, int] | None:
-    """Largest, smallest load and idle members where counting tells; None where it does not."""
-    if not (modelled.alike and modelled.group.members):
-        return None
-    read = _read(modelled.group)
-    counts = [len(queues) for topic, queues in modelled.group.topics.items() if topic in read]
+def _counted(counts: Sequence[int], strategy: str, members: int) -> tuple[int, int, int] | None:
+    """Largest, smallest load and idle members where counting the topics' queues tells; None where it does not."""
     if strategy in PER_TOPIC:
         high = sum(-(-count // members) for count in counts)
         idle = members - min(members, max(counts, default=0))

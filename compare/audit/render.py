@@ -110,6 +110,8 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "notes": [*observed.notes, *([explained.assumption] if explained.assumption else []), *_left_out(explained)],
         "sources": list(observed.sources),
     }
+    if pictures:
+        found["detailed"] = explained.detailed
     if pictures and explained.detailed:
         best_under = best_owners(explained)
         if best_under is not None:
@@ -122,8 +124,7 @@ def _left_out(explained: Explained) -> list[str]:
     if explained.detailed or explained.modelled is None:
         return []
     return [
-        f"pictures, optimum and what-if are made for the {MOST_DETAILED} groups that come first; --group"
-        f" {explained.group.observed.name} makes them for this one"
+        f"pictures and what-if are made for the {MOST_DETAILED} groups that come first; --group NAME asks for another"
     ]
 
 

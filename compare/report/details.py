@@ -14,14 +14,25 @@ MOST_TOPICS = 60
 """Topics with figures of their own; of more, the least even ones."""
 
 
-def details(group: Mapping[str, Any]) -> dict[str, Any]:
-    """One group of the audit's document, for the page's script."""
-    owners = group.get("owners") or {}
-    topics = group.get("topics") or {}
-    best, optimum = group.get("best_owners"), group.get("optimum_owners")
-    drawing = draw(owners, (best, optimum), topics)
-    what_if = group.get("what_if") or []
-    return {
+class Texts:
+    """Sentences that many groups share stand in the page once; elsewhere is their place in the list."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, text: Any) -> int:
+        """The place of a text, whose hidden characters are made visible."""
+        shown = visible(str(text))
+        if shown not in self._places:
+            self._places[shown] = len(self.all)
+            self.all.append(shown)
+        return self._places[shown]
+
+
+def details(group: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
+    """One group of the audit's document, for the page's script; its sentences are added to ``texts``."""
+    head = {
         "name": visible(str(group.get("group", ""))),
         "system": visible(str(group.get("system", ""))),
         "mode": visible(group.get("mode") or "shared"),
@@ -31,7 +42,17 @@ def details(group: Mapping[str, Any]) -> dict[str, Any]:
         "score": _short(group.get("score")),
         "score_after": _short(group.get("score_after")),
         "figures": [_short(group.get(name)) for name in FIGURES],
-        "findings": _findings(group),
+        "findings": _findings(group, texts),
+        "notes": [texts.place(note) for note in group.get("notes") or ()],
+        "sources": [texts.place(source) for source in group.get("sources") or ()],
+    }
+    if not group.get("detailed", True):
+        return head
+    owners = group.get("owners") or {}
+    topics = group.get("topics") or {}
+    best, optimum = group.get("best_owners"), group.get("optimum_owners")
+    drawing = draw(owners, (best, optimum), topics)
+    return head | {
         "topics": drawing.topics,
         "brokers": drawing.brokers,
         "members": drawing.members,
@@ -41,11 +62,9 @@ def details(group: Mapping[str, Any]) -> dict[str, Any]:
         "views": [True, best is not None, optimum is not None],
         "best": _text(group.get("best_strategy")),
         "optimum": [_short((group.get("optimum") or {}).get(name)) for name in WHAT_IF],
-        "what_if": [_what_if(each) for each in what_if],
+        "what_if": [_what_if(each) for each in group.get("what_if") or ()],
         "per_topic": _per_topic(topics),
         "remarks": _remarks(drawing, topics),
-        "notes": [visible(str(note)) for note in group.get("notes") or ()],
-        "sources": [visible(str(source)) for source in group.get("sources") or ()],
     }
 
 
@@ -58,18 +77,18 @@ def _short(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _findings(group: Mapping[str, Any]) -> list[list[Any]]:
+def _findings(group: Mapping[str, Any], texts: Texts) -> list[list[Any]]:
     """(cause, remedies) of each finding, a remedy being (text, terms, risks)."""
     return [
-        [_text(each.get("cause")), [_remedy(remedy) for remedy in each.get("remedies") or ()]]
+        [texts.place(each["cause"]), [_remedy(remedy, texts) for remedy in each.get("remedies") or ()]]
         for each in group.get("findings") or ()
     ]
 
 
-def _remedy(remedy: Mapping[str, Any]) -> list[Any]:
-    restart = RESTARTS[remedy["restart"]][1]
+def _remedy(remedy: Mapping[str, Any], texts: Texts) -> list[Any]:
     undo = "Can be undone." if remedy["reversible"] else "Cannot be undone."
-    return [visible(remedy["text"]), f"{restart} {undo}", [visible(risk) for risk in remedy["risks"]]]
+    terms = f"{RESTARTS[remedy['restart']][1]} {undo}"
+    return [texts.place(remedy["text"]), texts.place(terms), [texts.place(risk) for risk in remedy["risks"]]]
 
 
 def _what_if(row: Mapping[str, Any]) -> list[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compare.output import number
-from compare.report.details import TOPIC_FIGURES, WHAT_IF, details
+from compare.report.details import TOPIC_FIGURES, WHAT_IF, Texts, details
 from compare.report.one_file import asset, rendered, script_of
 from compare.report.shape import HEIGHT, WIDTH, shape
 from compare.report.wording import FIGURES
@@ -40,7 +40,7 @@ def write_report(document: Mapping[str, Any]) -> str:
     skipped = document.get("skipped") or []
     return rendered(
         asset(__package__, "page.html"),
-        asset(__package__, "style.css"),
+        asset(__package__, "style.css") + _labels(),
         script_of([asset(__package__, name) for name in SCRIPTS]),
         _payload(groups),
         headline=document.get("headline") or "",
@@ -57,24 +57,31 @@ def write_report(document: Mapping[str, Any]) -> str:
     )
 
 
+def _labels() -> str:
+    """Where a narrow window puts the cells of a row below each other, each says what it is."""
+    names = [("score", "score"), *((f"c{at}", label) for at, (_, label) in enumerate(COLUMNS))]
+    return "".join(f'.groups .{name} {{ --label: "{label}"; }}\n' for name, label in names)
+
+
 def _payload(groups: Sequence[Group]) -> dict[str, Any]:
+    texts = Texts()
     return {
+        "groups": [details(group, texts) for group in groups],
+        "texts": texts.all,
         "figures": [[name, *words] for name, words in FIGURES.items()],
         "topic_figures": TOPIC_FIGURES,
         "what_if": WHAT_IF,
-        "groups": [details(group) for group in groups],
     }
 
 
 def _row(group: Group) -> dict[str, Any]:
     cells = [
         {
-            "label": label,
             "text": number(group.get(name)),
             "bad": name in BAD_ABOVE_ZERO and bool(group.get(name)),
             "unknown": group.get(name) is None,
         }
-        for name, label in COLUMNS
+        for name, _ in COLUMNS
     ]
     mode = group.get("mode") or "shared"
     kind = group.get("kind")
@@ -85,15 +92,16 @@ def _row(group: Group) -> dict[str, Any]:
         group.get("strategy"),
         group.get("state"),
     ]
+    detailed = group.get("detailed", True)
     return {
         "name": str(group.get("group", "")),
         "badges": [str(each) for each in badges if each],
-        "cause": group.get("cause"),
-        "remedy": group.get("remedy"),
+        "cause": group.get("cause") if detailed or group.get("remedy") else None,
+        "remedy": group.get("remedy") if detailed else None,
         "score": _score(group.get("score")),
         "after": _score(group.get("score_after")),
         "grade": _grade(group.get("score")),
-        "shape": shape(group.get("owners") or {}),
+        "shape": shape(group.get("owners") or {}) if detailed else None,
         "cells": cells,
         "flags": " ".join(name for name, _, is_in in FILTERS if is_in(group)),
     }

@@ -15,7 +15,6 @@ from compare.audit.remedies.strategies import average_and_multiples, fairer_stra
 from compare.audit.score import HEAVIEST, IDLE, MISPLACED
 from compare.best import optimum
 from kafka_coordinator import assign
-from protocols import Allocation
 
 LOOK_BACK = ("sticky", "cooperative-sticky", "uniform")
 """Strategies that keep with members what they have."""
@@ -200,7 +199,6 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
         remedies = list(fairer_assignors(case, modelled)) if case.usable else [ask_for_state(case)]
         if strategy in LOOK_BACK:
             remedies.append(fresh_start(case, modelled, strategy))
-    best = optimum(modelled.group, moves=False).allocation
     known = case.usable or strategy is None
     whose = strategy or "The strategy"
     cause = (
@@ -208,12 +206,13 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
         if known
         else f"{strategy} is no released assignor, so why it deals as it does is not known: {_loads(case)}."
     )
-    return finding("strategy-falls-short", cause, remedies, _cost(case, remedies, best), _evidence(case))
+    return finding("strategy-falls-short", cause, remedies, _cost(case, modelled, remedies), _evidence(case))
 
 
-def _cost(case: Case, remedies: Sequence[Remedy | None], best: Allocation) -> float:
+def _cost(case: Case, modelled: Modelled, remedies: Sequence[Remedy | None]) -> float:
     """What the best remedy wins back; what the optimum would, where no remedy is known."""
-    return max((each.points for each in remedies if each is not None), default=0.0) or case.points_back(best)
+    points = max((each.points for each in remedies if each is not None), default=0.0)
+    return points or case.points_back(optimum(modelled.group, moves=False).allocation)
 
 
 def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
@@ -229,13 +228,12 @@ def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
         busy = len(case.loads) - case.loads.count(0)
         if busy < len(case.loads) and max(len(queues) for queues in topics.values()) <= busy:
             remedies.append(at_most(case, busy, f"{strategy} finds nothing for more, as no topic has more queues"))
-    best = optimum(modelled.group, moves=False).allocation
     return finding(
         "remainder-piles-up",
         f"{strategy} deals each topic from the first member on, so the same members get the remainder of"
         f" {several(len(odd), 'topic')}: {_loads(case)}.",
         remedies,
-        _cost(case, remedies, best),
+        _cost(case, modelled, remedies),
         {**_evidence(case), "pile_up": case.pile_up, "topics": odd, "heaviest": heaviest},
     )
 

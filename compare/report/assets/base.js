@@ -2,6 +2,16 @@
 
 const payload = JSON.parse(document.getElementById("data").textContent);
 const groups = payload.groups;
+
+// Sentences stand in the data once; a group's parts that were left out are empty.
+const textAt = (place) => payload.texts[place];
+for (const group of groups) {
+  group.detailed = group.members !== undefined;
+  if (!group.detailed) Object.assign(group, { topics: [], brokers: [], members: [], views: [true, false, false], optimum: [], what_if: [], per_topic: [], remarks: [] });
+  group.findings = group.findings.map(([cause, remedies]) => [textAt(cause), remedies.map(([text, terms, risks]) => [textAt(text), textAt(terms), risks.map(textAt)])]);
+  group.notes = group.notes.map(textAt);
+  group.sources = group.sources.map(textAt);
+}
 const figureAt = Object.fromEntries(payload.figures.map(([name], at) => [name, at]));
 
 const figure = (group, name) => group.figures[figureAt[name]] ?? null;

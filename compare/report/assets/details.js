@@ -132,7 +132,7 @@ function detailsOf(group) {
     score(group),
     drawn ? el("section", {}, el("h3", {}, "Who owns what"), legend(group, group.views[1] || group.views[2]), drawings,
       group.remarks.length ? el("ul", { class: "notes" }, ...group.remarks.map((line) => el("li", {}, line))) : null, ownersTable(group))
-      : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member gets every queue here, so there is no share to draw."),
+      : !group.detailed ? null : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member gets every queue here, so there is no share to draw."),
     el("div", { class: "columns" }, whatIf(group), perTopic(group)),
     figures(group),
     more(group));

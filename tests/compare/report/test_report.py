@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compare.report import write_report
-from compare.report.details import details
+from compare.report.details import Texts, details
 from compare.report.drawing import HEAVIEST, LIGHTEST, MOST_QUEUES
 from compare.report.shape import shape
 from tests.compare.report.report_documents import Owners, captured, document, group, uneven
@@ -157,7 +157,7 @@ def test_a_thousand_groups_stay_below_five_megabytes() -> None:
 
 
 def test_a_large_group_is_thinned_and_says_so() -> None:
-    shown = details(uneven("large", members=1000, topics=4, queues=2500))
+    shown = details(uneven("large", members=1000, topics=4, queues=2500), Texts())
     assert len(shown["members"]) == HEAVIEST + LIGHTEST
     assert shown["gap"] == (960, [[0, 20], [10, 10], [10, 10]])
     assert any("40 of 1000 members" in remark for remark in shown["remarks"])
@@ -165,20 +165,20 @@ def test_a_large_group_is_thinned_and_says_so() -> None:
 
 
 def test_too_many_queues_are_counted_instead_of_named() -> None:
-    shown = details(uneven("deep", members=2, topics=1, queues=MOST_QUEUES))
+    shown = details(uneven("deep", members=2, topics=1, queues=MOST_QUEUES), Texts())
     assert shown["members"][0][1] == f"0*{MOST_QUEUES}"
     assert any("count them per topic" in remark for remark in shown["remarks"])
 
 
 def test_members_come_by_load_then_in_counting_order() -> None:
     owners: Owners = {f"c-{at}": [["t", "", at]] if at > 1 else [] for at in range(12)}
-    shown = [member[0] for member in details(group("g", owners))["members"]]
+    shown = [member[0] for member in details(group("g", owners), Texts())["members"]]
     assert shown == [*(f"c-{at}" for at in range(2, 12)), "c-0", "c-1"]
 
 
 def test_queues_are_named_by_topic_broker_and_runs_of_numbers() -> None:
     owners: Owners = {"c1": [*(["a", "b1", number] for number in (0, 1, 2, 5)), ["z", "b2", 7]], "c2": [["a", "b1", 5]]}
-    shown = details(group("g", owners))
+    shown = details(group("g", owners), Texts())
     assert (shown["topics"], shown["brokers"]) == (["a", "z"], ["b1", "b2"])
     assert shown["members"][0][:2] == ["c1", "0/0:0-2,5;1/1:7"]
     assert shown["twice"] == "0/0:5"
@@ -187,25 +187,37 @@ def test_queues_are_named_by_topic_broker_and_runs_of_numbers() -> None:
 def test_queues_without_owner_are_named_where_another_view_hands_them_out() -> None:
     made = group("g", {"c1": [["t", "", 0]], "c2": []})
     made["topics"]["t"] |= {"queues": 3, "unowned_queues": 2}
-    assert details(made)["unowned"] == "0*2"
+    assert details(made, Texts())["unowned"] == "0*2"
     made["best_owners"] = {"c1": [["t", "", 0], ["t", "", 1]], "c2": [["t", "", 2]]}
-    assert details(made)["unowned"] == "0:1-2"
+    assert details(made, Texts())["unowned"] == "0:1-2"
 
 
 def test_retry_queues_that_no_figure_counts_are_not_drawn() -> None:
     made = group("g", {"c1": [["%RETRY%g", "b", 0], ["t", "b", 0]], "c2": [["t", "b", 1]]})
     del made["topics"]["%RETRY%g"]
-    shown = details(made)
+    shown = details(made, Texts())
     assert shown["topics"] == ["t"]
     assert any("%RETRY%" in remark for remark in shown["remarks"])
 
 
-def test_a_remedy_comes_with_its_terms_and_risks() -> None:
-    ((cause, ((text, terms, risks),)),) = details(group("g", {"c1": [["t", "", 0]]}))["findings"]
-    assert cause.startswith("The remainder")
-    assert text.startswith("Set partition.assignment.strategy")
-    assert terms == "Rolling restart. Can be undone."
-    assert risks == ["a consumer that joins topics by key relies on range"]
+def test_a_remedy_comes_with_its_terms_and_risks_and_each_sentence_stands_once() -> None:
+    texts = Texts()
+    made = group("g", {"c1": [["t", "", 0]]})
+    first, second = (details(each, texts)["findings"] for each in (made, made | {"group": "h"}))
+    assert first == second
+    ((cause, ((text, terms, risks),)),) = first
+    assert texts.all[cause].startswith("The remainder")
+    assert texts.all[text].startswith("Set partition.assignment.strategy")
+    assert texts.all[terms] == "Rolling restart. Can be undone."
+    assert [texts.all[risk] for risk in risks] == ["a consumer that joins topics by key relies on range"]
+
+
+def test_of_groups_far_down_the_page_holds_why_and_what_to_do_but_no_pictures() -> None:
+    made = group("g", {"c1": [["t", "", 0]]}) | {"detailed": False}
+    shown = details(made, Texts())
+    assert shown["findings"]
+    assert "members" not in shown
+    assert "<path" not in write_report(document(made)).partition("<tbody>")[2].partition("</tbody>")[0]
 
 
 def test_strategies_that_the_group_cannot_be_set_to_are_told_apart() -> None:
@@ -214,7 +226,7 @@ def test_strategies_that_the_group_cannot_be_set_to_are_told_apart() -> None:
         made["what_if"][0] | {"reachable": True},
         {"system": "rocketmq", "strategy": "AVG", "reachable": False},
     ]
-    shown = details(made)
+    shown = details(made, Texts())
     assert shown["best"] == "roundrobin"
     assert [row[-1] for row in shown["what_if"]] == [True, False]
 

@@ -31,7 +31,7 @@ def test_the_worst_group_is_open_with_its_three_pictures(show: Any) -> None:
     page = show(document(uneven("worst"), uneven("other")))
     assert page.run("document.querySelectorAll('.detail').length") == 1
     titles = page.run("[...document.querySelectorAll('figure h4')].map(each => each.firstChild.textContent)")
-    assert titles == ["Today", "Best strategy", "Optimum"]
+    assert titles == ["Today", "Best strategy in reach", "Optimum"]
     labels = page.run("[...document.querySelectorAll('svg.picture')].map(each => each.getAttribute('aria-label'))")
     assert labels[0] == "Today: 4 members drawn, 0 to 9 queues each, 2 idle"
     assert page.run("document.querySelectorAll('figure:first-child .idlewords').length") == 2
@@ -50,7 +50,11 @@ def test_a_group_opens_and_closes_by_mouse_and_keyboard(show: Any) -> None:
 
 
 def test_search_finds_groups_by_name_member_topic_and_cause(show: Any) -> None:
-    page = show(document(uneven("alpha"), uneven("beta"), group("gamma", {"pod-7": [["clicks", "", 0]]}, cause="Odd")))
+    page = show(
+        document(
+            uneven("alpha"), uneven("beta"), group("gamma", {"pod-7": [["clicks", "", 0]]}, findings=[{"cause": "Odd"}])
+        )
+    )
     for text, names in {
         "BETA": ["beta"],
         "pod-7": ["gamma"],
