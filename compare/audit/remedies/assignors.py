@@ -41,7 +41,7 @@ def ask_for_state(case: Case) -> Remedy:
     """The assignor is not told: the view that tells it."""
     command = f"kafka-consumer-groups.sh --bootstrap-server HOST --describe --group {case.observed.name} --state"
     return Remedy(
-        "Add the output of kafka-consumer-groups.sh --describe --state: the sources do not tell the group's assignor, and"
+        "Add the output of kafka-consumer-groups.sh --describe --state: the sources do not tell the assignor, and"
         " what is safe depends on it.",
         (command,),
     )
