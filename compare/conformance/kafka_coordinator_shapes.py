@@ -35,6 +35,7 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import Message
+from protocols.java import sorted_as_java
 
 Json: TypeAlias = Any
 
@@ -249,5 +250,5 @@ def group_state(group: Group | None) -> Json:
         "num_pending_join": len(group.pending_join),
         "pending_sync": sorted(group.pending_sync),
         "new_member_added": group.new_member_added,
-        "subscribed_topics": None if group.subscribed is None else sorted(group.subscribed),
+        "subscribed_topics": None if group.subscribed is None else sorted_as_java(group.subscribed),
     }

@@ -53,21 +53,18 @@ def _generation(member: Subscription) -> int:
 
 
 def _strays(group: GroupMetadata, spans: Mapping[str, range]) -> dict[Partition, int]:
+    sizes = {topic: len(span) for topic, span in spans.items()}
     found = dict.fromkeys(
-        (topic, number)
+        claim
         for member in group.members
-        for topic, number in member.claims
-        if topic in spans and number not in range(len(spans[topic]))
+        for claim in member.claims
+        if claim[0] in sizes and not 0 <= claim[1] < sizes[claim[0]]
     )
     return dict(zip(found, count(sum(group.topics.values())), strict=False))
 
 
 def _numbers(claims: tuple[Partition, ...], spans: Mapping[str, range], strays: Mapping[Partition, int]) -> list[int]:
-    return [
-        strays[topic, number] if (topic, number) in strays else spans[topic][number]
-        for topic, number in claims
-        if topic in spans
-    ]
+    return [strays[claim] if claim in strays else spans[claim[0]][claim[1]] for claim in claims if claim[0] in spans]
 
 
 def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tuple[list[list[int]], set[int]]:

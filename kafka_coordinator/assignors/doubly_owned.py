@@ -36,15 +36,13 @@ def free_runs(topics: Sequence[Topic], kept: Sequence[Stray], unowned: Callable[
     return [unowned(topic) if at < whole_from else (topic, topic.span) for at, topic in enumerate(topics)]
 
 
-def taking_part(shared: Sequence[Topic], kept: Sequence[Stray], owned: Sequence[list[int]], most: list[int]) -> list[int]:
+def taking_part(
+    shared: Sequence[Topic], kept: Sequence[Stray], owned: Sequence[list[int]], most: list[int]
+) -> list[int]:
     """All members but those who have no fewer partitions than they can own, none of them of a shared topic."""
     names = {topic.name for topic in shared}
     movable = {stray for topic, _, stray in kept if topic in names}.union(*(topic.span for topic in shared))
-    return [
-        member
-        for member, own in enumerate(owned)
-        if len(own) < most[member] or not movable.isdisjoint(own)
-    ]
+    return [member for member, own in enumerate(owned) if len(own) < most[member] or not movable.isdisjoint(own)]
 
 
 class DoublyOwnedBalancing:
@@ -174,12 +172,7 @@ class DoublyOwnedBalancing:
         least = min(map(load_of, asked))
         rich = [partition for partition in topic.span if load_of(self._last_holder(partition)) > least + 1]
         return next(
-            (
-                (member, partition)
-                for partition in rich
-                for member in asked
-                if self._shows_imbalance(member, partition)
-            ),
+            ((member, partition) for partition in rich for member in asked if self._shows_imbalance(member, partition)),
             None,
         )
 

@@ -43,9 +43,11 @@ def general(
     owner = _owners(owned, sum(group.topics.values()) + len(claims.strays))
     strays = kept_strays(claims.strays, owned) if claims.strays else []
     loads = Loads(list(map(len, owned)))
-    free = free_runs(topics, strays, lambda topic: _unowned(topic, owner)) if strays else [
-        run for topic in topics if (run := _unowned(topic, owner))[1]
-    ]
+    free = (
+        free_runs(topics, strays, lambda topic: _unowned(topic, owner))
+        if strays
+        else [run for topic in topics if (run := _unowned(topic, owner))[1]]
+    )
     initializing = not any(owned)
     racks = None
     if placement is not None:
