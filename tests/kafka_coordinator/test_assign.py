@@ -115,7 +115,7 @@ def test_queues_that_are_gone_stay_with_who_claims_them_and_later_ones_get_secon
     assert after.double_owned == group.topics["u"][1:]
     assert set(group.topics["u"]) <= set(after["m3"])
     assert all(len(set(queues)) == len(queues) for queues in after.values())
-    with pytest.raises(GroupError, match="'t'.*3.*does not have it any more"):
+    with pytest.raises(GroupError, match="does not have it any more"):
         after.check()
     again = Allocation(after.group, after, gone=after.vanished)
     assert (again, again.vanished) == (after, after.vanished)

@@ -1,6 +1,14 @@
 """Java's orders, against the test values of spec/kafka.md 5.1 and what the JVM documents."""
 
-from protocols.java import entry_order, grown_size, sorted_as_java, sorted_pairs, spread, string_entry_order, string_hash
+from protocols.java import (
+    entry_order,
+    grown_size,
+    sorted_as_java,
+    sorted_pairs,
+    spread,
+    string_entry_order,
+    string_hash,
+)
 
 
 def test_hash_codes() -> None:
