@@ -46,7 +46,9 @@ def assign(
 
     ``name``: one of `STRATEGIES`, or a strategy itself. ``previous``: what members owned before (an
     `Allocation`); who has left the group since counts no more. Partition k of a topic is the k-th queue that the
-    group writes for it. Partitions that cooperative-sticky holds back for a round are in `Allocation.withheld`.
+    group writes for it. Partitions that cooperative-sticky holds back for a round are in `Allocation.withheld`; those
+    that ``previous`` names and their topic no longer has may be handed out by it and by sticky, as the released
+    assignors do, and are in `Allocation.vanished` then.
     Raises `StrategyError` for an unknown strategy or setting, and where the real assignor would throw.
     """
     strategy = STRATEGIES[name] if isinstance(name, str) else name
@@ -60,7 +62,7 @@ def assign(
         return answer
     if not isinstance(answer, Mapping):
         raise StrategyError(f"{label} returned {answer!r}, expected an Allocation or a mapping of member to queues")
-    return Allocation(group, answer, getattr(answer, "withheld", None))
+    return Allocation(group, answer, getattr(answer, "withheld", None), getattr(answer, "vanished", ()))
 
 
 def register(name: str, strategy: S) -> S:

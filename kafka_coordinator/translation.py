@@ -56,9 +56,12 @@ class Numbers:
         return cls(group, topics, queues, members, ascending, plain)
 
     def for_client(self, previous: Owned | None = None, generation: int = 1) -> GroupMetadata:
-        """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation, as far
-        as it still exists."""
-        topics_of, sizes = _Subscriptions(None), self.topics
+        """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation.
+
+        That a queue does not exist any more is left for the assignor to find out, which may not mind. Where queues
+        have brokers, one that is gone is no partition that could be named: it is left out.
+        """
+        topics_of = _Subscriptions(None)
         partitions = None if self.plain or not previous else self._partitions()
         members = []
         for member in self.members:
@@ -67,13 +70,7 @@ class Numbers:
             if previous and member.id in previous:
                 claim_generation = generation
                 if partitions is None:
-                    claims = tuple(
-                        [
-                            (topic, number)
-                            for topic, broker, number in previous[member.id]
-                            if not broker and number < sizes.get(topic, 0)
-                        ]
-                    )
+                    claims = tuple([(topic, number) for topic, broker, number in previous[member.id] if not broker])
                 else:
                     claims = tuple([partitions[queue] for queue in previous[member.id] if queue in partitions])
             members.append(
@@ -120,15 +117,19 @@ class Numbers:
         return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, ids)
 
     def allocation(self, answer: Assignment) -> Allocation:
-        """The assignor's answer with the group's own queues and members."""
-        queues = self.queues
+        """The assignor's answer with the group's own queues and members, and those that are gone and given all the
+        same. What is given to a member twice is his once."""
+        queues, ascending, assigned = self.queues, self.ascending, answer.owned
+        gone = [Queue(topic, "", number) for topic, number in answer.strays]
+        if gone:
+            queues, ascending, assigned = [*queues, *gone], False, [list(set(numbers)) for numbers in assigned]
         owned: dict[str, tuple[Queue, ...]] = {member.id: () for member in self.group.members}
-        for member, numbers in zip(self.members, answer.owned, strict=True):
+        for member, numbers in zip(self.members, assigned, strict=True):
             if numbers:
                 in_order = tuple([queues[number] for number in sorted(numbers)])
-                owned[member.id] = in_order if self.ascending else sort_queues(in_order)
+                owned[member.id] = in_order if ascending else sort_queues(in_order)
         withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
-        return Allocation.trusted(self.group, owned, withheld)
+        return Allocation.trusted(self.group, owned, withheld, gone)
 
     def _partitions(self) -> dict[Queue, Partition]:
         """Each queue of the group as (topic, its place in the topic)."""

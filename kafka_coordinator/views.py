@@ -20,7 +20,7 @@ from kafka_coordinator.messages import (
 from protocols.engine.nodes import Message
 from protocols.engine.single import SingleNode
 from protocols.errors import UserError
-from protocols.java import utf16_key
+from protocols.java import sorted_pairs, utf16_key
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ def _offsets(found: Described) -> list[str]:
     owners = {
         partition: (member.member_id, member.host, member.client_id)
         for member in found.members
-        for partition in sorted(member.assignment)
+        for partition in sorted_pairs(member.assignment)
     }
     nobody = (_NOTHING, _NOTHING, _NOTHING)
     owners.update({partition: nobody for partition in found.committed if partition not in owners})
@@ -156,7 +156,7 @@ def _state(found: Described, verbose: bool) -> list[str]:
 
 def _assignment_text(assignment: Sequence[Partition]) -> str:
     topics: dict[str, list[str]] = {}
-    for topic, number in sorted(assignment):
+    for topic, number in sorted_pairs(assignment):
         topics.setdefault(topic, []).append(str(number))
     return ";".join(f"{topic}:{','.join(numbers)}" for topic, numbers in topics.items()) or _NOTHING
 

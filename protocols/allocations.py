@@ -12,9 +12,11 @@ from protocols.queues import Queue, sort_queues
 class Allocation(Mapping[str, tuple[Queue, ...]]):
     """Members (every one of the group, idle ones too) to their queues, each a sorted tuple. Immutable.
 
-    Queues with several owners or none can be represented, because RocketMQ has them: see `double_owned`,
-    `unowned`, and `check`. ``withheld`` maps queues that a cooperative assignor holds back in this round to
-    the member who gets them in the next. Raises `GroupError` for a member or queue that the group lacks.
+    Queues with several owners or none can be represented, because RocketMQ has them, and Kafka's sticky assignors
+    make them: see `double_owned`, `unowned`, and `check`. ``withheld`` maps queues that a cooperative assignor holds
+    back in this round to the member who gets them in the next. ``gone``: queues that the group's topics no longer
+    have, which may be owned all the same, because these assignors hand such queues out: see `vanished`. Raises
+    `GroupError` for a member that the group lacks, and for any other queue that it lacks.
     """
 
     def __init__(
@@ -22,26 +24,39 @@ class Allocation(Mapping[str, tuple[Queue, ...]]):
         group: Group,
         owned: Mapping[str, Iterable[Queue]],
         withheld: Mapping[Queue, str] | None = None,
+        gone: Iterable[Queue] = (),
     ) -> None:
         self.group = group
         self.withheld: Mapping[Queue, str] = dict(withheld or {})
         for id in owned:
             group.member(id)
         self._owned = {each.id: sort_queues(owned.get(each.id, ())) for each in group.members}
-        unknown = self._owned_queues.difference(group.queues)
+        lacking = self._owned_queues.difference(group.queues)
+        unknown = lacking.difference(gone)
         if unknown:
             raise GroupError(f"{sort_queues(unknown)[0]} is no queue of the group's topics")
+        self.vanished = sort_queues(lacking)
+
+    vanished: tuple[Queue, ...]
+    """Queues that somebody owns and the group's topics do not have, sorted. They count in no figure."""
 
     @classmethod
     def trusted(
-        cls, group: Group, owned: Mapping[str, tuple[Queue, ...]], withheld: Mapping[Queue, str] | None = None
+        cls,
+        group: Group,
+        owned: Mapping[str, tuple[Queue, ...]],
+        withheld: Mapping[Queue, str] | None = None,
+        gone: Iterable[Queue] = (),
     ) -> Self:
         """Made without any check, for strategies whose answer is right by construction.
 
-        ``owned`` holds every member, in the group's order, with a sorted tuple of the group's own queues.
+        ``owned`` holds every member, in the group's order, with a sorted tuple of the group's own queues, and of those
+        that are ``gone``.
         """
         made = cls.__new__(cls)
         made.group, made._owned, made.withheld = group, dict(owned), dict(withheld or {})
+        gone = list(gone)
+        made.vanished = sort_queues(made._owned_queues.intersection(gone)) if gone else ()
         return made
 
     def __getitem__(self, member: str) -> tuple[Queue, ...]:
@@ -71,7 +86,8 @@ class Allocation(Mapping[str, tuple[Queue, ...]]):
         found: dict[Queue, tuple[str, ...]] = dict.fromkeys(self.group.queues, ())
         for member, queues in self._owned.items():
             for queue in queues:
-                found[queue] += (member,)
+                if queue in found:
+                    found[queue] += (member,)
         return found
 
     @cached_property
@@ -100,7 +116,10 @@ class Allocation(Mapping[str, tuple[Queue, ...]]):
         )
 
     def check(self) -> None:
-        """Raise `GroupError` unless every queue of a subscribed topic has exactly one owner, who subscribes."""
+        """Raise `GroupError` unless every queue of a subscribed topic has exactly one owner, who subscribes, and no
+        other queue has any."""
+        if self.vanished:
+            raise GroupError(f"{self.vanished[0]} is owned, and its topic does not have it any more")
         if self.double_owned:
             queue = self.double_owned[0]
             raise GroupError(f"{queue} has {len(self.owners[queue])} owners: {', '.join(self.owners[queue])}")

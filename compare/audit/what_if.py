@@ -146,7 +146,7 @@ def under(modelled: Modelled, strategy: str) -> Allocation | None:
     owned = {id: list(queues) for id, queues in allocation.items()}
     for queue, id in allocation.withheld.items():
         owned[id].append(queue)
-    return Allocation(modelled.group, owned)
+    return Allocation(modelled.group, owned, gone=allocation.vanished)
 
 
 def loads_of(allocation: Mapping[str, Sequence[Queue]]) -> list[int]:

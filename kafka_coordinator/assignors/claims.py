@@ -15,8 +15,8 @@ class Claims:
 
     ``doubly_claimed``: partitions that two members claimed in one generation. ``former``: partition to the
     position of the member who owned it in an earlier generation than the highest seen (spec 5.7, step 1).
-    Partitions are numbers; claims on topics that nobody subscribes to are left out. ``strays``: claimed partitions
-    that a topic does not have (any more), numbered on from the group's last partition; left out unless asked for.
+    Partitions are numbers; claims on topics that nobody subscribes to, or that have no partitions, are left out.
+    ``strays``: claimed partitions that a topic does not have (any more), numbered on from the group's last partition.
     """
 
     listed: list[list[int]]
@@ -26,17 +26,18 @@ class Claims:
     strays: dict[Partition, int]
 
     @classmethod
-    def of(
-        cls, group: GroupMetadata, spans: Mapping[str, range], max_generation: int, with_strays: bool = False
-    ) -> "Claims":
+    def of(cls, group: GroupMetadata, spans: Mapping[str, range], max_generation: int) -> "Claims":
         """Read the claims. ``max_generation`` is the highest generation seen, this group's included."""
         members = group.members
         strays: dict[Partition, int] = {}
         try:
-            listed = [[spans[topic][number] for topic, number in member.claims] for member in members]
+            # A range counts negative numbers from its end: they are left out, and then noticed by the length.
+            listed = [[spans[topic][number] for topic, number in member.claims if number >= 0] for member in members]
+            whole = sum(map(len, listed)) == sum(len(member.claims) for member in members)
         except (KeyError, IndexError):
-            if with_strays:
-                strays = _strays(group, spans)
+            whole = False
+        if not whole:
+            strays = _strays(group, spans)
             listed = [_numbers(member.claims, spans, strays) for member in members]
         owned, doubly_claimed = _settled(members, listed)
         return cls(listed, owned, doubly_claimed, _former_owners(members, listed, max_generation), strays)
@@ -54,20 +55,16 @@ def _generation(member: Subscription) -> int:
 def _strays(group: GroupMetadata, spans: Mapping[str, range]) -> dict[Partition, int]:
     sizes = {topic: len(span) for topic, span in spans.items()}
     found = dict.fromkeys(
-        claim for member in group.members for claim in member.claims if claim[1] >= sizes.get(claim[0], claim[1] + 1)
+        claim
+        for member in group.members
+        for claim in member.claims
+        if claim[0] in sizes and not 0 <= claim[1] < sizes[claim[0]]
     )
-    return dict(zip(found, count(sum(group.topics.values())), strict=False)) if found else {}
+    return dict(zip(found, count(sum(group.topics.values())), strict=False))
 
 
 def _numbers(claims: tuple[Partition, ...], spans: Mapping[str, range], strays: Mapping[Partition, int]) -> list[int]:
-    found = []
-    for claim in claims:
-        topic, number = claim
-        if claim in strays:
-            found.append(strays[claim])
-        elif topic in spans and number in range(len(spans[topic])):
-            found.append(spans[topic][number])
-    return found
+    return [strays[claim] if claim in strays else spans[claim[0]][claim[1]] for claim in claims if claim[0] in spans]
 
 
 def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tuple[list[list[int]], set[int]]:
@@ -87,12 +84,17 @@ def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tupl
                 theirs = members[other].generation_field
                 if generation < (NO_GENERATION if theirs is None else theirs):
                     continue
+                had_it = partition in owned[other]
                 owned[other].pop(partition, None)
+                claimant[partition] = position
+                if generation == (NO_GENERATION if theirs is None else theirs):
+                    doubly_claimed.add(partition)
+                    continue
+                if other == position and not had_it:
+                    # Claimed twice by one member: the released assignor adds it and takes one away from the same list.
+                    continue
             claimant[partition] = position
-            if other is not None and generation == (NO_GENERATION if theirs is None else theirs):
-                doubly_claimed.add(partition)
-            else:
-                owned[position][partition] = None
+            owned[position][partition] = None
     return [list(each) for each in owned], doubly_claimed
 
 

@@ -79,13 +79,18 @@ def _left_over(spans: dict[str, range], owned: list[list[int]], strays: dict[Par
     halts, so that the partitions of later topics are all left over, kept or not, and get a second owner.
     """
     kept = set(chain.from_iterable(owned))
-    halted = {topic for (topic, _), number in strays.items() if number in kept}
-    if halted:
-        found: list[int] = []
-        at = min(map(list(spans).index, halted))
-        for place, span in enumerate(spans.values()):
-            found += (partition for partition in span if place > at or partition not in kept)
-        return found
+    halts = [(topic, partition) for (topic, partition), number in strays.items() if number in kept]
+    if halts:
+        place_of = {topic: place for place, topic in enumerate(spans)}
+        place, partition = min((place_of[topic], partition) for topic, partition in halts)
+        # A number below 0 comes before all partitions of its topic, one that is too high after them.
+        whole_from = place if partition < 0 else place + 1
+        return [
+            partition
+            for place, span in enumerate(spans.values())
+            for partition in span
+            if place >= whole_from or partition not in kept
+        ]
     every = chain.from_iterable(spans.values())
     return [partition for partition in every if partition not in kept] if kept else list(every)
 

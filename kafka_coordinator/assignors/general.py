@@ -4,13 +4,14 @@ From step 3 on members are numbers in the order of their ids. A topic's subscrib
 partitions, so the work goes topic by topic.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 
 from kafka_coordinator.assignors.balancing import Balancing
 from kafka_coordinator.assignors.claims import Claims
 from kafka_coordinator.assignors.dealing import deal
+from kafka_coordinator.assignors.doubly_owned import DoublyOwnedBalancing, free_runs, kept_strays, taking_part
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
 from kafka_coordinator.assignors.loads import Loads
 from kafka_coordinator.assignors.placement import Placement
@@ -39,15 +40,19 @@ def general(
     topics = dealing_order(subscriptions, rank_of)
     kept, revoking = _keep(group, subscriptions, claims, placement)
     owned = [kept[position] for position in by_id]
-    owner = _owners(owned, topics)
+    owner = _owners(owned, sum(group.topics.values()) + len(claims.strays))
+    strays = kept_strays(claims.strays, owned) if claims.strays else []
     loads = Loads(list(map(len, owned)))
-    free = [run for topic in topics if (run := _unowned(topic, owner))[1]]
+    free = (
+        free_runs(topics, strays, lambda topic: _unowned(topic, owner))
+        if strays
+        else [run for topic in topics if (run := _unowned(topic, owner))[1]]
+    )
     initializing = not any(owned)
-    if placement is None:
-        deal(free, loads, owned, owner)
-    else:
+    racks = None
+    if placement is not None:
         racks = [placement.rack_of[position] for position in by_id], placement.racks
-        deal(deal(free, loads, owned, owner, racks), loads, owned, owner)
+    deal(free if racks is None else deal(free, loads, owned, owner, racks), loads, owned, owner)
 
     shared = [topic for topic in topics if len(topic.subscribers) > 1]
     most = [0] * len(by_id)
@@ -55,20 +60,26 @@ def general(
         possible = sum(len(subscriptions.spans.get(topic, ())) for topic in listed)
         for position in positions:
             most[rank_of[position]] = possible
-    taking_part = _taking_part(shared, owner, loads, most)
-    if loads.spread_of(taking_part) > 1:
-        before = loads.imbalance(taking_part)
-        sets = [dict.fromkeys(own) for own in owned]
+    balanced = taking_part(shared, strays, owned, most) if strays else _taking_part(shared, owner, loads, most)
+    if loads.spread_of(balanced) > 1:
+        before = loads.imbalance(balanced)
         former = {partition: rank_of[position] for partition, position in claims.former.items()}
-        balancing = Balancing(shared, sets, owner, loads, most, former, taking_part)
+        changing: Sequence[Iterable[int]]
+        balancing: Balancing | DoublyOwnedBalancing
+        if strays:
+            changing = lists = list(map(list, owned))
+            balancing = DoublyOwnedBalancing(shared, lists, owner, loads, most, former, balanced, by_id, racks)
+        else:
+            changing = sets = [dict.fromkeys(own) for own in owned]
+            balancing = Balancing(shared, sets, owner, loads, most, former, balanced)
         if not revoking:
             balancing.balance([run for run in free if len(run[0].subscribers) > 1])
         moved = balancing.balance([(topic, topic.span) for topic in shared])
-        # Step 7. No group is known whose balance does not gain, but the released client asks.
-        if initializing or not moved or loads.imbalance(taking_part) < before:
-            owned = list(map(list, sets))
+        # Step 7. No group without strays is known whose balance does not gain, but the released client asks.
+        if initializing or not moved or loads.imbalance(balanced) < before:
+            owned = list(map(list, changing))
 
-    answer = Assignment([owned[rank] for rank in rank_of])
+    answer = Assignment([owned[rank] for rank in rank_of], strays=tuple(claims.strays))
     if cooperative:
         _withhold(answer, claims.listed)
     return answer
@@ -86,6 +97,7 @@ def _keep(
             if listed.issuperset(map(itemgetter(0), group.members[position].claims)):
                 continue
             allowed = set(chain.from_iterable(subscriptions.spans.get(topic, ()) for topic in topics))
+            allowed.update(number for (topic, _), number in claims.strays.items() if topic in listed)
             kept[position] = [partition for partition in kept[position] if partition in allowed]
     if placement is not None:
         for position, own in enumerate(kept):
@@ -93,9 +105,9 @@ def _keep(
     return kept, sum(map(len, kept)) < sum(map(len, claims.owned))
 
 
-def _owners(owned: list[list[int]], topics: list[Topic]) -> list[int]:
+def _owners(owned: list[list[int]], partitions: int) -> list[int]:
     """Partition to its owner."""
-    owner = [_NOBODY] * max((topic.span.stop for topic in topics), default=0)
+    owner = [_NOBODY] * partitions
     for member, own in enumerate(owned):
         for partition in own:
             owner[partition] = member
@@ -119,7 +131,10 @@ def _taking_part(shared: list[Topic], owner: list[int], loads: Loads, most: list
 
 
 def _withhold(answer: Assignment, claimed: list[list[int]]) -> None:
-    """Hold back what a member gains while another one, who loses it, still has it."""
+    """Hold back what a member gains while another one, who loses it, still has it.
+
+    Of several who gain a partition only the last one waits for it, and if that one's list holds it twice, only once.
+    """
     before, after = list(map(set, claimed)), list(map(set, answer.owned))
     lost = set().union(*(old - new for old, new in zip(before, after, strict=True)))
     if not lost:
@@ -128,4 +143,13 @@ def _withhold(answer: Assignment, claimed: list[list[int]]) -> None:
         gained = (after[member] - before[member]) & lost
         if gained:
             answer.withheld.update((partition, member) for partition in own if partition in gained)
-            answer.owned[member] = [partition for partition in own if partition not in gained]
+    waiting: dict[int, set[int]] = {}
+    for partition, member in answer.withheld.items():
+        waiting.setdefault(member, set()).add(partition)
+    for member, partitions in waiting.items():
+        own = answer.owned[member]
+        if len(own) == len(after[member]):
+            answer.owned[member] = [partition for partition in own if partition not in partitions]
+        else:
+            for partition in partitions:
+                own.remove(partition)

@@ -31,13 +31,10 @@ def _assigned(group: GroupMetadata, max_generation: int, *, cooperative: bool) -
     spans = subscriptions.spans
     if not spans:
         return Assignment([[] for _ in group.members])
-    equal = subscriptions.are_equal
-    # Where subscriptions differ the released assignor keeps claims on partitions that do not exist too, and gives many
-    # partitions a second owner then; that mess is not followed.
-    claims = Claims.of(group, spans, highest_generation(group, max_generation), with_strays=equal)
+    claims = Claims.of(group, spans, highest_generation(group, max_generation))
     placement = Placement.of(group, spans)
     by_id = order_by_id(group.members)
-    if equal:
+    if subscriptions.are_equal:
         return constrained(spans, by_id, claims, placement, cooperative)
     return general(group, subscriptions, by_id, claims, placement, cooperative)
 

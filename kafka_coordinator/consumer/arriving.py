@@ -36,7 +36,8 @@ def revoked_some(c: ConsumerState, now: Time, called: Called, out: Outbox) -> No
 
 
 def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
-    owned = callbacks.in_order(assigned)
+    # The sticky assignors may hand a partition to one member twice (spec 5.7): to the client it is one.
+    owned = callbacks.in_order(set(assigned))
     before = set(c.owned)
     added = tuple([each for each in owned if each not in before]) if before else owned
     assigning.remember(c, c.protocol or "", assigned)

@@ -14,6 +14,7 @@ from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Hand
 from kafka_coordinator.consumer.state import Called, ConsumerState
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
+from protocols.java import sorted_pairs
 from protocols.load import Reading
 from protocols.queues import Queue
 
@@ -53,7 +54,7 @@ def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
 
 def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     """The user reads partitions without a membership. The coordinator is needed for their committed offsets only."""
-    c.assigned_by_user = c.unpositioned = tuple(sorted(command.partitions))
+    c.assigned_by_user = c.unpositioned = tuple(sorted_pairs(command.partitions))
     c.positions = {}
     if not command.partitions:
         out.cancel_timer(timers.AUTO_COMMIT)

@@ -10,7 +10,7 @@ from kafka_coordinator.consumer import reading, timers
 from kafka_coordinator.consumer.state import Called, ConsumerState
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
-from protocols.java import utf16_key
+from protocols.java import sorted_pairs
 from protocols.queues import Queue
 
 ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
@@ -18,12 +18,7 @@ ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 
 def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
     """The partitions by topic, then number, as callbacks and requests list them."""
-    listed = list(partitions)
-    if len(listed) > 1:
-        listed.sort()
-        if not all(map(str.isascii, {topic for topic, _ in listed})):
-            listed.sort(key=lambda partition: (utf16_key(partition[0]), partition[1]))
-    return tuple(listed)
+    return tuple(sorted_pairs(partitions))
 
 
 def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:

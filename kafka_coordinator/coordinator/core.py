@@ -63,7 +63,7 @@ class Core:
         """What a partition is called in facts."""
         topic, number = partition
         queues = self.queues.get(topic, ())
-        return queues[number] if number < len(queues) else Queue(topic, "", number)
+        return queues[number] if 0 <= number < len(queues) else Queue(topic, "", number)
 
     def queues_of(self, assignment: Opaque) -> tuple[Queue, ...]:
         """The queues of an assignment, sorted; none if it is not a tuple of partitions."""
@@ -71,7 +71,7 @@ class Core:
             return ()
         known = self._known.get(assignment)
         if known is None:
-            known = self._known[assignment] = sort_queues(map(self.queue, assignment))
+            known = self._known[assignment] = sort_queues({self.queue(partition) for partition in assignment})
             if len(self._known) > _MOST_KNOWN:
                 self._known = {}
         return known

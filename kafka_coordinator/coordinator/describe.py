@@ -15,6 +15,7 @@ from kafka_coordinator.messages import (
     ListGroupsAnswer,
 )
 from protocols.engine.nodes import Outbox, Time
+from protocols.java import sorted_as_java
 
 CLASSIC = "Classic"
 """The type of all groups here."""
@@ -60,7 +61,7 @@ def list_groups(core: Core, now: Time, sender: str, request: ListGroups, out: Ou
     types = {kind.lower() for kind in request.types}
     groups = [
         (group_id, group.protocol_type or "", group.state, CLASSIC)
-        for group_id, group in sorted(core.groups.items())
+        for group_id, group in ((id, core.groups[id]) for id in sorted_as_java(core.groups))
         if (not wanted or group.state.lower() in wanted) and (not types or CLASSIC.lower() in types)
     ]
     out.send(sender, ListGroupsAnswer(request.correlation, NONE, tuple(groups)))

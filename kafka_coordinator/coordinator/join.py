@@ -68,8 +68,9 @@ def join(core: Core, now: Time, sender: str, request: JoinGroup, out: Outbox) ->
         return _join_new(core, group, now, sender, request, out)
     if member_id in group.pending_join:
         if request.instance_id is not None:
-            # Ids are only handed out to dynamic members. Kafka's own code throws here.
-            return refuse(UNKNOWN_SERVER_ERROR)
+            # Ids are only handed out to dynamic members. Kafka's own code throws here, and what it answers in
+            # its need names no member.
+            return refuse(UNKNOWN_SERVER_ERROR, NO_MEMBER)
         return _add(core, group, member_id, now, sender, request, out)
     error = identity_error(group, member_id, request.instance_id)
     if error != NONE:

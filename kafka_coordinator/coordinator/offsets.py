@@ -29,6 +29,7 @@ from kafka_coordinator.messages import (
 )
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
+from protocols.java import sorted_pairs
 
 NO_OFFSET = -1
 
@@ -87,7 +88,7 @@ def fetch(core: Core, now: Time, sender: str, request: OffsetFetch, out: Outbox)
     """Look up offsets. Nobody asks who wants to know."""
     group = core.groups.get(request.group)
     offsets = {} if group is None else group.offsets
-    partitions = sorted(offsets) if request.partitions is None else request.partitions
+    partitions = sorted_pairs(offsets) if request.partitions is None else request.partitions
     found = [
         (partition, offsets[partition].offset if partition in offsets else NO_OFFSET, NONE) for partition in partitions
     ]

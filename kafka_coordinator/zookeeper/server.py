@@ -32,6 +32,7 @@ from kafka_coordinator.zookeeper.messages import (
     WatchEvent,
 )
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.java import sorted_as_java
 
 NOBODY = 0
 """The session of persistent nodes."""
@@ -149,7 +150,7 @@ class ZooKeeper:
             case GetChildren():
                 if message.watch:
                     self._watch(session, CHILDREN, message.path)
-                return ChildrenAnswer(message.correlation, tuple(sorted(self.children.get(message.path, ()))))
+                return ChildrenAnswer(message.correlation, tuple(sorted_as_java(self.children.get(message.path, ()))))
             case Create():
                 if message.path in self.nodes:
                     return Done(message.correlation, NODE_EXISTS, self.nodes[message.path][0])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from protocols.engine.nodes import Time
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.topics import DataVersion
 
@@ -155,11 +156,11 @@ class OffsetManager:
 
     def topics_of(self, group: str) -> list[str]:
         """The topics of which the group has offsets, sorted."""
-        return sorted(topic for topic, owner in pairs_of(self.offsets) if owner == group)
+        return sorted_as_java(topic for topic, owner in pairs_of(self.offsets) if owner == group)
 
     def groups_of(self, topic: str) -> list[str]:
         """The groups that have offsets of the topic, sorted."""
-        return sorted(group for each, group in pairs_of(self.offsets) if each == topic)
+        return sorted_as_java(group for each, group in pairs_of(self.offsets) if each == topic)
 
     def least_over_groups(
         self, topic: str, without: Iterable[str], min_offset: Callable[[str, int], int]

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from protocols.java import sorted_as_java
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, Failure, LockQueues, UnlockQueues
 from rocketmq_selfbalance.client.consumer import Consumer, World
@@ -57,7 +58,7 @@ def by_broker(queues: list[Queue]) -> list[tuple[Queue, ...]]:
     found: dict[str, list[Queue]] = {}
     for queue in sorted(queues):
         found.setdefault(queue.broker, []).append(queue)
-    return [tuple(found[broker]) for broker in sorted(found)]
+    return [tuple(found[broker]) for broker in sorted_as_java(found)]
 
 
 def _lock_all(world: World, thread: Thread, step: LockAll) -> Call | None:

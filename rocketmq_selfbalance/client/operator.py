@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from protocols.java import sorted_as_java
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import consuming, consuming_orderly, lifecycle, polling
 from rocketmq_selfbalance.client.commands import (
@@ -77,5 +78,5 @@ def reset(client: Instance, group: str, topic: str, offsets: tuple[tuple[Queue, 
     """A broker hands on an administrator's reset. Only push consumers react."""
     consumer = client.consumers.get(group)
     if consumer is not None and consumer.kind == PUSH:
-        topics = tuple(sorted(consumer.subscriptions))
+        topics = tuple(sorted_as_java(consumer.subscriptions))
         client.run(f"reset of {group}", ResetOffsets(group, topic, offsets, topics))

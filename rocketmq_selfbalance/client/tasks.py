@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.client.calls import Call, Failure, RefreshRoute
 from rocketmq_selfbalance.client.heartbeat import Beat, drop_offline
 from rocketmq_selfbalance.client.instance import Instance
@@ -71,7 +72,7 @@ def due(client: Instance, name: str) -> None:
 
 
 def _update_routes(client: Instance, thread: Thread, step: UpdateRoutes) -> Call | None:
-    topics = sorted({topic for consumer in client.consumers.values() for topic in consumer.subscriptions})
+    topics = sorted_as_java({topic for consumer in client.consumers.values() for topic in consumer.subscriptions})
     thread.value = None
     client.revisions.clear()
     thread.push(_UpdateNext(tuple(topics)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from protocols.engine.nodes import Time
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
 from rocketmq_selfbalance.messages.nameserver import BrokerData, QueueData, Route
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
@@ -187,7 +188,7 @@ class RouteTable:
         queues = self.topics.get(topic)
         if not queues:
             return None
-        names = sorted(queues)
+        names = sorted_as_java(queues)
         data = [
             BrokerData(entry.cluster, name, tuple(sorted(entry.addresses.items())))
             for name in names
@@ -230,7 +231,7 @@ class RouteTable:
         if cluster is None:
             self.topics.pop(topic, None)
             return
-        for broker in sorted(self.clusters.get(cluster, ())):
+        for broker in sorted_as_java(self.clusters.get(cluster, ())):
             self._drop_queues(topic, broker)
 
     def register_topic(self, topic: str, queues: Iterable[QueueData]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_coordinator import STRATEGIES, assign, register
 from kafka_coordinator.translation import topic_id
-from protocols import Allocation, Group, Queue, StrategyError
+from protocols import Allocation, Group, GroupError, Queue, StrategyError
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
 
@@ -97,12 +97,36 @@ def test_partition_k_is_the_kth_queue_of_its_topic(name: str) -> None:
     assert set(got["c1"]) == {kth[queue] for queue in expected["c1"]}
 
 
-@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky", "uniform"])
-def test_claims_of_queues_and_members_that_are_gone_count_no_more(name: str) -> None:
-    before = assign(name, ORDERS)
-    after = assign(name, ORDERS.without("c2").with_queues({"orders": 3}), before)
+def test_claims_of_queues_and_members_that_are_gone_count_no_more() -> None:
+    before = assign("uniform", ORDERS)
+    after = assign("uniform", ORDERS.without("c2").with_queues({"orders": 3}), before)
     assert not after.unowned
     assert all(queue.number < 3 for queues in after.values() for queue in queues if queue.topic == "orders")
+
+
+@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+def test_queues_that_are_gone_stay_with_who_claims_them_and_later_ones_get_second_owners(name: str) -> None:
+    group = Group.of({"t": 6, "u": 2}, {"m1": ["t"], "m2": ["t", "u"], "m3": ["u"]})
+    before = {"m1": group.topics["t"][:3], "m2": group.topics["t"][3:], "m3": group.topics["u"]}
+    after = assign(name, group.with_queues({"t": 3}), before)
+    assert after.vanished == group.topics["t"][3:]
+    assert set(after["m2"]) >= set(after.vanished)
+    # The search for queues without owner halts at t-3: what comes after it is dealt again, u-0 to its own owner.
+    assert after.double_owned == group.topics["u"][1:]
+    assert set(group.topics["u"]) <= set(after["m3"])
+    assert all(len(set(queues)) == len(queues) for queues in after.values())
+    with pytest.raises(GroupError, match="does not have it any more"):
+        after.check()
+    again = Allocation(after.group, after, gone=after.vanished)
+    assert (again, again.vanished) == (after, after.vanished)
+    assert not any(queue in after.owners for queue in after.vanished)
+
+
+def test_a_queue_of_a_broker_that_is_gone_is_no_partition_and_not_claimed() -> None:
+    group = Group.of({"t": {"b": 4}, "u": 2}, {"m1": ["t"], "m2": ["t", "u"]})
+    after = assign("sticky", group.with_queues({"t": {"b": 2}}), assign("sticky", group))
+    assert after.vanished == ()
+    after.check()
 
 
 @pytest.mark.parametrize("name", ["sticky", "uniform"])

@@ -96,6 +96,23 @@ def test_an_allocation_knows_its_group() -> None:
         Allocation(GROUP, {"c1": [Queue("orders", "", 9)]})
 
 
+def test_queues_that_are_gone_may_be_owned_where_that_is_said() -> None:
+    gone = Queue("orders", "", 9)
+    orders, payments = GROUP.topics["orders"], GROUP.topics["payments"]
+    owned = {"c1": [*orders, *payments, gone], "c2": [orders[0], gone]}
+    allocation = Allocation(GROUP, owned, gone=[gone, Queue("orders", "", 10)])
+    assert allocation.vanished == (gone,)
+    assert allocation["c2"] == (orders[0], gone)
+    assert gone not in allocation.owners
+    assert allocation.double_owned == orders[:1]
+    assert allocation.unowned == ()
+    with pytest.raises(GroupError, match="does not have it any more"):
+        allocation.check()
+    assert Allocation(GROUP, {"c1": orders}, gone=[gone]).vanished == ()
+    with pytest.raises(GroupError, match="is no queue of the group's topics"):
+        Allocation(GROUP, owned, gone=[Queue("orders", "", 10)])
+
+
 names = st.text(alphabet="aB-1\ue000\ufffd\U00010000\U0001f600", max_size=3)
 
 

@@ -1,6 +1,14 @@
 """Java's orders, against the test values of spec/kafka.md 5.1 and what the JVM documents."""
 
-from protocols.java import entry_order, grown_size, sorted_as_java, spread, string_entry_order, string_hash
+from protocols.java import (
+    entry_order,
+    grown_size,
+    sorted_as_java,
+    sorted_pairs,
+    spread,
+    string_entry_order,
+    string_hash,
+)
 
 
 def test_hash_codes() -> None:
@@ -30,3 +38,10 @@ def test_keys_of_one_bin_keep_the_order_of_insertion() -> None:
 def test_strings_compare_by_utf16_unit() -> None:
     assert sorted_as_java(["c2", "c10", "C3"]) == ["C3", "c10", "c2"]
     assert sorted_as_java(["\ue000", "\U00010000"]) == ["\U00010000", "\ue000"]
+    assert sorted_as_java(["\uffff", "\U0010ffff", "\ud7ff", "z"]) == ["z", "\ud7ff", "\U0010ffff", "\uffff"]
+
+
+def test_pairs_compare_by_the_text_in_utf16_units_then_by_number() -> None:
+    assert sorted_pairs([("b", 10), ("b", 9), ("B", 3)]) == [("B", 3), ("b", 9), ("b", 10)]
+    pairs = [("\ufb00", 0), ("\U0001f600", 2), ("\U0001f600", 1), ("t", 5)]
+    assert sorted_pairs(pairs) == [("t", 5), ("\U0001f600", 1), ("\U0001f600", 2), ("\ufb00", 0)]

@@ -270,3 +270,12 @@ def test_views_strategies_and_lists_name_members_of_the_group() -> None:
 
 def test_a_strategy_object_may_be_given_instead_of_a_name() -> None:
     assert allocate(Averagely(), group(3, "c1", "c2")) == allocate("AVG", group(3, "c1", "c2"))
+
+
+@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+def test_clients_and_queues_are_in_the_order_of_utf16_units(strategy: str) -> None:
+    beyond, below = "\U0001f600", "\ufb00"
+    group = Group.of({"T": {below: 1, beyond: 2}}, {below: ["T"], beyond: ["T"]})
+    queues = [Queue("T", beyond, 0), Queue("T", beyond, 1), Queue("T", below, 0)]
+    first = queues[:2] if strategy == "AVG" else queues[::2]
+    assert allocate(strategy, group)[beyond] == tuple(first)

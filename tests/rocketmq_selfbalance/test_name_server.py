@@ -207,3 +207,11 @@ def test_a_copy_goes_its_own_way() -> None:
     world.closed(1000, "a")
     assert copy.key(0) != world.node.key(0)
     assert copy.table.route("T") is not None
+
+
+def test_brokers_of_a_route_are_in_the_order_of_utf16_units() -> None:
+    beyond, below = "\U0001f600", "\ufb00"
+    topic = TopicConfig("T", 1, 1)
+    world = name_server(*((0, name, registration(name, topic)) for name in (below, beyond)))
+    assert [queues.broker for queues in route(world).queues] == [beyond, below]
+    assert [data.broker for data in route(world).brokers] == [beyond, below]

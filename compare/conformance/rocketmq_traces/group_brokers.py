@@ -5,6 +5,7 @@ from typing import Any
 from compare.conformance.rocketmq_traces.client_world import LOCK_MAX_LIVE_MS, Answer
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.broker.consumers import (
     CHANGE,
     CLIENT_REGISTER,
@@ -112,8 +113,8 @@ class GroupBrokers:
         for name, broker in self.brokers.items():
             group = broker.consumers.groups.get(self._group)
             listed = broker.consumers.client_ids(self._group)
-            ids[name] = None if listed is None else sorted(listed)
-            topics[name] = None if group is None else sorted(group.topics)
+            ids[name] = None if listed is None else sorted_as_java(listed)
+            topics[name] = None if group is None else sorted_as_java(group.topics)
             for topic in broker.offsets.topics_of(self._group):
                 numbers = broker.offsets.offsets[f"{topic}@{self._group}"]
                 committed.update((Queue(topic, name, number), offset) for number, offset in numbers.items())
@@ -174,6 +175,6 @@ class GroupBrokers:
     def _tell(self, name: str, events: tuple[ConsumerEvent, ...]) -> None:
         for event in events:
             if event.kind == CHANGE:
-                self._effects.setdefault("notified", []).append([name, sorted(event.channels)])
+                self._effects.setdefault("notified", []).append([name, sorted_as_java(event.channels)])
             elif event.kind in (CLIENT_REGISTER, CLIENT_UNREGISTER, UNREGISTER):
                 self._effects.setdefault("broker_event", []).append([name, event.kind, event.client_id or None])

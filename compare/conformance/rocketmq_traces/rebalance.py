@@ -9,6 +9,7 @@ from compare.conformance.rocketmq_traces.client_config import CREATE_CLIENT, mak
 from compare.conformance.rocketmq_traces.client_world import Answer, Brokers, TraceWorld
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from protocols import Queue, sort_queues
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
@@ -209,7 +210,7 @@ class Clients:
         state: dict[str, Any] = {
             "process_queues": [_process_queue(each, consumer.table[each]) for each in sort_queues(consumer.table)],
             "subscription_versions_ms": [
-                [topic, int(consumer.subscriptions[topic])] for topic in sorted(consumer.subscriptions)
+                [topic, int(consumer.subscriptions[topic])] for topic in sorted_as_java(consumer.subscriptions)
             ],
             "local_offsets": _entries(consumer.store.table.offsets),
         }

@@ -9,6 +9,7 @@ from typing import Any
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.messages.nameserver import QueueData
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver.route_table import RouteTable
@@ -148,13 +149,14 @@ class Routes:
         table = self.table
         state = {
             "topics_broker_read_write_perm": {
-                topic: [list(queues[broker]) for broker in sorted(queues)] for topic, queues in table.topics.items()
+                topic: [list(queues[broker]) for broker in sorted_as_java(queues)]
+                for topic, queues in table.topics.items()
             },
             "brokers": {
                 name: [list(each) for each in sorted(broker.addresses.items())]
                 for name, broker in table.brokers.items()
             },
-            "clusters": {cluster: sorted(names) for cluster, names in table.clusters.items()},
+            "clusters": {cluster: sorted_as_java(names) for cluster, names in table.clusters.items()},
             "live_cluster_addr_last_update_ms_timeout_ms": [
                 [cluster, address, known.last_update, known.timeout_ms]
                 for (cluster, address), known in sorted(table.live.items())

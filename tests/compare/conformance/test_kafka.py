@@ -3,6 +3,7 @@
 import copy
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,13 +18,18 @@ from compare.conformance.kafka_assignors import ASSIGNORS, metadata, player
 from compare.conformance.players import PLAYERS
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
 from kafka_coordinator.assignors.uniform_homogeneous import topic_order
-from protocols.java import string_entry_order
+from protocols.java import string_entry_order, string_hash
 from tests.compare.conformance.one_line import LINE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = tuple(ASSIGNORS)
-EVERY = 20
-"""Plants are tried in every 20th line of a file."""
+HARD = ("client-sticky-hard", "client-cooperative-sticky-hard")
+FILES = (*KINDS, *HARD)
+EVERY = dict.fromkeys(KINDS, 20) | dict.fromkeys(HARD, 4)
+"""Plants are tried in every 20th line of a file, in every 4th of a short one."""
+
+MOST_IN_A_BIN = 8
+"""Java's map makes a tree of a bin with more keys; its order is not modelled (`protocols.java`)."""
 
 
 def _file(kind: str) -> Path:
@@ -41,18 +47,33 @@ def _played(folder: Path, *lines: Any) -> FileResult:
     return play_file(path, PLAYERS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FILES)
 def test_every_vector_passes(kind: str) -> None:
     result = play_file(_file(kind), PLAYERS)
     assert result.differences == []
     assert (result.failed, result.skipped) == (0, 0)
-    assert result.passed > 1900
+    assert result.passed > (160 if kind in HARD else 1900)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", HARD)
+def test_the_hard_vectors_hand_out_what_is_gone_and_what_somebody_has(kind: str) -> None:
+    gone = twice = 0
+    for line in _lines(kind):
+        given = [tuple(each) for own in line.get("expected", {}).values() for each in own]
+        gone += any(number >= line["topics"][topic] for topic, number in given)
+        twice += len(set(given)) < len(given)
+    assert gone > 100
+    assert twice > 80
+
+
+@pytest.mark.parametrize("kind", FILES)
 def test_the_recorded_orders_are_those_of_our_own_java_maps(kind: str) -> None:
     for line in _lines(kind):
-        assert string_entry_order([member["id"] for member in line["members"]]) == line["member_order"]
+        ids = [member["id"] for member in line["members"]]
+        if max(Counter(map(string_hash, ids)).values(), default=0) > MOST_IN_A_BIN:
+            assert sorted(ids) == sorted(line["member_order"])
+            continue
+        assert string_entry_order(ids) == line["member_order"]
         if line.get("topic_order"):
             group = metadata(line)
             assert topic_order(group, group.members[0].topics) == list(group.topic_order or ())
@@ -113,8 +134,9 @@ def _plants_in_answer(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
     if len(owners) > 1:
         plant = copy.deepcopy(line)
         first, second = (plant["expected"][each] for each in owners[:2])
-        first[0], second[0] = second[0], first[0]
-        yield "two partitions exchanged", plant
+        if first[0] != second[0]:
+            first[0], second[0] = second[0], first[0]
+            yield "two partitions exchanged", plant
     plant = copy.deepcopy(line)
     plant["expected"]["nobody"] = [["t", 0]]
     yield "a member too many", plant
@@ -140,12 +162,12 @@ def _plants_in_answer(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
         yield "a withheld partition too few", plant
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FILES)
 def test_planted_errors_fail(kind: str, tmp_path: Path) -> None:
     names: list[str] = []
     plants: list[dict[str, Any]] = []
     with_withheld = [line for line in _lines(kind) if line.get("withheld") or "expected_error" in line][:30]
-    for line in [*list(_lines(kind))[::EVERY], *with_withheld]:
+    for line in [*list(_lines(kind))[:: EVERY[kind]], *with_withheld]:
         if len(line["members"]) <= 20:
             for what, plant in _plants(line):
                 plant["id"] = f"{len(names)}: {line['id']} with {what}"

@@ -41,6 +41,15 @@ def _claiming(
     )
 
 
+def _named(group: GroupMetadata, answer: Assignment) -> dict[str, str]:
+    """Member to its partitions, those that are gone among them, each as often as it is listed."""
+    names = [f"{topic}-{number}" for topic, number in (*partitions_of(group), *answer.strays)]
+    return {
+        member.member_id: " ".join(sorted(names[number] for number in numbers))
+        for member, numbers in zip(group.members, answer.owned, strict=True)
+    }
+
+
 def _withheld(group: GroupMetadata, answer: Assignment) -> dict[str, str]:
     names = [f"{topic}-{number}" for topic, number in partitions_of(group)]
     return {names[number]: group.members[position].member_id for number, position in answer.withheld.items()}
@@ -95,6 +104,68 @@ def test_claims_on_partitions_that_a_topic_no_longer_has_are_kept_and_may_make_i
     for name, member_id in held.items():
         found[member_id] = " ".join(sorted([*found[member_id].split(), name]))
     assert found == given
+
+
+@pytest.mark.parametrize(
+    ("topics", "members", "claims", "given", "held"),
+    [
+        (
+            {"t": 2, "u": 2},
+            {"m1": "t", "m2": "t u"},
+            {"m1": "t-0 t-5", "m2": "t-1 u-0 u-1"},
+            {"m1": "t-0 t-5", "m2": "t-1 u-0 u-1"},
+            {},
+        ),
+        (
+            {"t": 2, "u": 4},
+            {"m1": "t u", "m2": "u", "m3": "t"},
+            {"m1": "t-0 t-5 u-0 u-1", "m2": "u-2 u-3", "m3": "t-1"},
+            {"m1": "t-5 u-0 u-1 u-2", "m2": "u-0 u-1 u-2 u-3 u-3", "m3": "t-0 t-1"},
+            {"t-0": "m3"},
+        ),
+        (
+            {"t": 1, "u": 2},
+            {"m1": "t u", "m2": "u", "m3": "u"},
+            {"m1": "t-0 t-5 t-6 t-7", "m2": "u-0 u-1 u-3"},
+            {"m1": "t-0 t-5 t-6 t-7", "m2": "u-0 u-1 u-3", "m3": "u-0 u-1"},
+            {},
+        ),
+    ],
+    ids=["nothing-after-it", "twice-to-one-member", "a-second-owner"],
+)
+def test_after_a_partition_that_is_gone_everything_gets_an_owner_once_more(
+    topics: dict[str, int],
+    members: dict[str, str],
+    claims: dict[str, str],
+    given: dict[str, str],
+    held: dict[str, str],
+) -> None:
+    # What the released 4.1.0 answers: a kept claim on t-5 is waited for in vain by those who look for the unowned.
+    group = _claiming(group_of(topics, members), claims)
+    assert _named(group, sticky(group)) == given
+    answer = cooperative_sticky(group)
+    for name, member_id in held.items():
+        given[member_id] = given[member_id].replace(name, "").strip()
+    assert _named(group, answer) == given
+    assert _withheld(group, answer) == held
+
+
+def test_a_number_below_zero_comes_before_all_partitions_of_its_topic() -> None:
+    group = group_of({"t": 2, "u": 2}, {"m1": "t", "m2": "t u"})
+    claims = {"m1": (("t", 0), ("t", -1)), "m2": (("t", 1), ("u", 0), ("u", 1))}
+    claimed = [replace(m, claims=claims[m.member_id], claim_generation=1, generation_field=1) for m in group.members]
+    group = replace(group, members=tuple(claimed))
+    # What the released 4.1.0 answers.
+    assert _named(group, sticky(group)) == {"m1": "t--1 t-0 t-0 t-1", "m2": "t-1 u-0 u-1"}
+
+
+def test_a_partition_that_one_member_claims_twice_after_another_is_nobodys() -> None:
+    group = group_of({"t": 3, "u": 1}, {"m1": "t", "m2": "t u"})
+    group = _claiming(group, {"m1": "t-0 t-1", "m2": "t-1 t-1 u-0"})
+    older = tuple(replace(m, generation_field=-1) if m.member_id == "m2" else m for m in group.members)
+    # What the released 4.1.0 answers: the second claim takes away what it adds.
+    group = replace(group, members=older)
+    assert _named(group, sticky(group)) == {"m1": "t-0 t-1", "m2": "t-2 u-0"}
 
 
 def test_members_list_what_they_kept_before_what_is_new() -> None:

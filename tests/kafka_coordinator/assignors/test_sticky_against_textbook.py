@@ -42,7 +42,8 @@ def _claims(seed: random.Random, topics: dict[str, int], ids: list[str], kind: s
     claimants = ids[: 1 + len(ids) // 3] if kind == "few" else ids
     partitions = [(topic, number) for topic, count in topics.items() for number in range(count)]
     if kind == "conflicting":
-        partitions += [("gone", 0), (next(iter(topics)), 99)]
+        strays = [(seed.choice(list(topics)), number) for number in seed.sample((-2, -1, 20, 21, 99, 692), 3)]
+        partitions += [("gone", 0), (next(iter(topics)), 99), *strays]
     for partition in partitions if kind != "none" else ():
         times = seed.choice((0, 1, 1, 1, 2)) if kind == "conflicting" else 1
         for id in seed.sample(claimants, min(times, len(claimants))):

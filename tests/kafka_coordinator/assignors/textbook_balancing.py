@@ -1,5 +1,7 @@
 """BALANCE, BALANCED and the movement memory of spec 5.7, word for word: the moving half of the textbook."""
 
+from collections.abc import Callable
+
 from kafka_coordinator.assignors.inputs import AssignorError, Partition
 from protocols.java import string_hash, utf16_key
 
@@ -15,9 +17,11 @@ class Balancing:
         owned: dict[str, list[Partition]],
         owner: dict[Partition, str],
         previous: dict[Partition, str],
+        beside: Callable[[str, Partition], bool],
     ) -> None:
         self.partitions, self.subscriptions, self.most = partitions, subscriptions, most
         self.owned, self.owner, self.previous = owned, owner, previous
+        self.beside = beside
         self.net: dict[Partition, tuple[str, str]] = {}
         self.by_pair: dict[tuple[str, str, str], _JavaSet] = {}
 
@@ -33,14 +37,16 @@ class Balancing:
         order = self.by_size()
         if self.size(order[-1]) - self.size(order[0]) <= 1:
             return True
+        # Where several lists hold a partition, the last one counts.
+        holder = {partition: id for id, own in self.owned.items() for partition in own}
         for id in order:
             if self.size(id) == self.most[id]:
                 continue
             for partition in self.partitions:
                 if (
                     partition[0] in self.subscriptions[id]
-                    and self.owner[partition] != id
-                    and self.size(self.owner[partition]) > self.size(id) + 1
+                    and partition not in self.owned[id]
+                    and self.size(holder[partition]) > self.size(id) + 1
                 ):
                     return False
         return True
@@ -63,9 +69,12 @@ class Balancing:
                 moved = True
                 continue
             subscribers = [id for id, topics in self.subscriptions.items() if partition[0] in topics]
-            if any(self.size(holder) > self.size(other) + 1 for other in subscribers):
-                self.move(partition, next(id for id in self.by_size() if id in subscribers))
-                moved = True
+            beside = [id for id in subscribers if self.beside(id, partition)]
+            for asked in (beside, subscribers) if self.beside(holder, partition) else (subscribers,):
+                if any(self.size(holder) > self.size(other) + 1 for other in asked):
+                    self.move(partition, next(id for id in self.by_size() if id in subscribers))
+                    moved = True
+                    break
         return moved
 
     def move(self, partition: Partition, target: str) -> None:

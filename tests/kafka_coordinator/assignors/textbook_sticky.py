@@ -1,7 +1,7 @@
 """The sticky assignors word for word after spec 5.5-5.7: slow, without a clever line, the judge of the fast ones.
 
-Everything is a partition (topic, number) or a member id; every order is sorted anew where it is needed. Claims on
-partitions that do not exist count where subscriptions are equal, and are left out elsewhere, as the fast ones do.
+Everything is a partition (topic, number) or a member id; every order is sorted anew where it is needed. A claim on a
+partition that does not exist is a claim like any other, as long as its topic is there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,9 +37,8 @@ class _Textbook:
         self.topics = {topic: n for topic, n in group.topics.items() if topic in subscribed and n > 0}
         self.partitions = [(topic, n) for topic, count in self.topics.items() for n in range(count)]
         self.max_generation = max([max_generation, *(self.generation(id) for id in self.members)])
-        equal = self.subscriptions_are_equal()
         self.claims = {
-            id: [(t, n) for t, n in member.claims if t in self.topics and (equal or n < self.topics[t])]
+            id: [partition for partition in member.claims if partition[0] in self.topics]
             for id, member in self.members.items()
         }
         member_racks = {member.rack for member in group.members if member.rack}
@@ -65,7 +64,7 @@ class _Textbook:
     def racks(self, partition: Partition) -> Sequence[str]:
         topic, number = partition
         racks = self.group.replica_racks.get(topic, ())
-        return racks[number] if number < len(racks) else ()
+        return racks[number] if 0 <= number < len(racks) else ()
 
     def beside(self, id: str, partition: Partition) -> bool:
         return self.rack_aware and bool(self.members[id].rack) and self.members[id].rack in self.racks(partition)
@@ -144,14 +143,8 @@ class _Textbook:
             owned[id] = own[:keep]
             revoked += [(id, p) for p in own[keep:]]
         kept = {p for each in owned.values() for p in each}
-        # Both in order, side by side: a kept partition that does not exist is waited for in vain.
-        left = []
-        waiting = sorted(kept, key=lambda p: (utf16_key(p[0]), p[1]))
-        for partition in sorted(self.partitions, key=lambda p: (utf16_key(p[0]), p[1])):
-            if waiting and waiting[0] == partition:
-                waiting.pop(0)
-            else:
-                left.append(partition)
+        by_name = sorted(self.partitions, key=lambda p: (utf16_key(p[0]), p[1]))
+        left = _without(by_name, sorted(kept, key=lambda p: (utf16_key(p[0]), p[1])))
         under.sort(key=utf16_key)
         exact.sort(key=utf16_key)
         given: list[tuple[str, Partition]] = []
@@ -226,15 +219,21 @@ class _Textbook:
             return sorted(owned, key=lambda id: (len(owned[id]), utf16_key(id)))
 
         initializing = not owned[sizes_order()[-1]]
-        every = sorted(self.partitions, key=lambda p: (len(self.subscribers(p[0])), utf16_key(p[0]), p[1]))
+
+        def dealing_order(partitions: Iterable[Partition]) -> list[Partition]:
+            return sorted(partitions, key=lambda p: (len(self.subscribers(p[0])), utf16_key(p[0]), p[1]))
+
+        every = dealing_order(self.partitions)
         owner = {p: id for id, own in owned.items() for p in own}
-        fresh = [p for p in every if p not in owner]
+        fresh = _without(every, dealing_order(owner))
+        waiting = set(fresh)
         for only_matching in (True, False) if self.rack_aware else (False,):
-            for partition in (p for p in fresh if p not in owner):
+            for partition in (p for p in fresh if p in waiting):
                 for id in sizes_order():
                     if partition[0] in self.members[id].topics and not (only_matching and self.mismatch(id, partition)):
                         owned[id].append(partition)
                         owner[partition] = id
+                        waiting.remove(partition)
                         break
         shared = {topic for topic in self.topics if len(self.subscribers(topic)) > 1}
         fixed = {
@@ -248,7 +247,7 @@ class _Textbook:
         before = {p: id for p, (_, id) in previous.items()}
         subscriptions = {id: member.topics for id, member in self.members.items()}
         most = {id: self.most(id) for id in self.members}
-        balancing = Balancing(self.partitions, subscriptions, most, owned, owner, before)
+        balancing = Balancing(self.partitions, subscriptions, most, owned, owner, before, self.beside)
         if not revocation_required:
             balancing.balance([p for p in fresh if p[0] in shared])
         moved = balancing.balance([p for p in every if p[0] in shared])
@@ -262,9 +261,21 @@ class _Textbook:
     def withhold(self, answer: Answer) -> None:
         lost = {p for id in self.members for p in self.claims[id] if p not in answer.owned[id]}
         for id, own in answer.owned.items():
-            gained = [p for p in own if p not in self.claims[id] and p in lost]
-            answer.withheld.update(dict.fromkeys(gained, id))
-            answer.owned[id] = [p for p in own if p not in gained]
+            answer.withheld.update({p: id for p in own if p not in self.claims[id] and p in lost})
+        for partition, id in answer.withheld.items():
+            answer.owned[id].remove(partition)
+
+
+def _without(every: Sequence[Partition], kept: Sequence[Partition]) -> list[Partition]:
+    """Both in order, side by side: a kept partition that does not exist is waited for in vain."""
+    waiting = list(kept)
+    left = []
+    for partition in every:
+        if waiting and waiting[0] == partition:
+            waiting.pop(0)
+        else:
+            left.append(partition)
+    return left
 
 
 def _score(assignment: Iterable[list[Partition]]) -> int:

@@ -59,7 +59,8 @@ def test_a_new_static_member_is_taken_in_without_a_second_request(desk: Desk) ->
 
 def test_a_pending_id_with_an_instance_id_is_what_kafka_throws_at(desk: Desk) -> None:
     before, member_id = desk.state, desk.join().member_id
-    assert desk.join(member_id, instance="i").error == "UNKNOWN_SERVER_ERROR"
+    answer = desk.join(member_id, instance="i")
+    assert (answer.error, answer.member_id, answer.generation) == ("UNKNOWN_SERVER_ERROR", "", -1)
     assert desk.state == before
     assert member_id in desk.group.pending_join
 
