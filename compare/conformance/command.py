@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
     files = _files(paths)
     results: list[FileResult] = []
     unreadable: list[str] = []
-    with _progress(files) as consumed:
-        for played in play_files(files, consumed):
+    with _progress(files) as consumed, closing(play_files(files, consumed)) as all_played:
+        for played in all_played:
             if isinstance(played, UserError):
                 unreadable.append(str(played))
             else:
