@@ -15,7 +15,7 @@ from compare.audit.explain import explain
 from compare.audit.gather import gather
 from compare.audit.judge import engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
-from compare.option_files import read_baseline, save_report
+from compare.option_files import check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading.kafka_live import TIMEOUT_S
 from protocols import UserError
@@ -100,6 +100,8 @@ def audit(
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
     if math.isnan(timeout):
         raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
+    if report is not None:
+        check_report(report)
     if engine == "spark":
         from compare import spark
 
