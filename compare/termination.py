@@ -9,7 +9,7 @@ EXIT_CODE = 128 + signal.SIGTERM
 """What shells report of a command that SIGTERM ended."""
 
 
-class Terminated(KeyboardInterrupt):  # noqa: N818 - a request, not a fault
+class Terminated(KeyboardInterrupt):
     """SIGTERM has come. Whoever tells what is finished after Ctrl-C does so now."""
 
 

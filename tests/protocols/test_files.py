@@ -88,7 +88,10 @@ def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["/dev/stdout", "{out}"])
 def test_where_standard_output_goes_is_written_in_place(tmp_path: Path, target: str) -> None:
     out = tmp_path / "out"
-    code = "import sys; from pathlib import Path; from protocols.files import write_text; write_text(Path(sys.argv[1]), 'text')"
+    code = (
+        "import sys; from pathlib import Path; from protocols.files import write_text;"
+        " write_text(Path(sys.argv[1]), 'text')"
+    )
     with out.open("wb") as file:
         inode = os.fstat(file.fileno()).st_ino
         subprocess.run([sys.executable, "-c", code, target.format(out=out)], stdout=file, cwd=ROOT, check=True)

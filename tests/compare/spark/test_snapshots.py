@@ -57,10 +57,11 @@ def test_an_interrupted_snapshot_leaves_nothing_and_may_be_written_again(
         (Path(folder) / "ownership" / "part-1.parquet").touch()
         raise KeyboardInterrupt
 
-    for folder in (there, new):
-        with monkeypatch.context() as changed, pytest.raises(KeyboardInterrupt):
-            changed.setattr(snapshots, "write_part", half)
-            spark.write_snapshot(ownership, members, folder)
+    with monkeypatch.context() as changed:
+        changed.setattr(snapshots, "write_part", half)
+        for folder in (there, new):
+            with pytest.raises(KeyboardInterrupt):
+                spark.write_snapshot(ownership, members, folder)
     assert list(tmp_path.rglob("*")) == [there]
     # What a killed run leaves is its own folder, which the next one removes.
     (there / ".equipoise.part" / "ownership").mkdir(parents=True)
