@@ -17,7 +17,7 @@ from compare.audit.judge import engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
 from compare.option_files import check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, visible
-from compare.reading.kafka_live import TIMEOUT_S
+from compare.reading.patience import TIMEOUT_S
 from protocols import UserError
 
 MOST_LINES = 40
@@ -70,7 +70,7 @@ MOST_LINES = 40
     default=TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
-    help="For kafka:// and rocketmq://: longest wait for an answer.",
+    help="For kafka:// and rocketmq://: how long reading one cluster may take; for one answer up to a third of it.",
 )
 def audit(
     sources: tuple[str, ...],
