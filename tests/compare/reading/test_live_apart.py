@@ -110,6 +110,66 @@ def test_a_kafka_server_that_is_silent_or_trickles_is_one_line_within_the_time(
         assert "no Kafka broker answers" in one_line(f"kafka://{address}", timeout_s=1.5)
 
 
+_TELLING = """
+import json, sys
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+class AdminClient:
+    def __init__(self, values, logger):
+        with open({seen!r}, "w") as file:
+            json.dump([sys.orig_argv, values["sasl.password"]], file)
+    def poll(self, timeout):
+        return 0
+    def list_consumer_groups(self, request_timeout):
+        return done(SimpleNamespace(valid=[SimpleNamespace(group_id=name) for name in "ab"], errors=[]))
+    def describe_consumer_groups(self, groups, request_timeout):
+        return {{group: failed() for group in groups}}
+    def list_consumer_group_offsets(self, wanted, request_timeout):
+        return {{each: failed() for each in wanted}}
+    def list_topics(self, timeout):
+        return SimpleNamespace(topics={{}})
+
+def done(value):
+    future = Future()
+    future.set_result(value)
+    return future
+
+def failed():
+    future = Future()
+    future.set_exception(ValueError("nobody knows"))
+    return future
+"""
+
+
+def test_what_the_process_finds_and_how_far_it_is_comes_back_and_no_password_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("javaproperties")
+    package = tmp_path / "confluent_kafka"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "class KafkaException(Exception): pass\nConsumerGroupTopicPartitions = TopicPartition = str\n"
+    )
+    (package / "admin.py").write_text(_TELLING.format(seen=str(tmp_path / "seen")) + "OffsetSpec = None\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    settings = tmp_path / "client.properties"
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    settings.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={module} required username="alice" password="s3cret";\n'
+    )
+    told: list[str] = []
+    found = observe("kafka://broker", command_config=settings, progress=told.append)
+    assert told == ["kafka://broker", "kafka://broker: group 1 of 2", "kafka://broker: group 2 of 2"]
+    assert [each.why for each in found if isinstance(each, Skipped)] == [
+        f"group {name!r} cannot be read: nobody knows" for name in "ab"
+    ]
+    arguments, password = json.loads((tmp_path / "seen").read_text())
+    assert password == "s3cret"
+    assert not any("s3cret" in each for each in arguments)
+
+
 def test_a_process_that_says_nothing_in_time_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "confluent_kafka"
     package.mkdir()
@@ -247,8 +307,10 @@ def test_rocketmq_groups_that_are_not_told_in_time_are_counted_and_the_others_to
 
 
 def test_a_name_service_that_is_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(60))
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [] if over.wait(60) else None)
     began = time.monotonic()
     with pytest.raises(UserError, match=r"names\.example:9876 is silent for 0\.2 s"):
         observe_rocketmq("rocketmq://names.example", timeout_s=0.6)
     assert time.monotonic() - began < SLACK_S
+    over.set()
