@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -98,6 +99,15 @@ def test_what_no_recording_holds_is_one_line(tmp_path: Path, value: str, why: st
     assert "no line is a JSON object, expected golden vectors or recorded traces; line 1: " in line
     assert why in line
     assert len(line) < 400
+
+
+def test_a_pipe_that_lies_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "broken-link.jsonl").symlink_to(tmp_path / "nowhere")
+    command = [sys.executable, "-m", "compare", "conformance", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, "broken-link.jsonl: cannot be read" in line) == (2, True)
 
 
 def test_the_largest_numbers_of_64_bits_are_read() -> None:
