@@ -136,8 +136,7 @@ def test_after_sigterm_what_is_finished_is_told(tmp_path: Path) -> None:
     assert b"rolling" not in out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_no_jvm_stays(how: signal.Signals) -> None:
     with started("audit", "--engine", "spark", "examples/captures") as running:
         began = wait_for_children(running, 1, "java")
