@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from compare.output import HELP_OPTIONS
+from compare.termination import EXIT_CODE, Terminated, hear_sigterm
 from protocols import UserError
 
 VERBS: Mapping[str, tuple[str, str]] = {
@@ -63,12 +64,13 @@ def cli() -> None:
     """How Kafka and RocketMQ share the queues of a consumer group: read, judged, compared.
 
     Results go to standard output, progress to standard error. Exit codes: 0 success, 1 a condition of yours
-    failed, 2 bad input.
+    failed, 2 bad input, 143 ended by SIGTERM.
     """
 
 
 def main() -> None:
     """Entry point of the console script."""
+    hear_sigterm()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us: nobody wants to read it
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -84,7 +86,9 @@ def main() -> None:
         _refuse(f"{verb}: {message}{'' if message.endswith(('.', '?')) else '.'} See: {verb} --help")
     except (UserError, click.ClickException) as error:
         _refuse(f"equipoise: {error}")
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error, Terminated) or isinstance(error.__cause__, Terminated):
+            _refuse("equipoise: ended by SIGTERM", EXIT_CODE)
         _refuse("equipoise: interrupted")
     except (_ReaderGoneError, BrokenPipeError):
         # Nobody is left to be told.
@@ -103,6 +107,6 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _refuse(line: str) -> NoReturn:
+def _refuse(line: str, code: int = 2) -> NoReturn:
     click.echo(" ".join(line.split()), err=True)
-    sys.exit(2)
+    sys.exit(code)

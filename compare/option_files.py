@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from protocols import files
 from protocols.errors import UserError
 
 T = TypeVar("T")
@@ -16,9 +17,10 @@ T = TypeVar("T")
 def check_report(path: Path) -> None:
     """Before minutes of work and not after them: `UserError` if there is no folder to write the report in, or it may
     not be written."""
-    if not path.parent.is_dir():
-        raise UserError(f"--report {path}: there is no folder {path.parent}, expected a file that can be written")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise UserError(f"--report {path}: there is no folder {folder}, expected a file that can be written")
+    if not os.access(path if path.exists() else folder, os.W_OK):
         raise UserError(f"--report {path}: must not be written, expected a file that can be written")
 
 
@@ -30,9 +32,9 @@ def check_folder(path: Path) -> None:
 
 
 def save_report(path: Path, text: str) -> None:
-    """Write it, and say on standard error where it is; `UserError` if it cannot be written."""
+    """Write it, whole or not at all, and say on standard error where it is; `UserError` if it cannot be written."""
     try:
-        path.write_text(text, encoding="utf-8")
+        files.write_text(path, text)
     except OSError as error:
         raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
     click.echo(f"The report is {path}: open it in a browser.", err=True)

@@ -17,8 +17,8 @@ from compare.audit.judge import AuditedGroup, engine_for, judge
 from compare.audit.render import document, print_audit, skipped_line
 from compare.option_files import check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, visible
-from compare.reading.kafka_live import TIMEOUT_S
 from compare.reading.observed import ObservedGroup
+from compare.reading.patience import TIMEOUT_S
 from protocols import UserError
 
 MOST_LINES = 40
@@ -73,7 +73,7 @@ MOST_LINES = 40
     default=TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
-    help="For kafka:// and rocketmq://: longest wait for an answer.",
+    help="For kafka:// and rocketmq://: how long reading one cluster may take; for one answer up to a third of it.",
 )
 def audit(
     sources: tuple[str, ...],
@@ -103,11 +103,11 @@ def audit(
     conditions = [Condition.parse(text) for text in fail_if]
     ordered((), sort)
     question = Question.parse(members, without, queues)
-    if report is not None:
-        check_report(report)
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
     if math.isnan(timeout):
         raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
+    if report is not None:
+        check_report(report)
     if engine == "spark":
         from compare import spark
 

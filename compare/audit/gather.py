@@ -8,6 +8,7 @@ from typing import Any
 from compare.reading import kafka, kafka_live, rocketmq, rocketmq_live
 from compare.reading.blocks import BlockKind, SourceText, split
 from compare.reading.observed import ObservedGroup, Skipped, System
+from compare.reading.patience import TIMEOUT_S
 from compare.reading.sources import load
 from protocols import UserError
 
@@ -28,7 +29,7 @@ def gather(
     arguments: Iterable[str],
     progress: Callable[[str], None] = lambda name: None,
     command_config: Path | None = None,
-    timeout_s: float = kafka_live.TIMEOUT_S,
+    timeout_s: float = TIMEOUT_S,
 ) -> Gathered:
     """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).
 

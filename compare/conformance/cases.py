@@ -5,14 +5,12 @@ plays it through the model and says where the answer differs from the recording.
 `compare.conformance.players.PLAYERS`; `play_file` streams a file through it.
 """
 
-import gzip
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import isfinite
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from compare.conformance.lines import decoded, lines, shallow
 from protocols.errors import UserError
 
 Line: TypeAlias = Mapping[str, Any]
@@ -20,7 +18,8 @@ Line: TypeAlias = Mapping[str, Any]
 
 _JSON = "a JSON object"
 
-_GZIP_MAGIC = b"\x1f\x8b"
+MOST_DIFFERENCES = 10_000
+"""Differences of one file that are kept; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,8 @@ class MalformedCase(Exception):  # noqa: N818 - it is a fact about the case, whi
 
 @dataclass(slots=True)
 class FileResult:
-    """Counts of cases of one file, its differences in the order played, and notes on what was skipped."""
+    """Counts of cases of one file, the first `MOST_DIFFERENCES` of its differences in the order played, and notes on
+    what was skipped."""
 
     name: str
     passed: int = 0
@@ -114,33 +114,40 @@ def play_file(
     skipped: dict[str, int] = {}
     strange: list[Difference] = []
     unplayed: list[str] = []
-    for number, text, position in _texts(path):
+    count_strange = count_different = no_json = 0
+    for number, text, position in lines(path):
         case, found = _outcome(number, text, players)
         match found:
             case Player():
                 skipped[found.kind] = skipped.get(found.kind, 0) + 1
             case None:
-                kinds = ", ".join(each.kind for each in players)
-                strange.append(Difference(case, "line", f"a case of a known kind ({kinds})", "none of them"))
+                count_strange += 1
+                if count_strange <= MOST_DIFFERENCES:
+                    kinds = ", ".join(each.kind for each in players)
+                    strange.append(Difference(case, "line", f"a case of a known kind ({kinds})", "none of them"))
             case Played(skipped=why) if why:
                 unplayed.append(f"{case}: {why}")
-            case Played():
-                result.failed += bool(found.differences)
-                result.passed += not found.differences
-                result.differences += found.differences
-                result.measures += found.measures
+            case Played(differences, measures):
+                result.failed += bool(differences)
+                result.passed += not differences
+                count_different += len(differences)
+                result.differences += differences[: MOST_DIFFERENCES - len(result.differences)]
+                result.measures += measures
+                no_json += any((each.field, each.expected) == ("line", _JSON) for each in differences)
         consumed(position)
-    if strange and not (result.passed or result.failed or skipped or unplayed):
-        skipped["cases of an unknown kind"] = len(strange)
+    if count_strange and not (result.passed or result.failed or skipped or unplayed):
+        skipped["cases of an unknown kind"] = count_strange
     else:
-        result.failed += len(strange)
-        result.differences += strange
-    broken = [each for each in result.differences if (each.field, each.expected) == ("line", _JSON)]
-    if broken and len(broken) == result.failed and not (result.passed or skipped or unplayed):
-        first = f"{broken[0].case}: {broken[0].got}"
+        result.failed += count_strange
+        count_different += count_strange
+        result.differences += strange[: MOST_DIFFERENCES - len(result.differences)]
+    if no_json and no_json == result.failed and not (result.passed or skipped or unplayed):
+        first = f"{result.differences[0].case}: {result.differences[0].got}"
         raise UserError(f"{path}: no line is {_JSON}, expected golden vectors or recorded traces; {first}")
     result.skipped = sum(skipped.values()) + len(unplayed)
     result.notes += [f"{count} {kind}: not playable yet" for kind, count in skipped.items()] + unplayed
+    if count_different > len(result.differences):
+        result.notes.append(f"{count_different - len(result.differences)} more differences are not kept")
     return result
 
 
@@ -148,9 +155,9 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
     """The case's id and what came of it, or the player that cannot play it yet, or None if no player knows it."""
     case = f"line {number}"
     try:
-        line = _DECODER.decode(text.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        return case, _broken(case, "line", _JSON, f"{type(error).__name__}: {error}")
+        line = decoded(text)
+    except ValueError as error:
+        return case, _broken(case, "line", _JSON, str(error))
     if not isinstance(line, dict):
         return case, None
     case = case_id(line, number)
@@ -159,7 +166,7 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
         return case, player
     try:
         played = player.play(line)
-        return case, played if isinstance(played, Played) else Played(played)
+        return case, _presentable(played if isinstance(played, Played) else Played(played))
     except MalformedCase as error:
         return case, _broken(case, error.field, error.expected, error.got)
     except Exception as error:  # as in any test runner, a case that breaks the model has failed; the others go on
@@ -167,43 +174,10 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
 
 
 def _broken(case: str, field: str, expected: Any, got: Any) -> Played:
-    return Played([Difference(case, field, expected, got)])
+    return _presentable(Played([Difference(case, field, expected, got)]))
 
 
-def _no_json(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if isfinite(value) else _no_json(text)
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_json, parse_float=_finite)
-
-
-def _texts(path: Path) -> Iterator[tuple[int, bytes, int]]:
-    """(line number, text, bytes of the file consumed) of each line that is not blank; a .json file is one line."""
-    number = 0
-    try:
-        with path.open("rb") as stored:
-            stream = _opened(path, stored)
-            if path.suffix == ".json":
-                yield 1, stream.read(), stored.tell()
-                return
-            for number, text in enumerate(stream, 1):
-                if text.strip():
-                    yield number, text, stored.tell()
-    except (OSError, EOFError) as error:
-        where = f" after line {number}" if number else ""
-        raise UserError(f"{path}: cannot be read{where}: {error}") from None
-
-
-def _opened(path: Path, stored: IO[bytes]) -> IO[bytes]:
-    magic = stored.read(len(_GZIP_MAGIC))
-    stored.seek(0)
-    if magic == _GZIP_MAGIC:
-        return gzip.GzipFile(fileobj=stored)  # type: ignore[return-value]
-    if path.suffix == ".gz" and magic:
-        raise UserError(f"{path}: not gzip, expected gzip-compressed JSON lines")
-    return stored
+def _presentable(played: Played) -> Played:
+    """The same with values that can be written, whatever the line held."""
+    differences = [replace(each, expected=shallow(each.expected), got=shallow(each.got)) for each in played.differences]
+    return replace(played, differences=differences)

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
     files = _files(paths)
     results: list[FileResult] = []
     unreadable: list[str] = []
-    with _progress(files) as consumed:
-        for played in play_files(files, consumed):
+    with _progress(files) as consumed, closing(play_files(files, consumed)) as all_played:
+        for played in all_played:
             if isinstance(played, UserError):
                 unreadable.append(str(played))
             else:
@@ -73,12 +73,17 @@ def _files(paths: Sequence[str]) -> list[Path]:
     for path in map(Path, paths):
         if path.is_dir():
             inside = [Path(folder) / name for folder, _, names in os.walk(path, onerror=_refuse) for name in names]
-            found.update(dict.fromkeys(sorted(each for each in inside if each.name.endswith(ENDINGS))))
+            found.update(dict.fromkeys(sorted(each for each in inside if each.name.endswith(ENDINGS) and _ends(each))))
         elif path.exists():
             found[path] = None
         else:
             raise UserError(f"{path}: no such file or folder, expected golden vectors ({', '.join(ENDINGS)})")
     return list(found)
+
+
+def _ends(path: Path) -> bool:
+    """A pipe or a device that lies in a folder may have no end, or nobody who writes; whoever means one names it."""
+    return path.is_file() or not path.exists()
 
 
 def _refuse(error: OSError) -> None:

@@ -1,7 +1,7 @@
 """Play many files: recordings of clusters, which take seconds each, side by side on the processors there are."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 from compare.conformance.cases import FileResult, play_file
@@ -12,7 +12,7 @@ from protocols.errors import UserError
 
 def play_files(
     files: Sequence[Path], consumed: Callable[[Path], Callable[[int], None]], processes: int | None = None
-) -> Iterator[FileResult | UserError]:
+) -> Generator[FileResult | UserError, None, None]:
     """What came of each file, in their order; the error where a file cannot be read.
 
     ``consumed(path)`` is told how many bytes of the file have been played. ``processes``: at most so many for

@@ -33,7 +33,7 @@ ASSIGNORS: Mapping[str, Assignor] = {
 """Kinds of vectors, as their lines call them, to the assignors of the model."""
 
 MOST_PARTITIONS = 1_000_000
-"""Of one topic; a line with more is damaged rather than recorded."""
+"""Of all topics; a line with more is damaged rather than recorded."""
 
 _LONG_LIVED = "same_with_long_lived_instance"
 
@@ -56,6 +56,8 @@ def metadata(line: Line) -> GroupMetadata:
     for topic, count in topics.items():
         if not _is_number(count) or not 0 <= count <= MOST_PARTITIONS:
             raise MalformedCase(f"topics.{topic}", f"a number of partitions, at most {MOST_PARTITIONS}", count)
+    if sum(topics.values()) > MOST_PARTITIONS:
+        raise MalformedCase("topics", f"at most {MOST_PARTITIONS} partitions in all", sum(topics.values()))
     members: dict[str, Subscription] = {}
     for index, given in enumerate(_field(line, "members", list)):
         member = _member(given, f"members[{index}]")

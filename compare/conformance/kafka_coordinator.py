@@ -18,6 +18,9 @@ from protocols.engine.nodes import Time
 from protocols.engine.single import SingleNode
 from protocols.errors import UserError
 
+LONGEST_MS = 100 * 24 * 3_600_000
+"""Of a trace, in virtual time; a longer one is damaged rather than recorded."""
+
 _CLIENT = "client"
 _BROKER = "broker"
 _UNCHANGED = "unchanged"
@@ -103,6 +106,8 @@ class _Trace:
             self._groups[group_id] = None
         if op == "advance":
             self._now += get(req, "ms", int)
+            if not 0 <= self._now <= LONGEST_MS:
+                raise MalformedCase(f"steps[{number}].req.ms", f"a trace of 0 to {LONGEST_MS} ms", req["ms"])
             got["timeline"] = list(self._timeline(self._now))
         else:
             self._request(op, number, req)

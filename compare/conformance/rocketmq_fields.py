@@ -8,6 +8,12 @@ from protocols import Queue
 
 NO_FIELD = "no such field"
 
+MOST_COUNT = 1_000_000
+"""Of whatever is counted; a case with more is damaged rather than recorded."""
+
+MOST_VIRTUAL_NODES = 10_000
+"""Of each client on the ring of consistent hashing."""
+
 
 def get(record: Mapping[str, Any], name: str, *types: type) -> Any:
     """The value of a field, which has one of these types."""
@@ -17,6 +23,14 @@ def get(record: Mapping[str, Any], name: str, *types: type) -> Any:
         names = {type(None): "null", dict: "an object", list: "a list", str: "a text", int: "a number"}
         raise MalformedCase(name, " or ".join(names.get(each, each.__name__) for each in types), value)
     return value
+
+
+def count(record: Mapping[str, Any], name: str, most: int = MOST_COUNT) -> int:
+    """The value of a field that says how many there are."""
+    value = get(record, name, int)
+    if value > most:
+        raise MalformedCase(name, f"a number, at most {most}", value)
+    return int(value)
 
 
 def only(record: object, path: str, names: Iterable[str]) -> None:

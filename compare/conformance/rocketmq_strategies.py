@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.rocketmq_fields import NO_FIELD, get, only, queues, texts
+from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queues, texts
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java, string_hash
 from rocketmq_selfbalance.strategies import (
@@ -108,7 +108,7 @@ def _strategy(line: Line) -> Strategy:
 
 
 def _consistent_hash(params: Mapping[str, Any]) -> ConsistentHash:
-    virtual_nodes = get(params, "virtual_node_count", int)
+    virtual_nodes = count(params, "virtual_node_count", MOST_VIRTUAL_NODES)
     if "custom_hash" not in params:
         return ConsistentHash(virtual_nodes)
     if params["custom_hash"] != _STRING_HASH:
@@ -138,7 +138,7 @@ def _machine_room_nearby(params: Mapping[str, Any]) -> MachineRoomNearby:
     inner: dict[str, Callable[[], PositionStrategy]] = {
         Averagely.name: Averagely,
         AveragelyByCircle.name: AveragelyByCircle,
-        ConsistentHash.name: lambda: ConsistentHash(get(params, "inner_virtual_node_count", int)),
+        ConsistentHash.name: lambda: ConsistentHash(count(params, "inner_virtual_node_count", MOST_VIRTUAL_NODES)),
     }
     name = get(params, "inner_strategy", str)
     if name not in inner:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.rocketmq_fields import NO_FIELD, get, only, queue, texts
+from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queue, texts
 from protocols import Allocation, Group, Member, Queue, sort_queues
 from protocols.java import utf16_key
 from rocketmq_selfbalance import allocate
@@ -25,7 +25,7 @@ def play(line: Line) -> list[Difference]:
     only(line, "", _FIELDS)
     params = get(line, "params", dict)
     only(params, "params", _SETTINGS)
-    settings = {_SETTINGS[name]: value for name, value in params.items()}
+    settings = {_SETTINGS[name]: count(params, name, MOST_VIRTUAL_NODES) for name in params}
     allocation = allocate(get(line, "strategy", str), _group(line), settings)
     case = str(line.get("case_id"))
     differences = _compare_clients(case, get(line, "allocation", list), _clients(allocation))

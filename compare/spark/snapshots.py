@@ -1,6 +1,8 @@
 """Snapshots on Spark: it distributes the groups when writing, and schedules the files when reading."""
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -22,6 +24,9 @@ __all__ = ["Snapshot", "fairness_of_parts", "recognised", "write_snapshot"]
 ROWS_PER_FILE = 1_000_000
 """Rows of ownership per file: about a second of one core."""
 
+_UNFINISHED = ".equipoise.part"
+"""The folder inside of a snapshot's in which it is written; hidden, so that nobody reads it as a table."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -42,18 +47,45 @@ def write_snapshot(
 
     Arrow tables are written here and now, DataFrames by Spark. ``files`` is the number of pairs of files, by default
     one per million rows of ownership. Raises `UserError` if ``folder`` is there and not empty, for a missing column,
-    or (in the job, for DataFrames) where a queue is listed twice for one owner.
+    or (in the job, for DataFrames) where a queue is listed twice for one owner. In a local folder both tables appear
+    when all of their files are written; an interrupted run leaves none.
     """
-    target = fspath(folder)
-    if "://" not in target:
-        if Path(target).exists() and any(Path(target).iterdir()):
-            raise UserError(f"{target} is not empty, expected a new folder for the snapshot")
-        target = str(Path(target).resolve())
+    with _appearing(fspath(folder)) as (target, written):
+        _write(ownership, members, written, files)
+    return Snapshot(f"{target}/ownership", f"{target}/members")
+
+
+@contextmanager
+def _appearing(target: str) -> Iterator[tuple[str, str]]:
+    """Where the snapshot is to be, and where to write it; other file systems than the local one are written to in
+    place, as not all of them can rename a folder."""
+    if "://" in target:
+        yield target, target
+        return
+    place = Path(target).resolve()
+    unfinished = place / _UNFINISHED
+    if unfinished.is_dir():
+        shutil.rmtree(unfinished)
+    if place.exists() and any(place.iterdir()):
+        raise UserError(f"{target} is not empty, expected a new folder for the snapshot")
+    is_new = not place.exists()
+    unfinished.mkdir(parents=True)
+    try:
+        yield str(place), str(unfinished)
+        for table in sorted(unfinished.iterdir()):
+            table.rename(place / table.name)
+        unfinished.rmdir()
+    except BaseException:
+        shutil.rmtree(place if is_new else unfinished, ignore_errors=True)
+        raise
+
+
+def _write(ownership: DataFrame | pa.Table, members: DataFrame | pa.Table, target: str, files: int | None) -> None:
     if isinstance(ownership, pa.Table) and isinstance(members, pa.Table):
         spark = None
         if (files is None and ownership.num_rows <= ROWS_PER_FILE) or files == 1:
             write_part(target, ownership, members)
-            return Snapshot(f"{target}/ownership", f"{target}/members")
+            return
         spark = session()
         ownership, members = spark.createDataFrame(ownership), spark.createDataFrame(members)
     if files is None:
@@ -69,7 +101,6 @@ def write_snapshot(
     written = both.repartition(files, *keys).mapInArrow(_writer(target), schema).toArrow()
     if not written.num_rows:
         raise UserError("there is no group to write")
-    return Snapshot(f"{target}/ownership", f"{target}/members")
 
 
 def _writer(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

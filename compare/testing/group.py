@@ -15,7 +15,7 @@ from compare.testing.handling import Handling
 from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.world import World
-from protocols import Allocation, Queue
+from protocols import Allocation, Queue, files
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import written
@@ -219,8 +219,8 @@ class Group(Events, Demands):
         return written(self.scenario())
 
     def write_scenario(self, path: str | Path) -> Path:
-        """Write the scenario to a file; returns its path."""
-        Path(path).write_text(self.scenario_text(), encoding="utf-8")
+        """Write the scenario to a file, whole or not at all; returns its path."""
+        files.write_text(Path(path), self.scenario_text())
         return Path(path)
 
     def failed(self) -> None:

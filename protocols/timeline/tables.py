@@ -1,9 +1,11 @@
 """Rows as Arrow tables and Parquet files; pyarrow is imported when it is needed."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocols.files import replaced
 from protocols.timeline.rows import Row
 
 if TYPE_CHECKING:
@@ -31,14 +33,22 @@ def table(rows: Iterable[Row], columns: Mapping[str, type], run: str | None = No
 def write_parquet(tables: Mapping[str, Iterable["pa.Table"]], folder: Path) -> list[Path]:
     """Write ``folder/NAME.parquet`` for every name, its tables (with equal columns) one below the other.
 
-    Returns the paths. Raises `OSError` where a file cannot be written.
+    All of them are written before the first takes its place: an interrupted run leaves the old ones. Returns the paths.
+    Raises `OSError` where a file cannot be written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, parts in tables.items():
-        paths.append(folder / f"{name}.parquet")
-        pq.write_table(pa.concat_tables(parts), paths[-1])
+    paths = [folder / f"{name}.parquet" for name in tables]
+    try:
+        with ExitStack() as beside:
+            for path, parts in zip(paths, tables.values(), strict=True):
+                pq.write_table(pa.concat_tables(parts), beside.enter_context(replaced(path)))
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
     return paths

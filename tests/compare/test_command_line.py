@@ -60,10 +60,23 @@ def test_more_seeds_than_can_be_held_are_refused() -> None:
     assert "is not in the range 1<=x<=100000" in refusal("compare", SCENARIO, "--seeds", str(10**9))
 
 
-def test_a_report_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", [("compare", SCENARIO), LOCAL], ids=["compare", "audit"])
+def test_a_report_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, verb: tuple[str, ...]) -> None:
     report = tmp_path / "none" / "report.html"
     expected = f"there is no folder {report.parent}, expected a file that can be written"
-    assert refusal("compare", SCENARIO, "--report", str(report)) == f"equipoise: --report {report}: {expected}"
+    assert refusal(*verb, "--report", str(report)) == f"equipoise: --report {report}: {expected}"
+
+
+def test_a_report_replaces_the_old_one_or_leaves_it(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text("old")
+    other = tmp_path / "other-name"
+    os.link(report, other)
+    assert equipoise(*LOCAL, "--report", str(report)).returncode == 0
+    # Written in place, the second name of the old file would show the new report.
+    assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert other.read_text() == "old"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other-name", "report.html"]
 
 
 def test_a_folder_of_tables_that_cannot_be_made_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Offsets:
         rule = "for i in 0..count-1: commit(queue_id = i mod 4, offset = i)"
         if step.text("rule") != rule:
             raise MalformedCase("rule", rule, step.text("rule"))
-        for number in range(step.number("count")):
+        for number in range(step.count("count")):
             self.manager.commit(step.now, step.text("group"), step.text("topic"), number % 4, number)
         return self._outcome()
 

@@ -27,7 +27,7 @@ class Messages:
         return {
             "put": (("offsets", "max_offset_of_last"), self._put),
             "remove": (("offsets",), self._with_state(lambda step: self.queue.remove(_offsets(step)))),
-            "take": (("count",), self._with_state(lambda step: _singles(self.queue.take(step.number("count"))))),
+            "take": (("count",), self._with_state(lambda step: _singles(self.queue.take(step.count("count"))))),
             "commit": ((), self._with_state(self._commit)),
             "rollback": ((), self._rollback),
             "make_message_to_consume_again": (("offsets",), self._again),

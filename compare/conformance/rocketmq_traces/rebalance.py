@@ -137,7 +137,7 @@ class Clients:
         process_queue = self._process_queue(step)
         _expect(step, "queue_dropped", process_queue is not None and process_queue.dropped)
         first = step.number("first_offset")
-        return Outcome(process_queue is not None and process_queue.put([(first, first + step.number("count"))]))
+        return Outcome(process_queue is not None and process_queue.put([(first, first + step.count("count"))]))
 
     def _consumed(self, step: Step) -> Outcome:
         process_queue, consumer = self._process_queue(step), self._consumer(step)

@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.rocketmq_fields import get, only
+from compare.conformance.rocketmq_fields import count, get, only
 
 EPOCH_MS = 1_700_000_000_000
 """Milliseconds since 1970 at which every trace starts; times in traces and in the model count from there."""
+
+LONGEST_MS = 100 * 24 * 3_600_000
+"""Of a trace, in virtual time; a longer one is damaged rather than recorded."""
 
 NOTHING: Any = "nothing recorded"
 """In the place of a result or a state that a step does not have."""
@@ -43,6 +46,9 @@ class Step(NamedTuple):
 
     def number(self, name: str) -> int:
         return int(get(self.arguments, name, int))
+
+    def count(self, name: str) -> int:
+        return count(self.arguments, name)
 
     def truth(self, name: str) -> bool:
         return bool(get(self.arguments, name, bool))
@@ -87,6 +93,8 @@ def play_steps(line: Line, make: Callable[[Mapping[str, Any]], Component]) -> li
         if op == "advance":
             only(step, path, (*_FRAME, "ms"))
             now += get(step, "ms", int)
+            if not 0 <= now <= LONGEST_MS:
+                raise MalformedCase(f"{path}.ms", f"a trace of 0 to {LONGEST_MS} ms", step["ms"])
         elif op not in operations:
             raise MalformedCase(f"{path}.op", f"one of advance, {', '.join(operations)}", op)
         if op in operations:

@@ -5,6 +5,6 @@ groups of both: which queues a group reads, or who owns what, is decided in one 
 """
 
 from compare.reading.kafka_live.address import SCHEME, shown
-from compare.reading.kafka_live.observe import TIMEOUT_S, observe
+from compare.reading.kafka_live.observe import observe
 
-__all__ = ["SCHEME", "TIMEOUT_S", "observe", "shown"]
+__all__ = ["SCHEME", "observe", "shown"]

@@ -1,6 +1,7 @@
 """A connection to a cluster: who answers, how long to wait, and in plain words why nobody does."""
 
 import logging
+import math
 import re
 import time
 from collections import deque
@@ -10,12 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from compare.reading.kafka_live.settings import MISSING_EXTRA, Settings
+from compare.reading.patience import left_s, seconds
 from protocols import UserError
 
 MOST_IN_FLIGHT = 1000
 """Requests that wait for an answer at the same time: many, as each goes to and fro, but no storm."""
 
 _LISTEN_S = 0.1
+_LEAST_S = 0.01
+"""What an answer is waited for when all time is over: what is there already is taken."""
 _HOPE_S = 2.0
 """How long a cluster may refuse every connection before that is final: its nodes may just be restarting."""
 
@@ -24,7 +28,7 @@ _WHEN = re.compile(r" \(after \d+ms[^()]*\)$")
 _ATTEMPT = "Failed to create admin client: "
 _FAMILY = re.compile(r"\bipv[46]#")
 _REFUSED_LOGIN, _REFUSED_TLS = "_AUTHENTICATION", "_SSL"
-_ALL_DOWN, _TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
+_ALL_DOWN, TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
 
 
 class Admin(Protocol):
@@ -44,18 +48,28 @@ class Admin(Protocol):
 
 @dataclass(slots=True)
 class Connection:
-    """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer."""
+    """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer, and
+    nothing is waited for beyond ``ends`` (`time.monotonic`)."""
 
     servers: str
     timeout_s: float
     settings: Settings = field(default_factory=Settings)
+    ends: float = math.inf
     admin: Admin = field(init=False, repr=False)
     _complaint: tuple[str, str] | None = None
     _down_since: float | None = None
 
+    def wait_s(self, reserve_s: float = 0.0) -> float:
+        """How long the next answer is waited for, if ``reserve_s`` is to be left for what comes later."""
+        return max(min(self.timeout_s, left_s(self.ends) - reserve_s), _LEAST_S)
+
+    def is_over(self, reserve_s: float = 0.0) -> bool:
+        """Whether no more should be asked, if ``reserve_s`` is to be left for what comes later."""
+        return left_s(self.ends) <= reserve_s
+
     def first(self, future: Future[Any]) -> Any:
         """The answer to the first request; `UserError` if the cluster refuses it or says nothing in time."""
-        deadline = time.monotonic() + self.timeout_s
+        deadline = time.monotonic() + self.wait_s()
         while not future.done():
             if time.monotonic() >= deadline:
                 raise self._nobody_answers()
@@ -68,7 +82,7 @@ class Connection:
 
     def refusal(self, error: Any) -> UserError:
         """What to tell a user of an error that ends everything."""
-        if name(error) == _TIMED_OUT:
+        if name(error) == TIMED_OUT:
             return self._nobody_answers()
         return UserError(f"the Kafka cluster at {self.servers} refuses: {self.text(error)}")
 
@@ -92,9 +106,9 @@ class Connection:
 
     def text(self, error: Any) -> str:
         """One clause about an error of the library, without secrets."""
-        if name(error) == _TIMED_OUT:
+        if name(error) == TIMED_OUT:
             why = f" ({self._complaint[1]})" if self._complaint else ""
-            return f"no answer within {self.timeout_s:g} s{why}"
+            return f"no answer within {seconds(self.timeout_s)}{why}"
         told = _told(error)
         return self._clean(told.str() if hasattr(told, "str") else str(told))
 
@@ -129,7 +143,7 @@ class Connection:
         wants = "and --command-config where that listener wants TLS or a login"
         if self._down_since is not None:
             return UserError(f"no Kafka broker answers at {self.servers}: it hangs up; {remedy}, {wants}")
-        silent = f"silent for {self.timeout_s:g} s"
+        silent = f"silent for {seconds(self.timeout_s)}"
         return UserError(f"no Kafka broker answers at {self.servers}: {silent}; {remedy}, {wants}")
 
     def _clean(self, text: str) -> str:
@@ -141,14 +155,14 @@ class Connection:
         return text
 
 
-def connect(servers: str, settings: Settings, timeout_s: float) -> Connection:
+def connect(servers: str, settings: Settings, timeout_s: float, ends: float = math.inf) -> Connection:
     """A connection that has not asked anything yet; `UserError` if the settings cannot be."""
     try:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
     except ImportError:
         raise UserError(MISSING_EXTRA) from None
-    connection = Connection(servers, timeout_s, settings)
+    connection = Connection(servers, timeout_s, settings, ends)
     # librdkafka would write to standard error; what matters comes as events.
     silence = logging.Logger("librdkafka")
     silence.addHandler(logging.NullHandler())

@@ -6,7 +6,7 @@ from typing import Any
 
 from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, TopicQueues
 from compare.reading.kafka.messages import REBALANCING
-from compare.reading.kafka_live.connection import Connection, name
+from compare.reading.kafka_live.connection import TIMED_OUT, Connection, name
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue, UserError, sort_queues
 
@@ -36,8 +36,12 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
         yield Skipped(source, None, "the cluster has no consumer groups")
     described: dict[str, Any] = {}
     committed: dict[str, Committed] = {}
+    late = len(names)
     for done, (group, about, offsets) in enumerate(_groups(connection, names), 1):
         progress(f"{source}: group {done} of {len(names)}")
+        if isinstance(about, Exception) and name(about) == TIMED_OUT and connection.is_over(connection.timeout_s):
+            continue
+        late -= 1
         if _is_gone(about):
             yield Skipped(source, None, f"group {group!r} was deleted while the cluster was read")
             continue
@@ -49,6 +53,12 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
             yield Skipped(source, None, f"offsets of group {group!r} cannot be read: {connection.text(offsets)}")
         else:
             committed[group] = _commits(offsets)
+    if late:
+        if late == len(names):
+            raise UserError(
+                f"{connection.servers} does not tell its {late} groups in time, expected a longer --timeout"
+            )
+        yield Skipped(source, None, f"{late} of {len(names)} groups are not read in time, expected a longer --timeout")
     leaders = _leaders(connection)
     read = {queue.topic for about in described.values() for member in about.members for queue in _to_own(member)}
     read.update(queue.topic for offsets in committed.values() for queue in offsets)
@@ -63,8 +73,7 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
 
 def _list(connection: Connection) -> tuple[list[str], list[str]]:
     """The groups' names, sorted, and why a node did not tell its own."""
-    admin, timeout_s = connection.admin, connection.timeout_s
-    listed = connection.first(admin.list_consumer_groups(request_timeout=timeout_s))
+    listed = connection.first(connection.admin.list_consumer_groups(request_timeout=connection.wait_s()))
     if listed.errors and not listed.valid:
         raise connection.refusal(listed.errors[0])
     refused = sorted({connection.text(error) for error in listed.errors})
@@ -73,20 +82,25 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
 
 
 def _groups(connection: Connection, names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
-    """Each group with its description and its offsets, an exception in place of either that failed."""
+    """Each group with its description and its offsets, an exception in place of either that failed; only the first ones
+    where time runs out."""
     from confluent_kafka import ConsumerGroupTopicPartitions
 
-    admin, timeout_s = connection.admin, connection.timeout_s
+    admin = connection.admin
+    # Topics and ends are asked for afterwards: without them the groups would tell little.
+    reserve_s = connection.timeout_s
 
     def requests() -> Iterator[Future[Any]]:
         for group in names:
-            yield admin.describe_consumer_groups([group], request_timeout=timeout_s)[group]
+            if connection.is_over(reserve_s):
+                return
+            yield admin.describe_consumer_groups([group], request_timeout=connection.wait_s(reserve_s))[group]
             request = [ConsumerGroupTopicPartitions(group)]
-            yield admin.list_consumer_group_offsets(request, request_timeout=timeout_s)[group]
+            yield admin.list_consumer_group_offsets(request, request_timeout=connection.wait_s(reserve_s))[group]
 
     answers = connection.each(requests())
-    for group in names:
-        yield group, next(answers), next(answers)
+    # Two answers belong to each group.
+    yield from zip(names, answers, answers, strict=False)
 
 
 def _is_gone(about: Any) -> bool:
@@ -98,7 +112,7 @@ def _is_gone(about: Any) -> bool:
 
 def _leaders(connection: Connection) -> Leaders:
     try:
-        metadata = connection.admin.list_topics(timeout=connection.timeout_s)
+        metadata = connection.admin.list_topics(timeout=connection.wait_s())
     except Exception as error:
         raise UserError(f"{connection.servers} does not tell its topics: {connection.text(error)}") from None
     return {
@@ -132,7 +146,7 @@ def _ends(
     requests: list[Future[Any]] = []
     for batch in batches:
         wanted = {TopicPartition(queue.topic, queue.number): OffsetSpec.latest() for queue in batch}
-        requests += connection.admin.list_offsets(wanted, request_timeout=connection.timeout_s).values()
+        requests += connection.admin.list_offsets(wanted, request_timeout=connection.wait_s()).values()
     ends: dict[Queue, int] = {}
     asked = (queue for batch in batches for queue in batch)
     for queue, answer in zip(asked, connection.each(requests), strict=True):

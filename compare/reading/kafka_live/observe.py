@@ -5,12 +5,10 @@ from pathlib import Path
 
 from compare.reading.kafka import join
 from compare.reading.kafka_live.address import servers, shown
-from compare.reading.kafka_live.connection import connect
-from compare.reading.kafka_live.fetch import fetch
+from compare.reading.kafka_live.apart import Order, read_apart
 from compare.reading.kafka_live.settings import Settings, read_settings
 from compare.reading.observed import ObservedGroup, Skipped
-
-TIMEOUT_S = 10.0
+from compare.reading.patience import TIMEOUT_S
 
 
 def observe(
@@ -22,14 +20,16 @@ def observe(
 ) -> list[ObservedGroup | Skipped]:
     """The consumer groups of the cluster at ``kafka://host:port[,host:port...]``, sorted by name.
 
-    ``Skipped`` stands for what the cluster would not tell about a node or a group. ``timeout_s`` is the longest wait
-    for a single answer, not for all of them. `UserError` if nobody answers, the login or the settings are refused, or
-    the extra ``kafka`` is not installed.
+    ``Skipped`` stands for what the cluster would not tell about a node or a group, or not in time. ``timeout_s`` is how
+    long the whole reading may take; a single answer is waited for up to a third of it. `UserError` if nobody answers,
+    the login or the settings are refused, an answer is in such a form that librdkafka breaks off, or the extra
+    ``kafka`` is not installed.
     """
     source = shown(address)
     at = servers(address)
     settings = Settings() if command_config is None else read_settings(command_config)
-    found = list(fetch(connect(at, settings, timeout_s), source, progress))
+    progress(source)
+    found = read_apart(Order(at, settings, source, timeout_s), progress)
     facts = [each for each in found if not isinstance(each, Skipped)]
     skipped = [each for each in found if isinstance(each, Skipped)]
     passed_over = [] if settings.passed_over is None else [settings.passed_over]

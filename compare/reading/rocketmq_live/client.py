@@ -1,11 +1,16 @@
-"""Ask servers: one connection each, many requests at once, every answer waited for no longer than a timeout."""
+"""Ask servers: one connection each, many requests at once; every answer is waited for no longer than a timeout, and
+nothing beyond the end of the time for all of them."""
 
 import asyncio
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 
+from compare.reading.patience import left_s, seconds
 from compare.reading.rocketmq_live.address import Address
+from compare.reading.rocketmq_live.resolving import resolved
 from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
 
 MOST_IN_FLIGHT = 64
@@ -32,8 +37,8 @@ class _Server:
 class Client:
     """Connections to any number of servers, opened when first asked. Close it: ``async with Client(...)``."""
 
-    def __init__(self, timeout_s: float) -> None:
-        self.timeout_s = timeout_s
+    def __init__(self, timeout_s: float, ends: float = math.inf) -> None:
+        self.timeout_s, self.ends = timeout_s, ends
         self._servers: dict[Address, asyncio.Task[_Server]] = {}
         self._numbers = count()
 
@@ -52,14 +57,24 @@ class Client:
 
     async def ask(self, at: Address, code: int, fields: Mapping[str, str], body: bytes = b"") -> Frame:
         """The answer of the server to a request; `Refused` if it refuses, hangs up or stays silent."""
+        if self.is_over:
+            raise Refused(f"{at} is not asked any more: the time of --timeout is over")
         try:
-            server = await self._server(at)
-            async with server.room:
-                return await self._answer(server, Frame(code, next(self._numbers), fields, body))
+            async with asyncio.timeout(left_s(self.ends) if self.ends < math.inf else None):
+                server = await self._server(at)
+                async with server.room:
+                    return await self._answer(server, Frame(code, next(self._numbers), fields, body))
         except TimeoutError:
-            raise Refused(f"{at} is silent for {self.timeout_s:g} s") from None
+            if self.is_over:
+                raise Refused(f"{at} has not answered when the time of --timeout was over") from None
+            raise Refused(f"{at} is silent for {seconds(self.timeout_s)}") from None
         except (OSError, asyncio.IncompleteReadError, FrameError) as error:
             raise Refused(f"{at}: {getattr(error, 'strerror', None) or error}") from None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time for all answers is over."""
+        return left_s(self.ends) <= 0
 
     async def _server(self, at: Address) -> _Server:
         if at not in self._servers:
@@ -67,7 +82,8 @@ class Client:
         return await asyncio.shield(self._servers[at])
 
     async def _open(self, at: Address) -> _Server:
-        server = _Server(*await asyncio.wait_for(asyncio.open_connection(at.host, at.port), self.timeout_s))
+        async with asyncio.timeout(self.timeout_s):
+            server = _Server(*await _connected(at))
         server.reading = asyncio.ensure_future(_read(server))
         return server
 
@@ -86,6 +102,15 @@ class Client:
             remark = (frame.remark or "no reason given").strip().splitlines()[0]
             raise Refused(f"{remark} (code {frame.code})", frame.code)
         return frame
+
+
+async def _connected(at: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first of the host's addresses that takes one; `OSError` of the last one if none does."""
+    *others, last = await resolved(at.host, at.port)
+    for each in others:
+        with suppress(OSError):
+            return await asyncio.open_connection(each, at.port)
+    return await asyncio.open_connection(last, at.port)
 
 
 async def _read(server: _Server) -> None:

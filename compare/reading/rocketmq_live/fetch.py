@@ -47,20 +47,34 @@ class Cluster:
             return [self._skipped("the cluster has no consumer groups")]
         room = asyncio.Semaphore(_GROUPS_AT_ONCE)
         done = 0
+        late: set[str] = set()
 
         async def one(group: str) -> list[Fact | Skipped]:
             nonlocal done
             async with room:
+                if self._client.is_over:
+                    late.add(group)
+                    return []
                 found = await self._group(group)
                 done += 1
                 progress(f"{self._source.name}: group {done} of {len(groups)}")
                 return found
 
         of_groups = await asyncio.gather(*map(one, groups))
-        unknown = [route for group in groups if isinstance(route := await self._route(RETRY_PREFIX + group), Refused)]
-        if len(unknown) == len(groups) and all(each.code != TOPIC_NOT_EXIST for each in unknown):
+        if len(late) == len(groups):
+            raise UserError(f"the cluster does not tell its {len(late)} groups in time, expected a longer --timeout")
+        unknown = [
+            route
+            for group in groups
+            if group not in late and isinstance(route := await self._route(RETRY_PREFIX + group), Refused)
+        ]
+        if len(unknown) == len(groups) - len(late) and all(each.code != TOPIC_NOT_EXIST for each in unknown):
             raise UserError(f"no name server tells where the groups are: {unknown[0]}; expected a route of RocketMQ")
         facts: list[Fact | Skipped] = [each for found in of_groups for each in found]
+        if late:
+            facts.append(
+                self._skipped(f"{len(late)} of {len(groups)} groups are not read in time, expected a longer --timeout")
+            )
         for topic in sorted(self._routes):
             route = await self._routes[topic]
             if isinstance(route, answers.Told):

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.patience import TIMEOUT_S, answer_s, end_of
 from compare.reading.rocketmq import join
 from compare.reading.rocketmq.facts import Fact
 from compare.reading.rocketmq_live.address import Address, name_servers
 from compare.reading.rocketmq_live.client import Client
 from compare.reading.rocketmq_live.fetch import Cluster
-
-TIMEOUT_S = 10.0
 
 
 def observe(
@@ -18,9 +17,11 @@ def observe(
 ) -> list[ObservedGroup | Skipped]:
     """The consumer groups of the cluster at ``rocketmq://host:port[;host:port...]`` (name servers), sorted by name.
 
-    ``Skipped`` stands for what the cluster would not tell about a broker, a group or a member. ``timeout_s`` is the
-    longest wait for a single answer, not for all of them. `UserError` if no name server answers.
+    ``Skipped`` stands for what the cluster would not tell about a broker, a group or a member, or not in time.
+    ``timeout_s`` is how long the whole reading may take; a single answer is waited for up to a third of it. `UserError`
+    if no name server answers.
     """
+    progress(address)
     found = asyncio.run(_fetch(name_servers(address), address, timeout_s, progress))
     facts = [each for each in found if not isinstance(each, Skipped)]
     return [*join(facts), *(each for each in found if isinstance(each, Skipped))]
@@ -29,5 +30,5 @@ def observe(
 async def _fetch(
     servers: list[Address], source: str, timeout_s: float, progress: Callable[[str], None]
 ) -> list[Fact | Skipped]:
-    async with Client(timeout_s) as client:
+    async with Client(answer_s(timeout_s), end_of(timeout_s)) as client:
         return await Cluster(client, servers, source).fetch(progress)

@@ -170,5 +170,5 @@ def test_the_report_is_written_the_same_twice(tmp_path: Path) -> None:
     assert b"seed_group" in pages[0]
     refused = equipoise("audit", str(SEED), "--report", str(tmp_path / "no" / "x.html"))
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-    # It is said before the work, not after it.
+    # It is said first, before anything is read.
     assert refused.stdout == ""

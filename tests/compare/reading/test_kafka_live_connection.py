@@ -59,7 +59,7 @@ def test_a_refused_address_is_one_line(refusing: str, capfd: pytest.CaptureFixtu
 
 def test_a_silent_address_is_one_line(silent: str, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("confluent_kafka")
-    line = refusal(silent, timeout_s=0.5)
+    line = refusal(silent, timeout_s=1.5)
     assert line.startswith(f"no Kafka broker answers at {silent}: silent for 0.5 s")
     assert "--command-config" in line
     assert capfd.readouterr() == ("", "")
@@ -71,7 +71,7 @@ def test_a_silent_address_is_one_line_over_tls_too(
     pytest.importorskip("confluent_kafka")
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=SSL\n")
-    assert "silent for 0.5 s" in refusal(silent, timeout_s=0.5, command_config=file)
+    assert "silent for 0.5 s" in refusal(silent, timeout_s=1.5, command_config=file)
     assert capfd.readouterr() == ("", "")
 
 
@@ -80,9 +80,16 @@ def test_a_name_that_nobody_knows_is_one_line() -> None:
     assert "no-such-host.invalid" in refusal("no-such-host.invalid:9092", timeout_s=1)
 
 
-@pytest.mark.parametrize("module", ["confluent_kafka", "confluent_kafka.admin"])
-def test_without_the_extra_the_line_says_what_to_install(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
+@pytest.mark.parametrize("module", ["__init__", "admin"])
+def test_without_the_extra_the_line_says_what_to_install(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The process that reads the cluster looks where this one looks, and finds this first.
+    package = tmp_path / "confluent_kafka"
+    package.mkdir()
+    (package / "__init__.py").write_text("class KafkaException(Exception): pass\n")
+    (package / f"{module}.py").write_text("raise ImportError\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
     assert INSTALL in refusal("127.0.0.1:9092", timeout_s=1)
 
 

@@ -128,7 +128,7 @@ def test_a_broadcasting_group_is_told_as_such(servers: ExitStack) -> None:
 
 def test_a_member_that_does_not_answer_costs_its_own_queues_only(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)], "10.0.0.2@x": None})
-    found = observe(start(servers, cluster), timeout_s=0.5)
+    found = observe(start(servers, cluster), timeout_s=1.5)
     owned = {member.id: member.owned for member in group_of(found).members or ()}
     assert owned == {"10.0.0.1@x": (Queue("orders", "broker-a", 0),), "10.0.0.2@x": None}
     (skipped,) = (each for each in found if isinstance(each, Skipped))

@@ -10,6 +10,7 @@ from compare import spark
 from compare.figures import GroupLoads
 from compare.figures.local import table_fairness
 from compare.figures.parts import recognised, write_part
+from compare.spark import snapshots
 from protocols import UserError
 from tests.compare.figures.figure_groups import tables
 from tests.compare.spark.spark_fixture import session
@@ -42,6 +43,31 @@ def test_small_snapshot_is_written_without_spark(tmp_path: Path) -> None:
     written = spark.write_snapshot(ownership, members, tmp_path)
     names = pq.read_schema(next(Path(written.ownership).iterdir())).names
     assert names[: len(ownership.column_names)] == ownership.column_names
+
+
+def test_an_interrupted_snapshot_leaves_nothing_and_may_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ownership, members = tables(many_groups("ones"))
+    there, new = tmp_path / "there", tmp_path / "new"
+    there.mkdir()
+
+    def half(folder: str, *_: object) -> None:
+        (Path(folder) / "ownership").mkdir(parents=True)
+        (Path(folder) / "ownership" / "part-1.parquet").touch()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as changed:
+        changed.setattr(snapshots, "write_part", half)
+        for folder in (there, new):
+            with pytest.raises(KeyboardInterrupt):
+                spark.write_snapshot(ownership, members, folder)
+    assert list(tmp_path.rglob("*")) == [there]
+    # What a killed run leaves is its own folder, which the next one removes.
+    (there / ".equipoise.part" / "ownership").mkdir(parents=True)
+    written = spark.write_snapshot(ownership, members, there)
+    assert sorted(each.name for each in there.iterdir()) == ["members", "ownership"]
+    assert recognised(written.ownership, written.members) is not None
 
 
 def test_files_are_recognised_by_content_not_by_name(tmp_path: Path) -> None:
