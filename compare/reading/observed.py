@@ -40,8 +40,9 @@ class ObservedMember:
 class Partial:
     """What the sources leave out of a group that they tell in part.
 
-    ``topics``: topics that a member subscribes to and of whose queues too little is told; ``members``: ids of members
-    of whom it is not told what they own; ``why``: one sentence that names the reason.
+    ``topics``: topics that a member subscribes to and of whose queues too little is told: what members own of them is
+    told in part or not at all, also where `ObservedMember.owned` tells what they own of the other topics.
+    ``members``: ids of members of whom it is not told what they own; ``why``: one sentence that names the reason.
     """
 
     topics: tuple[str, ...]
@@ -66,6 +67,7 @@ class ObservedGroup:
     ``partial``: what is missing where the sources tell a part only. ``consumer_protocol``: whether the group is one of
     Kafka's consumer protocol (KIP-848), None where nothing tells. ``orderly``: whether a RocketMQ member says that it
     consumes in order, None where nobody was asked. ``compacted``: topics that are told to be compacted.
+    ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
     """
 
     system: System
@@ -90,3 +92,4 @@ class ObservedGroup:
     consumer_protocol: bool | None = None
     orderly: bool | None = None
     compacted: tuple[str, ...] = ()
+    missing_topics: tuple[str, ...] = ()
