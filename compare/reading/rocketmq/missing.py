@@ -26,10 +26,7 @@ def what_is_missing(
 def is_deserted(clients: Clients, table: Table) -> bool:
     """Whether nobody is shown anywhere: no member is listed, and no queue has an owner."""
     return (
-        not clients.connected
-        and clients.count is None
-        and bool(table.shown)
-        and not any((table.shown or {}).values())
+        not clients.connected and clients.count is None and bool(table.shown) and not any((table.shown or {}).values())
     )
 
 

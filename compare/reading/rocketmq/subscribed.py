@@ -71,7 +71,8 @@ def find_topics(lot: Lot, asked: Collection[Running], routes: Routes) -> Topics:
 @dataclass(frozen=True, slots=True)
 class Told:
     """``untold``: topics of whose queues too little is told, sorted. ``whole``: the table lacks no row of the others.
-    ``claimed``: queues that members who were asked own. ``one_rule`` and ``nobodys`` are those of `compare.reading.rocketmq.ownership.Evidence`."""
+    ``claimed``: queues that members who were asked own. ``one_rule`` and ``nobodys`` are those of
+    `compare.reading.rocketmq.ownership.Evidence`."""
 
     untold: tuple[str, ...]
     whole: bool
@@ -108,7 +109,7 @@ def find_told(topics: Topics, table: Table, clients: Clients, asked: Mapping[str
 
 
 def _tells(topic: str, topics: Topics, shown: Iterable[Queue], told: Set[Queue]) -> bool:
-    if topic in topics.routed and topics.routed[topic]:
+    if topics.routed.get(topic):
         return all(queue in told for queue in topics.routed[topic])
     # Without a route the rows are all there is.
     return any(queue.topic == topic for queue in shown)

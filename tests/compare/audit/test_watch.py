@@ -59,7 +59,7 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("condition", "code"),
-    [("max_over_mean > 1.5", 1), ("max_over_mean > 2.5", 0), ("idle_members>=3", 1), ("jain < 0.1", 0)],
+    [("max_over_mean > 1.5", 1), ("max_over_mean > 3.5", 0), ("idle_members>=3", 1), ("jain < 0.1", 0)],
 )
 def test_a_condition_sets_the_exit_code(condition: str, code: int) -> None:
     done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
