@@ -8,8 +8,10 @@ from compare.audit.asking import Answer
 from compare.audit.baseline import changes, sentence
 from compare.audit.explain import Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
+from compare.audit.untold import untold_of
 from compare.output import number, print_json, print_line, print_table, ratio
 from compare.reading.observed import Skipped
+from compare.untold import sentences
 from protocols import Queue
 
 _COLUMNS = (
@@ -30,6 +32,13 @@ _COLUMNS = (
     ("lag", "right"),
     ("score", "right"),
 )
+_FIGURES = (
+    *("system", "group", "strategy", "state", "members", "idle_members", "queues", "min", "max", "max_over_mean"),
+    *("jain", "pile_up", "unowned_queues", "double_owned_queues", "lag", "score"),
+)
+"""What stands in the columns, by its name in the document."""
+
+_LABELS = {figure: heading for figure, (heading, _) in zip(_FIGURES, _COLUMNS, strict=True)}
 _OPTIMUM = ("max", "min", "idle_members", "jain", "moves")
 
 FAIR = "as-fair-as-can-be"
@@ -57,6 +66,8 @@ def print_audit(
     print_line(headline([each.group for each in groups]), format)
     if groups:
         print_table(_COLUMNS, (_row(each) for each in groups), format, names=2)
+        for line in sentences(map(_what_is_untold, groups), _LABELS):
+            print_line(line, format)
     for each in groups:
         _print_finding(each, format)
     if changed is not None:
@@ -98,6 +109,8 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "state": observed.state,
         "strategy": observed.strategy,
         **group.figures,
+        **_what_is_untold(explained),
+        "missing_topics": list(observed.missing_topics),
         "owners": _owners(group.owners),
         "topics": dict(group.topics),
         "cause": first.cause if first else None,
@@ -119,6 +132,16 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
     return found
 
 
+def _what_is_untold(explained: Explained) -> dict[str, Any]:
+    """What the document says of a group about what is missing in it, with the group's name."""
+    observed = explained.group.observed
+    return {
+        "group": observed.name,
+        "partial": None if observed.partial is None else asdict(observed.partial),
+        "untold": [asdict(each) for each in untold_of(explained)],
+    }
+
+
 def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> dict[str, Any] | None:
     if owners is None:
         return None
@@ -135,7 +158,7 @@ def _row(explained: Explained) -> list[str]:
         observed.system,
         observed.name,
         observed.strategy or "-",
-        state or "-",
+        f"{state or '-'}{'' if observed.partial is None else ' (partial)'}",
         *(number(figures[name]) for name in counts),
         *(ratio(figures[name]) for name in ratios),
         number(figures["unowned_queues"]),

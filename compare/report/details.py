@@ -43,7 +43,7 @@ def details(group: Mapping[str, Any]) -> dict[str, Any]:
         "what_if": [_what_if(each) for each in what_if],
         "per_topic": _per_topic(topics),
         "remarks": _remarks(drawing, topics),
-        "notes": [visible(str(note)) for note in group.get("notes") or ()],
+        "notes": _notes(group),
         "sources": [visible(str(source)) for source in group.get("sources") or ()],
     }
 
@@ -84,6 +84,13 @@ def _findings(group: Mapping[str, Any]) -> list[list[str | None]]:
     told = [(group.get("cause"), group.get("remedy"))]
     told += [(each.get("cause"), each.get("remedy")) for each in group.get("findings") or ()]
     return [[_text(cause), _text(remedy)] for cause, remedy in dict.fromkeys(told) if cause or remedy]
+
+
+def _notes(group: Mapping[str, Any]) -> list[str]:
+    """The notes, and every reason why something is not there."""
+    reasons = [each.get("why") for each in group.get("untold") or ()]
+    told = [*(group.get("notes") or ()), (group.get("partial") or {}).get("why"), *reasons]
+    return [visible(str(note)) for note in dict.fromkeys(told) if note]
 
 
 def _what_if(row: Mapping[str, Any]) -> list[Any]:

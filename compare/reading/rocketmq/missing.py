@@ -33,7 +33,7 @@ def is_deserted(clients: Clients, table: Table) -> bool:
 def nobody_online(table: Table) -> str:
     """What rows without any owner look like, and what waits meanwhile (retry topics left out, as in the figures)."""
     waiting = sum(max(lag, 0) for queue, lag in table.lag.items() if not is_retry(queue.topic))
-    records = "1 record waits" if waiting == 1 else f"{waiting} records wait"
+    records = "1 record waits" if waiting == 1 else f"{waiting or 'no'} records wait"
     return f"nobody seems to be online, {records}: no row of consumerProgress has an owner"
 
 
