@@ -55,6 +55,7 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
             one_rule=told.one_rule,
             untold=any(not is_retry(topic) for topic in told.untold),
             nobodys=told.nobodys,
+            connected=clients.by_connection,
         )
     )
     routed = [queue for queues in topics.routed.values() for queue in queues]

@@ -17,9 +17,18 @@ def what_is_missing(
     untold = told.untold if table.shown is not None else ()
     reasons = list(_unlisted(clients, ownership, table)) if not listed else []
     if silent:
-        reasons += ownership.why or ("those members were not asked by consumerStatus -i",)
+        reasons += ownership.why
     if untold:
         reasons.append(_without_rows(untold, topics))
+    if not told.everybody and not silent and listed and topics.subscriptions_differ:
+        reasons.append(
+            "members that were not asked may read topics that no source names, for their subscriptions differ"
+        )
+    elif not told.everybody and not silent and listed and topics.subscribed is None:
+        reasons.append(
+            "no source tells what the members subscribe to, which consumerConnection does: consumerProgress does not"
+            " show topics of which no offset is stored"
+        )
     return Partial(untold, silent, "; ".join(reasons)) if reasons else None
 
 

@@ -24,12 +24,15 @@ from dataclasses import dataclass, field
 from compare.reading.rocketmq.retry import is_retry
 from protocols import Queue, sort_queues
 
+_NOT_ASKED = "no source tells what those members own, which consumerStatus -i of each does, or consumerProgress -s true"
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the texts say of one group.
 
-    ``ids``: the client ids, each once. ``twice``: some of them have two connections. ``heard``: ids that answered
+    ``ids``: the client ids, each once. ``twice``: some of them have two connections. ``connected``:
+    ``consumerConnection`` lists them, among them those that answer nothing. ``heard``: ids that answered
     ``consumerStatus``. ``asked``: to each id asked the queues it owns, None where it did not tell them. ``shown``: each
     queue's address, None where nobody is shown; None without such a table. ``whole``: no row of the topics that it is
     about is missing in the table. ``alike``: nothing shows that the members differ in subscription or strategy.
@@ -46,6 +49,7 @@ class Evidence:
     alike: bool
     one_rule: bool = False
     untold: bool = False
+    connected: bool = True
     nobodys: frozenset[Queue] = frozenset()
 
 
@@ -84,7 +88,7 @@ def find_ownership(evidence: Evidence) -> Ownership:
         id: sort_queues(queues) if (queues := evidence.asked.get(id)) is not None else None for id in evidence.ids
     }
     if evidence.shown is None:
-        return Ownership(owned, why=("no consumerProgress -s true shows the owners",))
+        return Ownership(owned, why=(_NOT_ASKED,))
     at_address: dict[str, list[str]] = {}
     for id in evidence.ids:
         at_address.setdefault(address_of(id), []).append(id)
@@ -211,7 +215,7 @@ def _reads_other_topics(evidence: Evidence, owned: dict[str, tuple[Queue, ...] |
 def _unowned(evidence: Evidence, table: _Table, unheard: Sequence[str]) -> tuple[Queue, ...] | None:
     if table.contradicted:
         return None
-    if table.nobodys and ((unheard and evidence.alike) or not evidence.ids):
+    if table.nobodys and ((unheard and evidence.alike) or not evidence.ids or not evidence.connected):
         return None
     return sort_queues({*table.nobodys, *evidence.nobodys})
 

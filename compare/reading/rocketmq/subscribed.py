@@ -71,11 +71,13 @@ def find_topics(lot: Lot, asked: Collection[Running], routes: Routes) -> Topics:
 @dataclass(frozen=True, slots=True)
 class Told:
     """``untold``: topics of whose queues too little is told, sorted. ``whole``: the table lacks no row of the others.
-    ``claimed``: queues that members who were asked own. ``one_rule`` and ``nobodys`` are those of
-    `compare.reading.rocketmq.ownership.Evidence`."""
+    ``everybody``: every member was asked and tells what it owns. ``claimed``: queues that members who were asked own.
+    ``one_rule`` and ``nobodys`` are those of `compare.reading.rocketmq.ownership.Evidence`.
+    """
 
     untold: tuple[str, ...]
     whole: bool
+    everybody: bool
     claimed: Set[Queue]
     one_rule: bool
     nobodys: frozenset[Queue]
@@ -89,8 +91,8 @@ def find_told(topics: Topics, table: Table, clients: Clients, asked: Mapping[str
     if topics.subscriptions_differ and len(topics.strategies) < 2 and table.complete:
         unread = nobodys(_seen(topics, shown, clients, asked), topics.strategies)
     told = shown.keys() | claimed | (unread or frozenset())
-    everybody = all(id in asked and asked[id].owned is not None for id in clients.connected)
-    if everybody and clients.connected:
+    everybody = bool(clients.connected) and all(id in asked and asked[id].owned is not None for id in clients.connected)
+    if everybody:
         untold: set[str] = set()
     else:
         # CONFIG hands out listed queues only, so that the retry topic's are nobody's and never get an offset.
@@ -102,6 +104,7 @@ def find_told(topics: Topics, table: Table, clients: Clients, asked: Mapping[str
         untold=tuple(sorted(untold - set(topics.missing))),
         # Limited to one topic (-t), the table has no retry topic; only the subscription tells what it lacks.
         whole=table.complete and (topics.subscribed is not None or any(is_retry(queue.topic) for queue in shown)),
+        everybody=everybody,
         claimed=claimed,
         one_rule=unread is not None,
         nobodys=unread or frozenset(),
