@@ -22,17 +22,22 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
         ),
     ]
     found = [each for each in findings if each]
-    untold = sum(group.mode == "shared" and group.figure("idle_members") is None for group in groups)
+    silent = [group for group in groups if group.mode == "shared" and group.figure("idle_members") is None]
+    in_part = sum(group.observed.partial is not None and bool(group.topics) for group in silent)
+    untold = len(silent) - in_part
     sentences = []
     if found:
         sentences.append("; ".join(found) + ".")
-    elif untold < len(shared):
+    elif len(silent) < len(shared):
         sentences.append(f"No idle member, no queue without owner or with two in {total}.")
     if deserted:
         sentences.append(f"{deserted} of {total} {'have' if deserted > 1 else 'has'} no member.")
     if untold:
         of = "them" if found else total
         sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")
+    if in_part:
+        of = "them" if found else total
+        sentences.append(f"For {in_part} of {of} the sources tell a part only.")
     return " ".join(sentences)
 
 
