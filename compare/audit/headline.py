@@ -23,16 +23,21 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
         )
         if each
     ]
-    untold = sum(group.mode == "shared" and group.figure("idle_members") is None for group in groups)
+    silent = [group for group in groups if group.mode == "shared" and group.figure("idle_members") is None]
+    in_part = sum(group.observed.partial is not None and bool(group.topics) for group in silent)
+    untold = len(silent) - in_part
     sentences = [*_deserted(groups, total)]
     if found:
         sentences.append("; ".join(found) + ".")
-    elif untold < len(peopled):
+    elif len(silent) < len(peopled):
         sentences.append(f"No idle member, no queue without owner or with two in {total}.")
     sentences += _lag(groups, total)
     if untold:
         of = "them" if found else total
-        sentences.append(f"For {untold} of {of} the sources do not tell all that is owned.")
+        sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")
+    if in_part:
+        of = "them" if found else total
+        sentences.append(f"For {in_part} of {of} the sources tell a part only.")
     return " ".join(sentences)
 
 

@@ -1,18 +1,26 @@
 """From observed groups to figures: what can be told is computed, what cannot be told is None.
 
-A group is *told* when it shares its queues and the sources name every member and everything each one owns. Then
-all figures are computed, by the engine that was asked for; otherwise only the counts that the sources give.
+What is told of a group (`compare.audit.told`) goes to the engine that was asked for. Where all its topics are told,
+or all but those that the sources leave out, that gives the figures of the group; else only those of single topics, and
+for the group the counts that the sources give. A figure that would not be true of the whole group is None then.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.audit.cost import cost
+from compare.audit.told import Told, told_of
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures, figures_of
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.codes import RETRY_PREFIX
+
+_OF_OWNERS = ("queues", "unowned_queues", "double_owned_queues", "max")
+"""Figures that members who own nothing do not change."""
+
+_UNWEIGHED = ("members", "idle_members", "idle_share")
+"""Figures that weights do not change."""
 
 ROWS_FOR_SPARK = 2_000_000
 """From this many owned queues on, ``auto`` chooses Spark: starting it costs more than numpy needs for fewer."""
@@ -56,12 +64,14 @@ def judge(
     ``weight``: None (each queue weighs 1), ``lag`` or ``rate``; a group or topic with an owned queue whose weight
     is not told has no figures of load. ``engine``: ``local`` or ``spark``.
     """
-    loads = [_loads(group, weight, with_retry) for group in groups]
-    told = [each for each in loads if each is not None]
-    computed = iter(figures_of(told, engine=engine))
+    told = [told_of(group) for group in groups]
+    loads = [
+        _loads(group, each, weight, with_retry) for group, each in zip(groups, told, strict=True) if each is not None
+    ]
+    computed = iter(figures_of(loads, engine=engine))
     audited = [
-        _told(group, next(computed), with_retry) if load is not None else _untold(group, with_retry)
-        for group, load in zip(groups, loads, strict=True)
+        _untold(group, weight, with_retry) if each is None else _told(group, each, next(computed), weight, with_retry)
+        for group, each in zip(groups, told, strict=True)
     ]
     return sorted(audited, key=_rank)
 
@@ -71,24 +81,14 @@ def _rank(group: AuditedGroup) -> tuple[object, ...]:
     return -group.cost, group.figures["members"] == 0, group.observed.system, group.observed.name
 
 
-def _loads(group: ObservedGroup, weight: str | None, with_retry: bool) -> GroupLoads | None:
-    """What the engines are given, None for a group that is not told."""
-    if group.mode != "shared" or group.members is None:
-        return None
-    if any(member.owned is None for member in group.members):
-        return None
-    owners: dict[Queue, list[int]] = {queue: [] for queue in group.queues or ()}
-    for position, member in enumerate(group.members):
-        for queue in member.owned or ():
-            owners.setdefault(queue, []).append(position)
-    weights = _weights(group, owners, weight)
+def _loads(group: ObservedGroup, told: Told, weight: str | None, with_retry: bool) -> GroupLoads:
+    """What the engines are given. Where nobody tells how many members there are, only the owners are counted."""
+    weights = _weights(group, told.owners, weight)
+    counted = [each for each in told.owners.items() if with_retry or not each[0].topic.startswith(RETRY_PREFIX)]
+    owners = 1 + max((position for _, at in counted for position in at), default=-1)
     return GroupLoads(
-        members=len(group.members),
-        rows=[
-            (queue.topic, (queue.broker, queue.number), tuple(at), weights[queue])
-            for queue, at in owners.items()
-            if with_retry or not queue.topic.startswith(RETRY_PREFIX)
-        ],
+        members=owners if told.members is None else told.members,
+        rows=[(queue.topic, (queue.broker, queue.number), at, weights[queue]) for queue, at in counted],
     )
 
 
@@ -100,29 +100,51 @@ def _weights(group: ObservedGroup, queues: Iterable[Queue], weight: str | None) 
     return {queue: told.get(queue) for queue in queues}
 
 
-def _told(group: ObservedGroup, figures: GroupFigures, with_retry: bool) -> AuditedGroup:
-    overall = dict(figures.overall)
+def _told(
+    group: ObservedGroup, told: Told, figures: GroupFigures, weight: str | None, with_retry: bool
+) -> AuditedGroup:
+    overall = dict(figures.overall) if told.whole else _counts(group, weight, with_retry)
     topics = {topic: dict(of_topic) for topic, of_topic in figures.topics.items()}
-    if group.queues is None:
-        # Without the whole list of queues nobody knows which of them have no owner.
-        overall["unowned_queues"] = None
-        for of_topic in topics.values():
-            of_topic["unowned_queues"] = None
+    every = [overall, *topics.values()] if told.whole else [*topics.values()]
+    for each in every:
+        if not told.every_queue:
+            # Without the whole list of queues nobody knows which of them have no owner.
+            each["unowned_queues"] = None
+        if told.members is None:
+            # Members that own nothing may be missing: true is only what they would not change.
+            each.update((name, None) for name in FIGURES if name not in _OF_OWNERS)
+    if told.whole and group.partial is not None and group.partial.topics and overall["idle_members"]:
+        # They may own queues of the topics that are left out.
+        overall["idle_members"] = overall["idle_share"] = None
     return _audited(group, overall, topics, with_retry)
 
 
-def _untold(group: ObservedGroup, with_retry: bool) -> AuditedGroup:
+def _untold(group: ObservedGroup, weight: str | None, with_retry: bool) -> AuditedGroup:
+    return _audited(group, _counts(group, weight, with_retry), {}, with_retry)
+
+
+def _counts(group: ObservedGroup, weight: str | None, with_retry: bool) -> dict[str, Figure]:
+    """The figures of a group of which some topic is not told."""
+    untold = () if group.partial is None else group.partial.topics
     overall: dict[str, Figure] = dict.fromkeys(FIGURES)
     overall["members"] = group.member_count if group.members is None else len(group.members)
+    queues = sum(queue.topic not in untold for queue in _counted(group.queues or (), with_retry))
     if group.queues is not None:
-        overall["queues"] = len(_counted(group.queues, with_retry))
+        overall["queues"] = queues
     if group.mode == "shared":
         overall["idle_members"] = group.idle_count
         if group.unowned is not None:
-            overall["unowned_queues"] = len(_counted(group.unowned, with_retry))
+            overall["unowned_queues"] = unowned = len(_counted(group.unowned, with_retry))
+            ids = {member.id for member in group.members or ()}
+            if not group.members_disagree and group.queues is not None and len(ids) == overall["members"]:
+                # Each of the others has one owner, whoever it is.
+                overall["double_owned_queues"] = 0
+                if weight is None and ids:
+                    overall["mean"] = (queues - unowned) / len(ids)
         if group.members is not None:
-            overall |= _by_counts(group.members)
-    return _audited(group, overall, {}, with_retry)
+            by_counts = _by_counts(group.members)
+            overall |= {name: by_counts[name] for name in by_counts if weight is None or name in _UNWEIGHED}
+    return overall
 
 
 def _by_counts(members: Sequence[ObservedMember]) -> Mapping[str, Figure]:

@@ -69,14 +69,22 @@ ASSUMPTIONS: Mapping[Basis, str | None] = {
 def model_of(observed: ObservedGroup) -> Modelled | None:
     """The group as a model; None where queues are not shared, or not every member and what it owns is told.
 
-    None as well for a group without members. Two RocketMQ processes under one client id are two members: the
-    second one's id gets ``#2`` behind it, and both keep the client id.
+    None as well for a group without members. Topics that the sources leave out (`ObservedGroup.partial`) are left out
+    here, too; and where members are told to subscribe to different topics, but not of each one to which, there is no
+    model, for whoever seems idle may be busy with others. Two RocketMQ processes under one client id are two members:
+    the second one's id gets ``#2`` behind it, and both keep the client id.
     """
     members = observed.members
     if observed.mode != "shared" or not members or any(member.owned is None for member in members):
         return None
-    owned = _owned_by_id(members)
-    queues = {*(queue for each in owned.values() for queue in each), *_counted(observed.queues or ())}
+    if observed.subscriptions_differ and any(member.subscription is None for member in members):
+        return None
+    untold = frozenset(observed.partial.topics) if observed.partial is not None else frozenset[str]()
+    owned = {id: [queue for queue in each if queue.topic not in untold] for id, each in _owned_by_id(members).items()}
+    told = (queue for queue in _counted(observed.queues or ()) if queue.topic not in untold)
+    queues = {*(queue for each in owned.values() for queue in each), *told}
+    if untold and not queues:
+        return None
     if observed.system == "rocketmq":
         return _of_rocketmq(observed, members, owned, queues)
     return _of_kafka(observed, members, owned, queues)

@@ -9,10 +9,14 @@ from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
 from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
+from compare.audit.untold import untold_of
 from compare.output import print_json, print_line, print_table
 from compare.reading.observed import Skipped
+from compare.untold import sentences
 from protocols import Queue
 
+_LABELS = {column.name: column.heading for column in TABLE}
+_STATE = [column.name for column in TABLE].index("state")
 _OPTIMUM = ("max", "min", "idle_members", "jain", "moves")
 
 FAIR = "as-fair-as-can-be"
@@ -41,7 +45,9 @@ def print_audit(
     print_line(headline([each.group for each in groups]), format)
     if groups:
         columns = [(each.heading, "left" if each.is_text else "right") for each in TABLE]
-        print_table(columns, ([column.cell(each) for column in TABLE] for each in groups), format, names=2)
+        print_table(columns, map(_row, groups), format, names=2)
+        for line in sentences(map(_what_is_untold, groups), _LABELS):
+            print_line(line, format)
     for each in groups:
         _print_finding(each, format)
     if changed is not None:
@@ -87,6 +93,8 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "state": observed.state,
         "strategy": observed.strategy,
         **group.figures,
+        **_what_is_untold(explained),
+        "missing_topics": list(observed.missing_topics),
         "owners": _owners(group.owners),
         "topics": dict(group.topics),
         "cause": first.cause if first else None,
@@ -128,7 +136,25 @@ def _left_out(explained: Explained) -> list[str]:
     ]
 
 
+def _what_is_untold(explained: Explained) -> dict[str, Any]:
+    """What the document says of a group about what is missing in it, with the group's name."""
+    observed = explained.group.observed
+    return {
+        "group": observed.name,
+        "partial": None if observed.partial is None else asdict(observed.partial),
+        "untold": [asdict(each) for each in untold_of(explained)],
+    }
+
+
 def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> dict[str, Any] | None:
     if owners is None:
         return None
     return {member: None if owned is None else [list(queue) for queue in owned] for member, owned in owners.items()}
+
+
+def _row(explained: Explained) -> list[str]:
+    """The table's cells; a group of which a part is missing is marked beside its state."""
+    cells = [column.cell(explained) for column in TABLE]
+    if explained.group.observed.partial is not None:
+        cells[_STATE] += " (partial)"
+    return cells

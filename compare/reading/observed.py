@@ -40,8 +40,10 @@ class ObservedMember:
 class Partial:
     """What the sources leave out of a group that they tell in part.
 
-    ``topics``: topics that a member subscribes to and of whose queues too little is told; ``members``: ids of members
-    of whom it is not told what they own; ``why``: one sentence that names the reason.
+    ``topics``: topics that a member subscribes to and of whose queues too little is told: what members own of them is
+    told in part or not at all, also where `ObservedMember.owned` tells what they own of the other topics.
+    ``members``: ids of members of whom it is not told what they own, or whether they own more than what is shown;
+    ``why``: one sentence that names the reason.
     """
 
     topics: tuple[str, ...]
@@ -59,14 +61,16 @@ class ObservedGroup:
     ``lag``: committed to end offset per queue, None where there is no commit. ``strategy``: one of the design's
     names, or what the tool printed if it is none of ours. ``notes``: one sentence each, for people.
     Where ``members`` is None: ``seen`` are those that the text shows nevertheless, ``member_count`` is how many there
-    are and ``idle_count`` how many of them own nothing, if told without their names. ``unowned``: queues that nobody
-    owns, where the text tells so; it may although it does not tell what each member owns. ``strategies``: all that
+    are and ``idle_count`` how many of them own nothing, if told without their names; ``owners_seen``: whoever owns a
+    queue is among them, with all that he owns. ``unowned``: queues that nobody owns, where the text tells so; it may
+    although it does not tell what each member owns. ``strategies``: all that
     members are told to use, one by one. ``subscriptions_differ``: members are told to subscribe to different topics.
     ``members_disagree``: all of them answer, and yet some queues are shown without owner.
     ``partial``: what is missing where the sources tell a part only. ``consumer_protocol``: whether the group is one of
     Kafka's consumer protocol (KIP-848), None where nothing tells. ``orderly``: whether a RocketMQ member says that it
     consumes in order, None where nobody was asked. ``compacted``: topics that are told to be compacted.
     ``only_offsets``: the group is told to be of the type that stores offsets for consumers that call assign().
+    ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
     """
 
     system: System
@@ -83,6 +87,7 @@ class ObservedGroup:
     seen: tuple[ObservedMember, ...] = ()
     member_count: int | None = None
     idle_count: int | None = None
+    owners_seen: bool = False
     unowned: tuple[Queue, ...] | None = None
     strategies: tuple[str, ...] = ()
     subscriptions_differ: bool = False
@@ -92,3 +97,4 @@ class ObservedGroup:
     orderly: bool | None = None
     compacted: tuple[str, ...] = ()
     only_offsets: bool = False
+    missing_topics: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def details(group: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
         "score_after": _short(group.get("score_after")),
         "figures": [_short(group.get(name)) for name in FIGURES],
         "findings": _findings(group, texts),
-        "notes": [texts.place(note) for note in group.get("notes") or ()],
+        "notes": [texts.place(note) for note in _notes(group)],
         "sources": [texts.place(source) for source in group.get("sources") or ()],
     }
     if not group.get("detailed", True):
@@ -89,6 +89,13 @@ def _remedy(remedy: Mapping[str, Any], texts: Texts) -> list[Any]:
     undo = "Can be undone." if remedy["reversible"] else "Cannot be undone."
     terms = f"{RESTARTS[remedy['restart']][1]} {undo}"
     return [texts.place(remedy["text"]), texts.place(terms), [texts.place(risk) for risk in remedy["risks"]]]
+
+
+def _notes(group: Mapping[str, Any]) -> list[str]:
+    """The notes, and every reason why something is not there."""
+    reasons = [each.get("why") for each in group.get("untold") or ()]
+    told = [*(group.get("notes") or ()), (group.get("partial") or {}).get("why"), *reasons]
+    return [str(note) for note in dict.fromkeys(told) if note]
 
 
 def _what_if(row: Mapping[str, Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from compare.report.details import TOPIC_FIGURES, WHAT_IF, Texts, details
 from compare.report.one_file import asset, rendered, script_of
 from compare.report.shape import HEIGHT, WIDTH, shape
 from compare.report.wording import FIGURES
+from compare.untold import sentences
 
 SCRIPTS = ("dom.js", "base.js", "picture.js", "details.js", "list.js")
 MOST_SKIPPED = 200
@@ -26,6 +27,8 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("lag", "lag"),
 )
 """Figures in the list: name and heading."""
+
+LABELS = {**dict(COLUMNS), "score": "score"}
 
 BAD_ABOVE_ZERO = frozenset({"idle_members", "unowned_queues", "double_owned_queues"})
 
@@ -47,6 +50,7 @@ def write_report(document: Mapping[str, Any]) -> str:
         weight=document.get("weight"),
         rows=[_row(group) for group in groups],
         columns=COLUMNS,
+        untold=sentences(groups, LABELS),
         scored=any(group.get("score") is not None for group in groups),
         tiles=_tiles(groups),
         skipped=skipped[:MOST_SKIPPED],
@@ -91,6 +95,7 @@ def _row(group: Group) -> dict[str, Any]:
         None if mode in ("shared", kind) else mode,
         group.get("strategy"),
         group.get("state"),
+        "partial" if group.get("partial") else None,
     ]
     detailed = group.get("detailed", True)
     return {

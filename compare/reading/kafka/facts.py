@@ -72,11 +72,12 @@ class OtherGroup:
 
 @dataclass(frozen=True, slots=True)
 class TopicQueues:
-    """A topic with its partition numbers."""
+    """A topic with its partition numbers. ``compacted``: whether its settings say that it is."""
 
     source: str
     topic: str
     numbers: tuple[int, ...]
+    compacted: bool = False
 
 
 Fact = OffsetsTable | MembersTable | GroupState | OtherGroup | TopicQueues

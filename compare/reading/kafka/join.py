@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from compare.reading.kafka.facts import Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, View
 from compare.reading.kafka.lots import Lot, lots
+from compare.reading.kafka.missing import are_owners_seen, what_is_missing
 from compare.reading.kafka.names import speaks_consumer_protocol
 from compare.reading.kafka.ownership import best, find_ownership
 from compare.reading.kafka.queues import find_queues
@@ -51,7 +52,10 @@ def _observed(lot: Lot) -> ObservedGroup | None:
         seen=() if ownership.complete else ownership.members,
         member_count=None if ownership.complete else count,
         idle_count=None if ownership.complete else ownership.idle_count,
+        owners_seen=not ownership.complete and are_owners_seen(ownership, shown),
+        partial=what_is_missing(ownership, members, shown),
         consumer_protocol=consumer_protocol,
+        compacted=tuple(sorted({queue.topic for queue in queues.queues or ()} & lot.compacted)),
     )
 
 

@@ -14,35 +14,41 @@ from compare.reading.merging import merge
 
 @dataclass(slots=True)
 class Lot:
-    """The facts about one group in the order of their sources, and the partition numbers of the cluster's topics."""
+    """The facts about one group in the order of their sources, and the partition numbers of the cluster's topics.
+
+    ``compacted``: topics of the cluster that are told to be compacted.
+    """
 
     group: str
     facts: list[Fact]
     places: list[str]
     ids: set[str]
     topics: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    compacted: frozenset[str] = frozenset()
 
 
 def lots(facts: Iterable[Fact]) -> list[Lot]:
     """The lots, by first mention."""
     by_name: dict[str, dict[str, list[Fact]]] = {}
-    topics: dict[str, dict[str, tuple[int, ...]]] = {}
+    topics: dict[str, dict[str, TopicQueues]] = {}
     for fact in facts:
         place = _place(fact.source)
         if isinstance(fact, TopicQueues):
-            topics.setdefault(place, {})[fact.topic] = fact.numbers
+            topics.setdefault(place, {})[fact.topic] = fact
         else:
             by_name.setdefault(fact.group, {}).setdefault(place, []).append(fact)
-    anywhere = {topic: numbers for of_place in topics.values() for topic, numbers in of_place.items()}
+    anywhere = {topic: fact for of_place in topics.values() for topic, fact in of_place.items()}
     found: list[Lot] = []
     for group, by_place in by_name.items():
         of_group: list[Lot] = []
-        for place, told in by_place.items():
-            merge(of_group, Lot(group, told, [place], set(_ids(told))))
+        for place, of_place in by_place.items():
+            merge(of_group, Lot(group, of_place, [place], set(_ids(of_place))))
         for lot in of_group:
             near = [topics[place] for place in lot.places if place in topics]
             # The topics of the lot's own cluster, if told; another folder's may be of another cluster.
-            lot.topics = {topic: numbers for each in near for topic, numbers in each.items()} if near else anywhere
+            told = {topic: fact for each in near for topic, fact in each.items()} if near else anywhere
+            lot.topics = {topic: fact.numbers for topic, fact in told.items()}
+            lot.compacted = frozenset(topic for topic, fact in told.items() if fact.compacted)
         found += of_group
     return found
 

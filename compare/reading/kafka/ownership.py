@@ -63,7 +63,11 @@ def _of_table(table: MembersTable, verbose: MembersTable | None, shown: OffsetsT
         owned = member.owned if member.owned is not None else told.get(member.id)
         if not table.assigned and shown is not None:
             owned = owned if owned else shown.owned.get(member.id, owned)
-            agree &= len(owned or ()) == (member.queue_count or 0)
+            fits = len(owned or ()) == (member.queue_count or 0)
+            if not fits and not shown.complete:
+                # The rows that are lost may be this member's.
+                owned = None
+            agree &= fits
         found.append(member if owned is None else replace(member, owned=sort_queues(owned), queue_count=None))
     if not table.assigned and shown is not None:
         ids = {each.id for each in found}

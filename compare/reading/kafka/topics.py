@@ -9,6 +9,8 @@ from compare.reading.kafka.rows import RowError, read_rows
 from compare.reading.observed import Skipped
 
 _TOPIC = re.compile(r"Topic: ?([a-zA-Z0-9._-]+)\s+(?:TopicId: ?\S+\s+)?PartitionCount: ?([0-9]{1,10})(?!\S)")
+_CONFIGS = re.compile(r"\sConfigs:[ \t]*(\S*)")
+_POLICY = re.compile(r"(?:^|,)cleanup\.policy=([a-z,]*)(?:,[^,=]+=|$)")
 _PARTITION = re.compile(r"\s*Topic: ?([a-zA-Z0-9._-]+)\s+Partition: ?([0-9]{1,10})\s+Leader: ?")
 
 
@@ -34,7 +36,14 @@ def _parse(block: Block) -> Iterator[TopicQueues | Skipped]:
     if len(numbers) != count:
         yield skipped(block, 0, f"expected {count} partitions of topic {topic} below it, found {len(numbers)}")
     if numbers:
-        yield TopicQueues(block.source.name, topic, tuple(numbers))
+        yield TopicQueues(block.source.name, topic, tuple(numbers), _is_compacted(block.lines[0]))
+
+
+def _is_compacted(header: str) -> bool:
+    """Whether the settings in the topic's line say so; a policy that is the brokers' default may be missing there."""
+    configs = _CONFIGS.search(header)
+    policy = None if configs is None else _POLICY.search(configs[1])
+    return policy is not None and "compact" in policy[1].split(",")
 
 
 TOPIC = BlockKind("kafka", "kafka-topics --describe", _starts, _parse)

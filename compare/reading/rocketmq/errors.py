@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
-from compare.reading.rocketmq.facts import Answered, Offline
+from compare.reading.rocketmq.facts import Answered, NoRoute, Offline
 from compare.reading.rocketmq.lines import quoted
 from compare.reading.rocketmq.retry import group_of, is_retry
 from compare.reading.rocketmq.status import answered, client, is_told
@@ -23,7 +23,7 @@ def _starts(line: str) -> bool:
     return line.startswith(("org.apache.rocketmq.", "com.alibaba.rocketmq.")) and "Exception" in line
 
 
-def _parse(block: Block) -> Iterator[Offline | Answered | Skipped]:
+def _parse(block: Block) -> Iterator[Offline | Answered | NoRoute | Skipped]:
     causes = [line for line in block.lines if line is block.lines[0] or line.startswith("Caused by: ")]
     telling = next((line for line in causes if _CODE.search(line)), causes[-1])
     code = _CODE.search(telling)
@@ -33,6 +33,9 @@ def _parse(block: Block) -> Iterator[Offline | Answered | Skipped]:
     else:
         said = telling.removeprefix("Caused by: ").strip() if code is None else code[0].strip()
         yield skipped(block, 0, f"mqadmin failed: {_quoted(said)}; {_remedy(code)}")
+        topic = _NO_ROUTE.search(code[2]) if code is not None and code[1] == _NO_TOPIC else None
+        if topic is not None and not is_retry(topic[1]):
+            yield NoRoute(block.source, topic[1])
     # Where one client of several did not answer, consumerStatus goes on with the next below the exception.
     clients = [found for found in map(client, block.lines[1:]) if found is not None]
     fact = answered(block, clients, filter(is_told, block.lines[1:]))

@@ -66,7 +66,8 @@ class Running:
     """``consumerStatus -i``: what one client says of itself.
 
     ``owned`` leaves out dropped queues and is None where the text ends too early; ``popped`` are the topics that it
-    consumes by POP; ``strategy`` is one of the design's names, or the class if it is none of ours.
+    consumes by POP; ``strategy`` is one of the design's names, or the class if it is none of ours; ``orderly``:
+    whether it consumes in order, None where it does not say.
     """
 
     source: SourceText
@@ -77,6 +78,7 @@ class Running:
     topics: tuple[str, ...]
     strategy: str | None
     broadcasting: bool | None
+    orderly: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +121,13 @@ class Route:
     preview: bool
 
 
+@dataclass(frozen=True, slots=True)
+class NoRoute:
+    """The name server's answer that it knows no such topic."""
+
+    source: SourceText
+    topic: str
+
+
 GroupFact: TypeAlias = Progress | Connections | Answered | Running | GroupLine | Offline | BrokerLag
-Fact: TypeAlias = GroupFact | Route
+Fact: TypeAlias = GroupFact | Route | NoRoute

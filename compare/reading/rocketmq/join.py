@@ -1,7 +1,6 @@
 """Join what all views tell into groups."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from compare.reading.observed import Mode, ObservedGroup, ObservedMember
 from compare.reading.rocketmq.cut import FullNames
@@ -16,9 +15,11 @@ from compare.reading.rocketmq.facts import (
 )
 from compare.reading.rocketmq.lots import Lot, lots
 from compare.reading.rocketmq.members import Clients, find_clients
+from compare.reading.rocketmq.missing import is_deserted, nobody_online, what_is_missing
 from compare.reading.rocketmq.ownership import Evidence, Ownership, find_ownership
 from compare.reading.rocketmq.retry import is_retry
 from compare.reading.rocketmq.routes import Routes
+from compare.reading.rocketmq.subscribed import Told, Topics, find_told, find_topics
 from compare.reading.rocketmq.tables import Names, Table, join_tables, lag_elsewhere
 from protocols import Queue, sort_queues
 
@@ -33,30 +34,15 @@ def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
     return [_group(lot, routes, topics, brokers) for lot in found]
 
 
-@dataclass(frozen=True, slots=True)
-class _Topics:
-    """What a group subscribes to, retry topics left out. ``subscribed`` is None where nothing tells.
-
-    ``routed``: the queues of those topics whose route is known. ``popped``: topics whose queues are nobody's in
-    particular. ``differences``: why members are known to differ.
-    """
-
-    subscribed: tuple[str, ...] | None
-    routed: tuple[Queue, ...]
-    popped: frozenset[str]
-    differences: tuple[str, ...]
-    subscriptions_differ: bool
-    previewed: tuple[str, ...]
-
-
 def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: FullNames) -> ObservedGroup:
     asked = {fact.client_id: fact for fact in lot.facts if isinstance(fact, Running)}
-    topics = _topics(lot, asked.values(), routes)
+    topics = find_topics(lot, asked.values(), routes)
     names = Names.of_group(lot.group, topics.subscribed or (), asked.values(), route_topics, route_brokers)
     table = join_tables((fact for fact in lot.facts if isinstance(fact, Progress)), names)
     clients = find_clients(lot.facts)
     broadcasting = any(fact.broadcasting for fact in lot.facts if isinstance(fact, Connections | Running | GroupLine))
     mode: Mode = "broadcasting" if broadcasting else "pop" if topics.popped else "shared"
+    told = find_told(topics, table, clients, asked)
     ownership = find_ownership(
         Evidence(
             ids=tuple(clients.connected),
@@ -64,23 +50,31 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
             heard=clients.heard,
             asked={id: running.owned for id, running in asked.items()},
             shown=None if broadcasting else table.shown,
-            covered=_covered(table, topics),
+            whole=told.whole,
             alike=not topics.differences,
+            one_rule=told.one_rule,
+            untold=any(not is_retry(topic) for topic in told.untold),
+            nobodys=told.nobodys,
+            connected=clients.by_connection,
         )
     )
-    queues = {*table.lag, *topics.routed, *(queue for running in asked.values() for queue in running.owned or ())}
+    routed = [queue for queues in topics.routed.values() for queue in queues]
+    queues = {*table.lag, *routed, *(queue for running in asked.values() for queue in running.owned or ())}
     members = _members(clients, asked, ownership, _subscription(lot, topics, ownership))
     offline = not clients.connected and clients.count == 0
     listed = clients.complete and not ownership.strangers
-    strategies = list(dict.fromkeys(running.strategy for running in asked.values() if running.strategy))
     elsewhere = lag_elsewhere((fact for fact in lot.facts if isinstance(fact, BrokerLag)), names)
+    partial = None
+    if mode == "shared" and not offline:
+        partial = what_is_missing(clients, ownership, told, topics, table, listed)
+    orderly = [running.orderly for running in asked.values() if running.orderly is not None]
     return ObservedGroup(
         system="rocketmq",
         name=lot.group,
         mode=mode,
         state="OFFLINE" if offline else "ONLINE" if clients.connected or clients.count else None,
-        strategy=strategies[0] if len(strategies) == 1 else None,
-        strategies=tuple(strategies),
+        strategy=topics.strategies[0] if len(topics.strategies) == 1 else None,
+        strategies=topics.strategies,
         subscriptions_differ=topics.subscriptions_differ,
         members_disagree=not ownership.members_agree,
         members=members if listed else () if offline else None,
@@ -90,63 +84,27 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
         notes=tuple(_notes(lot, clients, ownership, topics, table)),
         seen=() if listed else members,
         member_count=None if listed else clients.count,
-        unowned=ownership.unowned if _tells_unowned(table, topics, queues) else None,
+        unowned=_unowned(ownership, table, topics, told, queues),
+        partial=partial,
+        orderly=any(orderly) if orderly else None,
+        missing_topics=topics.missing,
     )
 
 
-def _topics(lot: Lot, asked: Collection[Running], routes: Routes) -> _Topics:
-    told = [fact.topics for fact in lot.facts if isinstance(fact, Connections) and fact.topics is not None]
-    told += [running.topics for running in asked]
-    subscriptions = [tuple(topic for topic in each if not is_retry(topic)) for each in told]
-    subscribed = tuple(dict.fromkeys(topic for each in subscriptions for topic in each))
-    near = [route for topic in subscribed if (route := routes.near(topic, lot.places)) is not None]
-    same = [fact.same_subscription for fact in lot.facts if isinstance(fact, Answered)]
-    strategies = dict.fromkeys(running.strategy for running in asked if running.strategy)
-    differences = []
-    subscriptions_differ = False in same or len({frozenset(each) for each in subscriptions}) > 1
-    if subscriptions_differ:
-        differences.append(
-            "members of one group subscribe to different topics: queues of each topic are dealt out to members"
-            " that do not read it; give all members the same subscription"
-        )
-    if len(strategies) > 1:
-        differences.append(
-            f"members of one group use different strategies ({', '.join(strategies)}): some queues get several"
-            " owners, others none; give all members the same strategy"
-        )
-    return _Topics(
-        subscribed=subscribed if told else None,
-        routed=tuple(queue for route in near for queue in route.queues),
-        popped=frozenset(topic for running in asked for topic in running.popped),
-        differences=tuple(differences),
-        subscriptions_differ=subscriptions_differ,
-        previewed=tuple(route.topic for route in near if route.preview),
-    )
+def _unowned(
+    ownership: Ownership, table: Table, topics: Topics, told: Told, queues: Iterable[Queue]
+) -> tuple[Queue, ...] | None:
+    """Queues that nobody owns, of the topics that are told; None where the table does not tell them all."""
+    if table.shown is None or not table.complete or topics.popped or ownership.unowned is None:
+        return None
+    untold = {*told.untold, *topics.missing}
+    known = table.shown.keys() | told.nobodys
+    if any(queue not in known and queue not in told.claimed and queue.topic not in untold for queue in queues):
+        return None
+    return tuple(queue for queue in ownership.unowned if queue.topic not in untold)
 
 
-def _covered(table: Table, topics: _Topics) -> bool:
-    """Whether every queue that a member may own is in the table."""
-    if table.shown is None or not table.complete:
-        return False
-    with_rows = {queue.topic for queue in table.shown}
-    if topics.subscribed is None:
-        # Limited to one topic (-t), the table has no retry topic.
-        return any(map(is_retry, with_rows))
-    return all(topic in with_rows or topic in topics.popped for topic in topics.subscribed) and all(
-        queue in table.shown or queue.topic in topics.popped for queue in topics.routed
-    )
-
-
-def _tells_unowned(table: Table, topics: _Topics, queues: Iterable[Queue]) -> bool:
-    return (
-        table.shown is not None
-        and table.complete
-        and not topics.popped
-        and all(queue in table.shown for queue in queues)
-    )
-
-
-def _subscription(lot: Lot, topics: _Topics, ownership: Ownership) -> tuple[str, ...] | None:
+def _subscription(lot: Lot, topics: Topics, ownership: Ownership) -> tuple[str, ...] | None:
     """What members who were not asked subscribe to: what the group's last heartbeat said, unless they differ."""
     told = [fact.topics for fact in lot.facts if isinstance(fact, Connections) and fact.topics is not None]
     return told[-1] if told and not topics.differences and ownership.members_agree else None
@@ -168,7 +126,7 @@ def _members(
     )
 
 
-def _notes(lot: Lot, clients: Clients, ownership: Ownership, topics: _Topics, table: Table) -> Iterable[str]:
+def _notes(lot: Lot, clients: Clients, ownership: Ownership, topics: Topics, table: Table) -> Iterable[str]:
     if lot.group == lot.facts[0].source.name:
         yield "the text does not name the group, expected NAME=FILE"
     yield from clients.notes
@@ -181,11 +139,9 @@ def _notes(lot: Lot, clients: Clients, ownership: Ownership, topics: _Topics, ta
         )
     if table.moved:
         yield f"{table.moved} queues are shown for different members by two consumerProgress: the later one counts"
-    if table.shown is not None and topics.subscribed is not None:
-        with_rows = {queue.topic for queue in table.shown}
-        silent = [topic for topic in topics.subscribed if topic not in with_rows and topic not in topics.popped]
-        if silent and clients.connected:
-            yield f"consumerProgress has no rows of {', '.join(silent)}: who owns those queues is told by nobody yet"
+    if is_deserted(clients, table):
+        yield nobody_online(table)
+    yield from (f"topic {topic}, which members subscribe to, does not exist" for topic in topics.missing)
     for topic in topics.previewed:
         yield f"the queues of {topic} are taken from allocateMQ; who owns them in that preview is not who does"
     complaints = [line for fact in lot.facts if isinstance(fact, Answered) for line in fact.complaints]

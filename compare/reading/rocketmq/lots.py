@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from compare.reading.merging import merge
 from compare.reading.rocketmq.cut import FullNames
-from compare.reading.rocketmq.facts import BrokerLag, Fact, GroupFact, GroupLine, Progress, Route
+from compare.reading.rocketmq.facts import BrokerLag, Fact, GroupFact, GroupLine, NoRoute, Progress, Route
 from compare.reading.rocketmq.names import folder_of, is_called_like_view, stand_in
 from compare.reading.rocketmq.unnamed import ids_of, name_by_clients
 
@@ -26,12 +26,12 @@ class Lot:
     ids: set[str] = field(default_factory=set)
 
 
-def lots(facts: Iterable[Fact]) -> tuple[list[Lot], list[Route]]:
-    """The lots by first mention, and the routes."""
-    routes: list[Route] = []
+def lots(facts: Iterable[Fact]) -> tuple[list[Lot], list[Route | NoRoute]]:
+    """The lots by first mention, and what is told of routes."""
+    routes: list[Route | NoRoute] = []
     about: list[GroupFact] = []
     for fact in facts:
-        if isinstance(fact, Route):
+        if isinstance(fact, Route | NoRoute):
             routes.append(fact)
         else:
             about.append(fact)

@@ -12,7 +12,8 @@ from protocols.java import sorted_as_java
 class Clients:
     """``connected``: to each client id the number of its connections, in RocketMQ's order of ids.
 
-    ``listed``: a view lists the members; ``complete``: it lists all of them. ``count``: how many there are, where
+    ``listed``: a view lists the members; ``complete``: it lists all of them; ``by_connection``: those that answer no
+    question are listed, too. ``count``: how many there are, where
     it is told (None where not).
     """
 
@@ -21,6 +22,7 @@ class Clients:
     heard: frozenset[str]
     listed: bool
     complete: bool
+    by_connection: bool
     count: int | None
     notes: tuple[str, ...]
 
@@ -66,6 +68,7 @@ def find_clients(facts: Iterable[GroupFact]) -> Clients:
         heard=frozenset(id for view in heard for id in view),
         listed=listed,
         complete=listed and complete,
+        by_connection="consumerConnection" in names,
         count=count,
         notes=tuple(notes),
     )

@@ -7,11 +7,15 @@ and then shows one address per queue, of a client who says that it owns the queu
 - A second owner of a queue.
 - Why nobody is shown: because nobody who answered owns the queue, or because a client did not answer. The tool asks
   nobody after the first that does not answer, so that a member who is not shown may be idle or unheard.
-- Topics beyond the subscription of whoever sent the last heartbeat.
+- Topics beyond the subscription of whoever sent the last heartbeat, and topics of which no offset is stored yet. What
+  members own of those is not told, what they own of the others is.
 
 Where all members answered and a queue of a topic is still nobody's, they do not agree on the allocation; then queues
 have second owners as well, and only members who were asked themselves are told. Two processes with one client id
-are no such case: both own the same queues, and a part is nobody's (spec section 7.5).
+are no such case: both own the same queues, and a part is nobody's (spec section 7.5). Members that subscribe to
+different topics leave queues to nobody although they agree; `compare.reading.rocketmq.agreement` tells whether they
+do. Such a member, if it is shown for no queue of any topic that is told, reads topics that no source names, unless a
+topic without rows explains it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -20,15 +24,20 @@ from dataclasses import dataclass, field
 from compare.reading.rocketmq.retry import is_retry
 from protocols import Queue, sort_queues
 
+_NOT_ASKED = "no source tells what those members own, which consumerStatus -i of each does, or consumerProgress -s true"
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the texts say of one group.
 
-    ``ids``: the client ids, each once. ``twice``: some of them have two connections. ``heard``: ids that answered
+    ``ids``: the client ids, each once. ``twice``: some of them have two connections. ``connected``:
+    ``consumerConnection`` lists them, among them those that answer nothing. ``heard``: ids that answered
     ``consumerStatus``. ``asked``: to each id asked the queues it owns, None where it did not tell them. ``shown``: each
-    queue's address, None where nobody is shown; None without such a table. ``covered``: the table has every queue
-    that any member may own. ``alike``: nothing shows that the members differ in subscription or strategy.
+    queue's address, None where nobody is shown; None without such a table. ``whole``: no row of the topics that it is
+    about is missing in the table. ``alike``: nothing shows that the members differ in subscription or strategy.
+    ``one_rule``: they differ in subscription only, and one strategy explains all rows. ``untold``: a topic that some
+    member reads has no row. ``nobodys``: queues without a row of which it is told that nobody owns them.
     """
 
     ids: Sequence[str]
@@ -36,21 +45,27 @@ class Evidence:
     heard: Set[str]
     asked: Mapping[str, tuple[Queue, ...] | None]
     shown: Mapping[Queue, str | None] | None
-    covered: bool
+    whole: bool
     alike: bool
+    one_rule: bool = False
+    untold: bool = False
+    connected: bool = True
+    nobodys: frozenset[Queue] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
     """``owned``: to each client id its queues, sorted; None where not told. ``strangers``: addresses shown that no
     known member has. ``unowned``: queues that nobody owns, None where not told. ``members_agree``: no queue shows that
-    they do not agree on the allocation. ``notes`` say what is not told."""
+    they do not agree on the allocation. ``notes`` say what is not told; ``why`` says in a part of a sentence why
+    members have None."""
 
     owned: Mapping[str, tuple[Queue, ...] | None]
     strangers: tuple[str, ...] = ()
     unowned: tuple[Queue, ...] | None = None
     members_agree: bool = True
     notes: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
 
 
 def address_of(client_id: str) -> str:
@@ -73,35 +88,59 @@ def find_ownership(evidence: Evidence) -> Ownership:
         id: sort_queues(queues) if (queues := evidence.asked.get(id)) is not None else None for id in evidence.ids
     }
     if evidence.shown is None:
-        return Ownership(owned)
+        return Ownership(owned, why=(_NOT_ASKED,))
     at_address: dict[str, list[str]] = {}
     for id in evidence.ids:
         at_address.setdefault(address_of(id), []).append(id)
     table = _table(evidence.shown, owned)
     strangers = tuple(sorted(table.by_address.keys() - at_address.keys()))
-    notes: list[str] = []
     unheard = [id for id in evidence.ids if owned[id] is None and not _answered(id, at_address, table)]
-    agree = evidence.alike and not table.contradicted and not _disagree(evidence, table, unheard)
+    answered = all(id in evidence.heard for id in unheard)
+    like_one = evidence.alike or (evidence.one_rule and answered and not evidence.twice)
+    agree = like_one and not table.contradicted and not (evidence.alike and _disagree(evidence, table, answered))
+    notes = list(_doubts(evidence, table, agree, unheard))
+    why = [] if agree and evidence.whole else [_doubt(evidence, table)]
+    if agree and evidence.whole:
+        for address, ids in at_address.items():
+            unasked = [id for id in ids if owned[id] is None]
+            reason = _share(address, unasked, owned, table, answered=answered and not evidence.alike)
+            if reason and table.by_address.get(address):
+                notes.append(f"{reason}: ask them with consumerStatus -i")
+            why += [reason] if reason else []
+        if not evidence.alike and not evidence.untold:
+            why += _reads_other_topics(evidence, owned)
+    unowned = _unowned(evidence, table, unheard) if like_one else None
+    return Ownership(owned, strangers, unowned, agree, tuple(notes), tuple(dict.fromkeys(why)))
+
+
+def _doubts(evidence: Evidence, table: _Table, agree: bool, unheard: Sequence[str]) -> Iterable[str]:
     if table.contradicted:
-        notes.append(
+        yield (
             f"{_count(table.contradicted, 'queue')} shown for one member by consumerProgress and claimed by another in"
             " consumerStatus -i: doubly owned, or the views are of different moments"
         )
     elif not agree and evidence.alike:
-        notes.append(
+        yield (
             f"{_count(_topics(table.nobodys), 'queue')} shown without owner although every member answers: the members"
             " do not agree on the allocation, and consumerProgress hides second owners; ask each member with"
             " consumerStatus -i"
         )
-    elif table.nobodys and unheard:
-        notes.append(
+    elif table.nobodys and unheard and evidence.alike:
+        yield (
             f"{_count(len(table.nobodys), 'queue')} shown without owner: owned by nobody, or by one of"
             f" {_count(len(unheard), 'member')} that the tool shows nowhere and that may not have answered"
         )
-    if agree and evidence.covered:
-        for address, ids in at_address.items():
-            notes += _share(address, [id for id in ids if owned[id] is None], owned, table)
-    return Ownership(owned, strangers, _unowned(evidence, table, unheard), agree, tuple(notes))
+
+
+def _doubt(evidence: Evidence, table: _Table) -> str:
+    """Why the table tells of no member what it owns."""
+    if table.contradicted:
+        return "consumerProgress and consumerStatus -i contradict each other"
+    if not evidence.alike:
+        return "the members differ in subscription or strategy, and consumerProgress hides second owners"
+    if not evidence.whole:
+        return "rows of consumerProgress are missing, cannot be read, or are those of one topic only"
+    return "the members do not agree on the allocation, and consumerProgress hides second owners"
 
 
 def _table(shown: Mapping[Queue, str | None], owned: Mapping[str, tuple[Queue, ...] | None]) -> _Table:
@@ -133,38 +172,52 @@ def _answered(id: str, at_address: Mapping[str, Sequence[str]], table: _Table) -
     return len(at_address[address]) == 1 and address in table.by_address
 
 
-def _disagree(evidence: Evidence, table: _Table, unheard: Iterable[str]) -> bool:
-    return (
-        bool(table.by_address)
-        and _topics(table.nobodys) > 0
-        and not evidence.twice
-        and all(id in evidence.heard for id in unheard)
-    )
+def _disagree(evidence: Evidence, table: _Table, answered: bool) -> bool:
+    return bool(table.by_address) and _topics(table.nobodys) > 0 and not evidence.twice and answered
 
 
 def _share(
-    address: str, unasked: Sequence[str], owned: dict[str, tuple[Queue, ...] | None], table: _Table
-) -> Iterable[str]:
-    """Give an address's queues to its members who were not asked, as far as that is told; else a note."""
+    address: str,
+    unasked: Sequence[str],
+    owned: dict[str, tuple[Queue, ...] | None],
+    table: _Table,
+    answered: bool,
+) -> str | None:
+    """Give an address's queues to its members who were not asked, as far as that is told; else why it is not.
+
+    ``answered``: whoever is not shown answered all the same, and rows without owner are nobody's.
+    """
     left = table.by_address.get(address, [])
     if len(unasked) == 1 and left:
         owned[unasked[0]] = sort_queues(left)
-    elif not left and not table.nobodys:
-        # Every queue has an owner, and it is somebody else.
+    elif not left and (answered or not table.nobodys):
+        # Every queue has an owner or is nobody's, and it is none of theirs.
         owned.update(dict.fromkeys(unasked, ()))
-    elif len(unasked) > 1 and left:
-        yield (
-            f"{_count(len(unasked), 'member')} at the address {address} share {_count(len(left), 'queue')}: ask them"
-            " with consumerStatus -i"
-        )
+    elif unasked and left:
+        return f"{_count(len(unasked), 'member')} at the address {address} share {_count(len(left), 'queue')}"
+    elif unasked:
+        return "members that consumerProgress shows for no queue may own those shown without owner"
+    return None
+
+
+def _reads_other_topics(evidence: Evidence, owned: dict[str, tuple[Queue, ...] | None]) -> Iterable[str]:
+    """Take back what is told of members that read none of the topics that any source names."""
+    strange = [
+        id
+        for id, queues in owned.items()
+        if evidence.asked.get(id) is None and queues is not None and not _topics(queues)
+    ]
+    owned.update(dict.fromkeys(strange))
+    if strange:
+        yield "the members subscribe to different topics, and no source names those that some of them read"
 
 
 def _unowned(evidence: Evidence, table: _Table, unheard: Sequence[str]) -> tuple[Queue, ...] | None:
-    if not evidence.alike or table.contradicted:
+    if table.contradicted:
         return None
-    if table.nobodys and (unheard or not evidence.ids):
+    if table.nobodys and ((unheard and evidence.alike) or not evidence.ids or not evidence.connected):
         return None
-    return sort_queues(table.nobodys)
+    return sort_queues({*table.nobodys, *evidence.nobodys})
 
 
 def _topics(queues: Iterable[Queue]) -> int:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import NamedTuple
 
-from compare.reading.rocketmq.facts import Route
+from compare.reading.rocketmq.facts import NoRoute, Route
 from compare.reading.rocketmq.names import folder_of
 from protocols import Queue
 
@@ -20,9 +20,13 @@ class _Told(NamedTuple):
 class Routes:
     """All routes that the sources tell of."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    def __init__(self, routes: Iterable[Route | NoRoute]) -> None:
         self._by_topic: dict[str, dict[tuple[bool, tuple[Queue, ...]], _Told]] = {}
+        self._unknown: set[str] = set()
         for route in routes:
+            if isinstance(route, NoRoute):
+                self._unknown.add(route.topic)
+                continue
             same = self._by_topic.setdefault(route.topic, {})
             told = same.setdefault((route.preview, route.queues), _Told(route, {}))
             told.folders[folder_of(route.source)] = None
@@ -31,6 +35,10 @@ class Routes:
     def topics(self) -> Iterable[str]:
         """The topics that have a route."""
         return self._by_topic
+
+    def is_missing(self, topic: str) -> bool:
+        """Whether a name server says that there is no such topic, and no source tells a route of it."""
+        return topic in self._unknown and topic not in self._by_topic
 
     @property
     def brokers(self) -> set[str]:

@@ -24,6 +24,7 @@ _KEYS = {
         "allocateMessageQueueStrategy",
         "messageModel",
         "PROP_CONSUME_TYPE",
+        "PROP_CONSUMEORDERLY",
         "defaultLitePullConsumerImpl",
     )
 }
@@ -75,6 +76,7 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
         topics=tuple(dict.fromkeys(found.topics)),
         strategy=strategy_of(found.settings.get("allocateMessageQueueStrategy", "")),
         broadcasting=None if "messageModel" not in found.settings else found.settings["messageModel"] == "BROADCASTING",
+        orderly=orderly_of(found.settings),
     )
 
 
@@ -114,6 +116,11 @@ def _queue(found: _Found, line: str) -> None:
 def tells_owned(settings: dict[str, str]) -> bool:
     """The first pull consumer reports no queues, whatever it owns."""
     return settings.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY" or "defaultLitePullConsumerImpl" in settings
+
+
+def orderly_of(settings: dict[str, str]) -> bool | None:
+    """Whether the client says that it consumes in order; None where it does not say (lite pull, other languages)."""
+    return {"true": True, "false": False}.get(settings.get("PROP_CONSUMEORDERLY", "").lower())
 
 
 def _client_id(settings: dict[str, str]) -> str | None:

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from compare.reading.blocks import SourceText
 from compare.reading.observed import Skipped
-from compare.reading.rocketmq.facts import Connection, Connections, Fact, Offline, Progress, Route, Running
+from compare.reading.rocketmq.facts import Connection, Connections, Fact, NoRoute, Offline, Progress, Route, Running
 from compare.reading.rocketmq.retry import is_retry
-from compare.reading.rocketmq.running import tells_owned
+from compare.reading.rocketmq.running import orderly_of, tells_owned
 from compare.reading.rocketmq.strategies import strategy_of
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.address import Address
@@ -79,7 +79,11 @@ class Cluster:
             route = await self._routes[topic]
             if isinstance(route, answers.Told):
                 facts.append(Route(self._source, topic, route.queues, preview=False))
-            elif route.code != TOPIC_NOT_EXIST and not is_retry(topic):
+            elif is_retry(topic):
+                continue
+            elif route.code == TOPIC_NOT_EXIST:
+                facts.append(NoRoute(self._source, topic))
+            else:
                 facts.append(self._skipped(f"topic {topic!r}: no name server tells its queues: {route}"))
         return facts
 
@@ -182,6 +186,7 @@ class Cluster:
             topics=answers.names([each.get("topic") for each in answers.objects(told.get("subscriptionSet"))]),
             strategy=strategy_of(properties.get("allocateMessageQueueStrategy", "")),
             broadcasting=properties.get("messageModel") == "BROADCASTING" if "messageModel" in properties else None,
+            orderly=orderly_of(properties),
         )
 
     async def _progress(

@@ -61,11 +61,11 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
     ("condition", "code"),
     [
         ("max_over_mean > 1.5", 1),
-        ("max_over_mean > 2.5", 0),
+        ("max_over_mean > 3.5", 0),
         ("idle_members>=3", 1),
         ("jain < 0.1", 0),
         ("idle > 2", 1),
-        ("max/mean > 2.5", 0),
+        ("max/mean > 3.5", 0),
         ("score < 75", 1),
         ("lag >= 426", 0),
         ("unowned > 0", 1),

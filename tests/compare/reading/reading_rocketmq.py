@@ -72,3 +72,14 @@ def truth(folder: Path) -> tuple[str, Owned]:
     """A group's name and what its members really owned, dropped queues left out."""
     told = json.loads((folder / "truth.json").read_text())
     return told["group"], {member["clientId"]: frozenset(map(queue_of, member["owned"])) for member in told["members"]}
+
+
+def wrong(group: ObservedGroup, true: Owned) -> dict[str, frozenset[Queue] | None]:
+    """Members whose shown queues are not theirs, or lack one of a topic that is not named as untold."""
+    untold = () if group.partial is None else group.partial.topics
+    return {
+        id: queues
+        for id, queues in owned(group).items()
+        if queues is not None
+        and not frozenset(queue for queue in true[id] if queue.topic not in untold) <= queues <= true[id]
+    }

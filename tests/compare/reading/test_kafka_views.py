@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.observed import ObservedGroup, Partial, Skipped
 from protocols import Queue
 from tests.compare.reading.kafka_tool import ToolMember, list_view, members_view, offsets_view, state_view
 from tests.compare.reading.reading_kafka import read, read_all, text
@@ -36,6 +36,57 @@ def test_the_offsets_view_alone_does_not_tell_who_is_in_the_group() -> None:
     group = only(offsets_view("g", [A, B, IDLE], COMMITTED))
     assert (group.members, group.member_count, group.idle_count) == (None, None, None)
     assert [member.id for member in group.seen] == [A.id, B.id]
+    assert group.owners_seen
+    assert group.partial == Partial(
+        (), (), "the offsets view shows owners only: how many members own nothing is told by --members or --state"
+    )
+
+
+def test_a_torn_offsets_view_tells_of_nobody_all_that_he_owns() -> None:
+    lines = offsets_view("g", [A, B], COMMITTED)
+    lines[2] = lines[2][:20]
+    groups, _ = read(text(*lines))
+    assert not groups["g"].owners_seen
+    assert groups["g"].partial is not None
+    assert set(groups["g"].partial.members) == {member.id for member in groups["g"].seen}
+    # The members view counts what the rows that are left do not show.
+    groups, _ = read(text(*lines), text(*members_view("g", [A, B]), name="members"))
+    silent = {member.id for member in groups["g"].members or () if member.owned is None}
+    assert groups["g"].partial is not None
+    assert silent == set(groups["g"].partial.members) != set()
+    assert groups["g"].partial.why == "rows of the offsets view are missing or cannot be read"
+
+
+def test_the_short_members_view_alone_tells_how_many_and_with_the_offsets_which() -> None:
+    group = only(members_view("g", [A, B, IDLE]))
+    assert group.partial is not None
+    assert (group.partial.topics, group.partial.members) == ((), (A.id, B.id))
+    assert "how many partitions a member owns but not which" in group.partial.why
+    assert only(members_view("g", [A, B, IDLE]), offsets_view("g", [A, B, IDLE], COMMITTED)).partial is None
+
+
+def test_the_state_alone_names_what_lists_the_members() -> None:
+    group = only(state_view("g", "h:1", "range", "Stable", 3))
+    assert group.partial is not None
+    assert group.partial.why == "no view lists the members and what they own, which --members --verbose does"
+
+
+@pytest.mark.parametrize(
+    ("configs", "compacted"),
+    [
+        ("cleanup.policy=compact,segment.bytes=1", True),
+        ("segment.bytes=1,cleanup.policy=compact,delete,min.insync.replicas=1", True),
+        ("cleanup.policy=delete", False),
+        ("", False),
+        ("min.cleanable.dirty.ratio=0.1,delete.cleanup.policy=compact", False),
+    ],
+)
+def test_the_settings_of_a_topic_tell_whether_it_is_compacted(configs: str, compacted: bool) -> None:
+    described = topic("t", 4)
+    described[0] += configs
+    member = ToolMember("m", "c", {"t": [0, 1, 2, 3]})
+    group = only(members_view("g", [member], verbose=True), described)
+    assert group.compacted == (("t",) if compacted else ())
 
 
 def test_as_many_members_as_owners_means_that_all_are_seen() -> None:

@@ -26,6 +26,8 @@ class Cluster:
         self.connected = list(members) if connected is None else connected
         self.brokers: dict[str, str] = {}
         self.model = "CLUSTERING"
+        self.properties = {"allocateMessageQueueStrategy": AVG, "PROP_CONSUME_TYPE": "CONSUME_PASSIVELY"}
+        self.topics = ["orders", "%RETRY%g"]
 
     def name_server(self, code: int, fields: Mapping[str, str]) -> Answer:
         if code == 206:
@@ -51,7 +53,7 @@ class Broker:
             connections = [
                 {"clientId": id, "clientAddr": f"127.0.0.1:{40000 + n}"} for n, id in enumerate(cluster.connected)
             ]
-            topics = {"orders": {}, "%RETRY%g": {}}
+            topics: dict[str, object] = {topic: {} for topic in cluster.topics}
             return ok({"connectionSet": connections, "subscriptionTable": topics, "messageModel": cluster.model})
         if code == 208:
             rows = [
@@ -64,10 +66,11 @@ class Broker:
             return None
         table = ",".join(f'{queue_key("orders", *queue)}:{{"droped":false}}' for queue in owned)
         dropped = f'{queue_key("orders", "broker-a", 99)}:{{"droped":true}}'
-        properties = {"allocateMessageQueueStrategy": AVG, "PROP_CONSUME_TYPE": "CONSUME_PASSIVELY"}
         return ok(
             f'{{"mqTable":{{{",".join(filter(None, (table, dropped)))}}},"mqPopTable":{{}},'
-            f'"properties":{json.dumps(properties)},"subscriptionSet":[{{"topic":"orders"}},{{"topic":"%RETRY%g"}}]}}'
+            f'"properties":{json.dumps(cluster.properties)},"subscriptionSet":'
+            + json.dumps([{"topic": topic} for topic in cluster.topics])
+            + "}"
         )
 
 
@@ -113,6 +116,16 @@ def test_a_client_id_in_two_processes_is_there_twice(servers: ExitStack) -> None
     group = group_of(observe(start(servers, cluster)))
     assert [member.id for member in group.members or ()] == ["10.0.0.1@x"] * 2
     assert any("connected 2 times" in note for note in group.notes)
+
+
+def test_a_topic_that_does_not_exist_is_told_and_so_is_consumption_in_order(servers: ExitStack) -> None:
+    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
+    cluster.topics.append("gone")
+    address = start(servers, cluster)
+    group = group_of(observe(address))
+    assert (group.missing_topics, group.partial, group.orderly) == (("gone",), None, None)
+    cluster.properties["PROP_CONSUMEORDERLY"] = "true"
+    assert group_of(observe(address)).orderly is True
 
 
 def test_a_group_without_members_is_offline(servers: ExitStack) -> None:

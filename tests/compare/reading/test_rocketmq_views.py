@@ -87,16 +87,6 @@ def test_nobody_is_idle_where_a_row_without_owner_may_be_his() -> None:
     assert group.unowned is None
 
 
-def test_a_table_of_one_topic_does_not_tell_what_members_own_of_others() -> None:
-    shown = {Q[0]: "10.0.0.1"}
-    table = progress_view(lag(*shown), shown)
-    for rest in (
-        connections("10.0.0.1@a", "10.0.0.2@a", topics=["orders", "bills", "%RETRY%g"]),
-        status_view(["10.0.0.1@a"]),
-    ):
-        assert set(owned(read_one(text(*table, *rest, group="g"))).values()) == {None}
-
-
 def test_an_address_that_no_listed_member_has_makes_the_list_incomplete() -> None:
     shown = {RETRY: "10.0.0.1", Q[0]: "10.0.0.9"}
     group = read_one(text(*progress_view(lag(*shown), shown), *connections("10.0.0.1@a")))
