@@ -30,10 +30,9 @@ def count(rows: NumberedRows) -> tuple[Sums, Sums]:
     if rows.unknown is not None:
         unknown[rows.topic[rows.unknown]] = True
 
-    total = _sum_within(member_group, loads, groups)
-    # Every product of `last_step` is at most 2 n total^2.
-    bound = 2.0 * rows.members * total.astype(np.float64) ** 2
-    wide = bool((bound >= _MOST).any())
+    # Every product of `last_step` is at most 2 n total^2. A total of int64 may itself be too small for it: in float64.
+    total = np.bincount(member_group, weights=loads, minlength=groups)
+    wide = bool((2.0 * rows.members * total**2 >= _MOST).any())
 
     of_topics = _sums(
         segment=owned.topic,
@@ -41,11 +40,13 @@ def count(rows: NumberedRows) -> tuple[Sums, Sums]:
         members=rows.members[rows.topic_group],
         owners=np.bincount(owned.topic, minlength=topics),
         counts=(rows.queues, rows.unowned, rows.double_owned),
-        inner=None,
+        uneven=(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)),
         unknown=unknown,
         unit=rows.unit,
         wide=wide,
     )
+    topic_deviation = of_topics.members * of_topics.squares - of_topics.total * of_topics.total
+    uneven = np.flatnonzero(topic_deviation)
     of_groups = _sums(
         segment=member_group,
         load=loads,
@@ -56,10 +57,7 @@ def count(rows: NumberedRows) -> tuple[Sums, Sums]:
             _sum_within(rows.topic_group, rows.unowned, groups),
             _sum_within(rows.topic_group, rows.double_owned, groups),
         ),
-        inner=(
-            _sum_within(rows.topic_group, of_topics.squares, groups),
-            _sum_within(rows.topic_group, of_topics.total * of_topics.total, groups),
-        ),
+        uneven=(rows.topic_group[uneven], topic_deviation[uneven]),
         unknown=np.bincount(rows.topic_group[unknown], minlength=groups) > 0,
         unit=rows.unit,
         wide=wide,
@@ -105,12 +103,15 @@ def _sums(
     members: Numbers,
     owners: Numbers,
     counts: tuple[Integers, Integers, Integers],
-    inner: tuple[Integers, Integers] | None,
+    uneven: tuple[Numbers, Integers],
     unknown: Flags,
     unit: int,
     wide: bool,
 ) -> Sums:
-    """The sums of segments from one entry per member that may carry load; whoever has no entry carries 0."""
+    """The sums of segments from one entry per member that may carry load; whoever has no entry carries 0.
+
+    ``uneven``: segment and deviation of the topics that are parts of segments. A topic by itself has none.
+    """
     segments = len(members)
     segment, load = _sorted(segment, load)
     entries = np.bincount(segment, minlength=segments)
@@ -148,8 +149,8 @@ def _sums(
         ranked=_sum_within(segment, exact * rank, segments),
         low=whole(low),
         high=whole(high),
-        topic_squares=squares if inner is None else inner[0],
-        topic_totals_squared=total * total if inner is None else inner[1],
+        topic_row=uneven[0],
+        topic_deviation=uneven[1],
         row=segment[runs],
         load=whole(load[runs]),
         holders=holders,
