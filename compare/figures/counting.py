@@ -1,5 +1,6 @@
 """From numbered rows to the integer sums of `definitions`: the counting of the numpy engine and of Spark's tasks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,13 @@ _MOST = 1 << 62
 """Exact int64 arithmetic stays below this; beyond it Python's integers take over."""
 
 
-def count(rows: NumberedRows) -> tuple[Sums, Sums]:
+def count(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> tuple[Sums, Sums]:
     """The sums of every group, and of every topic of a group, in the order of their numbers.
 
-    Raises `UserError` for a load below 0 or of 2^62 and more.
+    ``overloaded``: the error to raise for a group (by its number) with a member whose load is 2^62 or more.
     """
     groups, topics = len(rows.members), len(rows.topic_group)
+    _check_loads(rows, overloaded)
     owned = _per_member_and_topic(rows)
     group = rows.topic_group[owned.topic]
     first = _starts(rows.members)
@@ -175,15 +177,26 @@ def _starts(sizes: Numbers) -> Numbers:
     return np.cumsum(sizes) - sizes
 
 
+def _check_loads(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> None:
+    if rows.load is None or not len(rows.load):
+        return
+    if int(rows.load.min()) < 0:
+        raise AssertionError("a load is negative")
+    if float(rows.load.sum(dtype=np.float64)) < _MOST / 2:
+        return
+    group = rows.topic_group[rows.topic]
+    exact = np.zeros(int(rows.members.sum()), dtype=object)
+    np.add.at(exact, _starts(rows.members)[group] + rows.member, rows.load.astype(object))
+    (heavy,) = np.nonzero((exact >= _MOST).astype(bool))
+    if len(heavy):
+        raise overloaded(int(np.searchsorted(np.cumsum(rows.members), heavy[0], side="right")))
+
+
 def _add_up(at: Numbers, load: Numbers, size: int) -> Numbers:
-    """The sum of the loads at each place, exact."""
-    if len(load) and int(load.min()) < 0:
-        raise UserError(f"a weight is {int(load.min())}, expected 0 or more")
+    """The sum of the loads at each place, exact; each is less than 2^62."""
     rough = np.bincount(at, weights=load, minlength=size)
     if rough.max(initial=0.0) < 1 << 53:
         return rough.astype(np.int64)
-    if rough.max() >= _MOST:
-        raise UserError("the weights of one member's queues add up to 2^62 or more, expected less")
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, at, load)
     return sums
