@@ -98,8 +98,11 @@ def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
 
 
 def snapshot_columns(ownership: pa.Schema, members: pa.Schema) -> Columns:
-    """The columns of tables to write; `UserError` also for queues that are no numbers."""
+    """The columns of tables to write; `UserError` also for queues that are no numbers, and topics that are."""
     columns = columns_of(ownership, members)
+    topic = ownership.field("topic").type
+    if kind_of(topic) not in ("text", "nothing"):
+        raise UserError(f"column 'topic' of ownership holds {topic}, a snapshot expects texts")
     type = ownership.field(columns.queue).type
     if kind_of(type) not in ("integer", "nothing"):
         raise UserError(f"column {columns.queue!r} of ownership holds {type}, a snapshot expects integers")

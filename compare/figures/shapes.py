@@ -1,10 +1,10 @@
 """What columns ownership and members have, whichever engine reads them, and what is wrong with the columns.
 
-*Ownership*, one row per queue and owner: ``run`` (optional), ``group``, ``topic`` (text), ``broker`` (optional: text or
-integer), ``queue`` (or ``number``, ``partition``: an integer, or a text), ``owner`` (null: nobody owns it), ``weight``
-(optional, 1 each; an integer or a decimal, null: unknown). *Members*, one row per member: ``run`` (where ownership has
-it), ``group``, ``member`` (null: only says that the group exists). Runs, groups, owners and members are of any type
-whose values are single and exact: texts, integers, dates, ..., the same in both tables.
+*Ownership*, one row per queue and owner: ``run`` (optional), ``group``, ``topic`` (text or integer), ``broker``
+(optional, the same), ``queue`` (or ``number``, ``partition``: an integer, or a text), ``owner`` (null: nobody owns
+it), ``weight`` (optional, 1 each; an integer or a decimal, null: unknown). *Members*, one row per member: ``run``
+(where ownership has it), ``group``, ``member`` (null: only says that the group exists). Runs, groups, owners and
+members are of any type whose values are single and exact: texts, integers, dates, ..., the same in both tables.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def columns_of(
     for key in keys:
         _same_kind(ownership, key, members, key)
     _same_kind(ownership, "owner", members, "member")
-    _expect(ownership, "topic", ("text",), "texts")
+    _expect(ownership, "topic", ("text", "integer"), "texts or integers")
     _expect(ownership, "broker", ("text", "integer"), "texts or integers")
     _expect(ownership, queue, ("text", "integer", *(["record"] if records else [])), "integers or texts")
     if weight is not None:

@@ -198,7 +198,7 @@ SCHEMAS: dict[str, tuple[dict[str, Any], str]] = {
     "fractional queue": ({"queue": pa.float64()}, "column 'queue' of ownership holds double, expected integers or"),
     "exact fractional queue": ({"queue": pa.decimal128(9, 1)}, r"column 'queue' of ownership holds decimal128\(9, 1\)"),
     "queue of yes and no": ({"queue": pa.bool_()}, "column 'queue' of ownership holds bool"),
-    "topic of numbers": ({"topic": pa.int64()}, "column 'topic' of ownership holds int64, expected texts"),
+    "fractional topic": ({"topic": pa.float64()}, "column 'topic' of ownership holds double, expected texts"),
     "fractional broker": ({"broker": pa.float64()}, "column 'broker' of ownership holds double"),
     "fractional owner": ({"owner": pa.float64()}, "column 'owner' of ownership holds double"),
     "owners of another type": (
@@ -271,6 +271,17 @@ def test_queues_may_be_texts_and_records(session: SparkSession) -> None:
     for queue in (F.col("queue").cast("string"), F.struct("queue")):
         found = spark.fairness(frame.withColumn("queue", queue), listed).toArrow()
         assert found.cast(expected.schema).equals(expected)
+
+
+def test_topics_may_be_integers(session: SparkSession, tmp_path: Path) -> None:
+    ownership, members = table([ROW, {**ROW, "topic": "B", "owner": "c2"}]), table([MEMBER])
+    expected = table_fairness(ownership, members)
+    numbers = ownership.set_column(2, "topic", pa.array([1, 2], pa.int32()))
+    assert table_fairness(numbers, members).equals(expected)
+    found = spark.fairness(session.createDataFrame(numbers), session.createDataFrame(members)).toArrow()
+    assert found.cast(expected.schema).equals(expected)
+    with pytest.raises(UserError, match="column 'topic' of ownership holds int32, a snapshot expects texts"):
+        spark.write_snapshot(numbers, members, tmp_path)
 
 
 def test_engines_refuse_groups_at_hand_with_the_same_error(session: SparkSession) -> None:
