@@ -17,7 +17,9 @@ per_topic as (
 squares as (
   select run, "group", topic, sum(x)::hugeint as s, sum(x * x)::hugeint as s2 from per_topic group by all),
 within_topics as (
-  select run, "group", sum(n * s2 - s * s) as deviation from squares join sizes using (run, "group") group by all),
+  select run, "group", sum(n * s2 - s * s) as deviation, sum(sqrt(n * s2 - s * s)) as roots,
+    count_if(n * s2 > s * s) as uneven
+  from squares join sizes using (run, "group") group by all),
 totals as (select run, "group", member, sum(x)::bigint as x from per_topic group by all),
 loads as (
   select run, "group", member, coalesce(x, 0) as x, x is null as idle
@@ -35,7 +37,7 @@ select run, "group", n as members, idle as idle_members, queues, unowned as unow
   double_owned as double_owned_queues, low as min, high as max, s / n as mean, high - low as spread,
   idle / n as idle_share, sqrt(n * s2 - s * s) / s as cv, s * s / (n * s2) as jain,
   (2 * ranked - (n + 1) * s) / (n * s) as gini, theil, high * n / s as max_over_mean,
-  case when n * s2 = s * s then 0 else (n * s2 - s * s - deviation) / (n * s2 - s * s) end as pile_up
+  case when uneven > 1 then (n * s2 - s * s - deviation) / (roots * roots - deviation) else 0 end as pile_up
 from sums left join queue_counts using (run, "group") left join within_topics using (run, "group")
 """
 
@@ -83,7 +85,6 @@ def by_polars(folder: Path) -> int:
     per_topic = owned.group_by(*keys, "topic", "member").agg(pl.col("weight").sum().alias("x"))
     x, n, total = pl.col("x"), pl.col("members"), pl.col("total")
     squares = per_topic.group_by(*keys, "topic").agg(x.sum().alias("s"), (x * x).sum().alias("s2"))
-    within = squares.group_by(keys).agg(pl.col("s2").sum().alias("t2"), (pl.col("s") ** 2).sum().alias("tt"))
     totals = per_topic.group_by(*keys, "member").agg(x.sum())
     loads = everyone.join(totals, on=[*keys, "member"], how="left").with_columns(idle=x.is_null(), x=x.fill_null(0))
     share = x / x.sum()
@@ -96,6 +97,12 @@ def by_polars(folder: Path) -> int:
         (x * x).sum().alias("squares"),
         (x.sort() * pl.int_range(1, pl.len() + 1)).sum().alias("ranked"),
         pl.when(x > 0).then(share * (share * pl.len()).log()).otherwise(0).sum().alias("theil"),
+    )
+    of_topic = n * pl.col("s2") - pl.col("s") ** 2
+    within = (
+        squares.join(sums.select(*keys, "members"), on=keys)
+        .group_by(keys)
+        .agg(of_topic.sum().alias("within"), of_topic.sqrt().sum().alias("roots"), (of_topic > 0).sum().alias("uneven"))
     )
     deviation = n * pl.col("squares") - total**2
     figures = (
@@ -118,9 +125,9 @@ def by_polars(folder: Path) -> int:
             jain=total**2 / (n * pl.col("squares")),
             gini=(2 * pl.col("ranked") - (n + 1) * total) / (n * total),
             max_over_mean=pl.col("max") * n / total,
-            pile_up=pl.when(deviation == 0)
-            .then(0)
-            .otherwise((deviation - n * pl.col("t2") + pl.col("tt")) / deviation),
+            pile_up=pl.when(pl.col("uneven") > 1)
+            .then((deviation - pl.col("within")) / (pl.col("roots") ** 2 - pl.col("within")))
+            .otherwise(0),
         )
     )
     return figures.collect(engine="streaming").height

@@ -1,5 +1,6 @@
 """From numbered rows to the integer sums of `definitions`: the counting of the numpy engine and of Spark's tasks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,13 @@ _MOST = 1 << 62
 """Exact int64 arithmetic stays below this; beyond it Python's integers take over."""
 
 
-def count(rows: NumberedRows) -> tuple[Sums, Sums]:
+def count(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> tuple[Sums, Sums]:
     """The sums of every group, and of every topic of a group, in the order of their numbers.
 
-    Raises `UserError` for a load below 0 or of 2^62 and more.
+    ``overloaded``: the error to raise for a group (by its number) with a member whose load is 2^62 or more.
     """
     groups, topics = len(rows.members), len(rows.topic_group)
+    _check_loads(rows, overloaded)
     owned = _per_member_and_topic(rows)
     group = rows.topic_group[owned.topic]
     first = _starts(rows.members)
@@ -30,10 +32,9 @@ def count(rows: NumberedRows) -> tuple[Sums, Sums]:
     if rows.unknown is not None:
         unknown[rows.topic[rows.unknown]] = True
 
-    total = _sum_within(member_group, loads, groups)
-    # Every product of `last_step` is at most 2 n total^2.
-    bound = 2.0 * rows.members * total.astype(np.float64) ** 2
-    wide = bool((bound >= _MOST).any())
+    # Every product of `last_step` is at most 2 n total^2. A total of int64 may itself be too small for it: in float64.
+    total = np.bincount(member_group, weights=loads, minlength=groups)
+    wide = bool((2.0 * rows.members * total**2 >= _MOST).any())
 
     of_topics = _sums(
         segment=owned.topic,
@@ -41,11 +42,13 @@ def count(rows: NumberedRows) -> tuple[Sums, Sums]:
         members=rows.members[rows.topic_group],
         owners=np.bincount(owned.topic, minlength=topics),
         counts=(rows.queues, rows.unowned, rows.double_owned),
-        inner=None,
+        uneven=(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)),
         unknown=unknown,
         unit=rows.unit,
         wide=wide,
     )
+    topic_deviation = of_topics.members * of_topics.squares - of_topics.total * of_topics.total
+    uneven = np.flatnonzero(topic_deviation)
     of_groups = _sums(
         segment=member_group,
         load=loads,
@@ -56,10 +59,7 @@ def count(rows: NumberedRows) -> tuple[Sums, Sums]:
             _sum_within(rows.topic_group, rows.unowned, groups),
             _sum_within(rows.topic_group, rows.double_owned, groups),
         ),
-        inner=(
-            _sum_within(rows.topic_group, of_topics.squares, groups),
-            _sum_within(rows.topic_group, of_topics.total * of_topics.total, groups),
-        ),
+        uneven=(rows.topic_group[uneven], topic_deviation[uneven]),
         unknown=np.bincount(rows.topic_group[unknown], minlength=groups) > 0,
         unit=rows.unit,
         wide=wide,
@@ -105,12 +105,15 @@ def _sums(
     members: Numbers,
     owners: Numbers,
     counts: tuple[Integers, Integers, Integers],
-    inner: tuple[Integers, Integers] | None,
+    uneven: tuple[Numbers, Integers],
     unknown: Flags,
     unit: int,
     wide: bool,
 ) -> Sums:
-    """The sums of segments from one entry per member that may carry load; whoever has no entry carries 0."""
+    """The sums of segments from one entry per member that may carry load; whoever has no entry carries 0.
+
+    ``uneven``: segment and deviation of the topics that are parts of segments. A topic by itself has none.
+    """
     segments = len(members)
     segment, load = _sorted(segment, load)
     entries = np.bincount(segment, minlength=segments)
@@ -148,8 +151,8 @@ def _sums(
         ranked=_sum_within(segment, exact * rank, segments),
         low=whole(low),
         high=whole(high),
-        topic_squares=squares if inner is None else inner[0],
-        topic_totals_squared=total * total if inner is None else inner[1],
+        topic_row=uneven[0],
+        topic_deviation=uneven[1],
         row=segment[runs],
         load=whole(load[runs]),
         holders=holders,
@@ -174,15 +177,26 @@ def _starts(sizes: Numbers) -> Numbers:
     return np.cumsum(sizes) - sizes
 
 
+def _check_loads(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> None:
+    if rows.load is None or not len(rows.load):
+        return
+    if int(rows.load.min()) < 0:
+        raise AssertionError("a load is negative")
+    if float(rows.load.sum(dtype=np.float64)) < _MOST / 2:
+        return
+    group = rows.topic_group[rows.topic]
+    exact = np.zeros(int(rows.members.sum()), dtype=object)
+    np.add.at(exact, _starts(rows.members)[group] + rows.member, rows.load.astype(object))
+    (heavy,) = np.nonzero((exact >= _MOST).astype(bool))
+    if len(heavy):
+        raise overloaded(int(np.searchsorted(np.cumsum(rows.members), heavy[0], side="right")))
+
+
 def _add_up(at: Numbers, load: Numbers, size: int) -> Numbers:
-    """The sum of the loads at each place, exact."""
-    if len(load) and int(load.min()) < 0:
-        raise UserError(f"a weight is {int(load.min())}, expected 0 or more")
+    """The sum of the loads at each place, exact; each is less than 2^62."""
     rough = np.bincount(at, weights=load, minlength=size)
     if rough.max(initial=0.0) < 1 << 53:
         return rough.astype(np.int64)
-    if rough.max() >= _MOST:
-        raise UserError("the weights of one member's queues add up to 2^62 or more, expected less")
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, at, load)
     return sums

@@ -1,9 +1,10 @@
 """What the fairness figures are, and their last step: one numpy function for every engine.
 
-Engines count in integers: power sums, a rank-weighted sum, extremes, and the histogram of the members' loads. From
-these every figure follows by one division, root or logarithm. Numerators and denominators are exact integers of any
-size and each quotient is the float64 nearest to it, so any engine, partitioning and number of cores gives the same
-bytes.
+Engines count in integers: power sums, a rank-weighted sum, extremes, the deviation of every topic, and the histogram
+of the members' loads. From these every figure follows by one division, root or logarithm. Numerators and denominators
+are exact integers of any size and each quotient is the float64 nearest to it, so any engine, partitioning and number
+of cores gives the same bytes. The sum of roots in pile_up is an integer too, of 2^-128: no order of addition changes
+it, and neither a quotient of 1 nor one of -1 is missed or passed.
 
 Without members every figure of load is null and the counts are what they are. Without load: jain 1, cv, gini and theil
 0, max_over_mean null, pile_up 0. Where the weight of an owned queue is unknown, every figure of load but idle_share
@@ -12,6 +13,7 @@ is null. An idle member is one that owns no queue; a member of queues without we
 Weights are integers, or decimals that are counted in millionths (rounded half to even).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -36,6 +38,10 @@ LOADS = ("min", "max", "mean", "spread", "idle_share", "cv", "jain", "gini", "th
 
 NAMES = (*COUNTS, *LOADS)
 
+_ROOT_BITS = 128
+"""Binary places of the roots of integers. The denominator of pile_up is at least the sum of its roots, so what the
+places left out change in the quotient is far below the last bit of a float64."""
+
 _EXACT = 1 << 53
 """Up to here every integer is a float64."""
 
@@ -45,9 +51,10 @@ class Sums:
     """One entry per row (a group, or a topic of a group), over the loads x of its ``members`` members.
 
     ``total`` = sum x, ``squares`` = sum x^2, ``ranked`` = sum (rank x) with ascending ranks from 1, ``low`` and
-    ``high`` the extremes (0 without members). ``topic_squares`` and ``topic_totals_squared`` are the sums over the
-    row's topics of sum x^2 and (sum x)^2. The histogram: ``load`` and ``holders`` (how many members carry this load),
-    ascending within a row, zeros left out; ``row`` is the row it belongs to. ``unknown`` says where a weight is not
+    ``high`` the extremes (0 without members). The uneven topics of a row in any order: ``topic_deviation``, the n sum
+    x^2 - (sum x)^2 of one topic over all members of the row, topics where it is 0 left out; ``topic_row`` is the row
+    it belongs to. The histogram: ``load`` and ``holders`` (how many members carry this load), ascending within a row,
+    zeros left out; ``row`` is the row it belongs to. ``unknown`` says where a weight is not
     known. ``unit`` is the load of a queue of weight 1. int64 columns must be small enough that ``2 members total^2``
     stays below 2^62 in each row.
     """
@@ -62,8 +69,8 @@ class Sums:
     ranked: Integers
     low: Integers
     high: Integers
-    topic_squares: Integers
-    topic_totals_squared: Integers
+    topic_row: npt.NDArray[np.int64]
+    topic_deviation: Integers
     row: npt.NDArray[np.int64]
     load: Integers
     holders: Integers
@@ -76,11 +83,9 @@ def last_step(sums: Sums) -> Mapping[str, Integers | Floats]:
     n, total, high, low = sums.members, sums.total, sums.high, sums.low
     squared = total * total
     deviation = n * sums.squares - squared
-    within_topics = n * sums.topic_squares - sums.topic_totals_squared
     there = n > 0
     known = there & ~sums.unknown
     loaded = known & (total > 0)
-    uneven = known & (deviation > 0)
     empty = known & ~loaded
     theil = np.full(len(n), np.nan)
     theil[loaded] = np.maximum(_theil(sums, loaded)[loaded], 0.0)
@@ -101,9 +106,34 @@ def last_step(sums: Sums) -> Mapping[str, Integers | Floats]:
         "gini": np.where(empty, 0.0, quotient(2 * sums.ranked - (n + 1) * total, n * total, loaded)),
         "theil": np.where(empty, 0.0, theil),
         "max_over_mean": quotient(high * n, total, loaded),
-        "pile_up": np.where(known & ~uneven, 0.0, quotient(deviation - within_topics, deviation, uneven)),
+        "pile_up": _pile_up(sums, deviation, known),
     }
     return {name: figures[name] for name in NAMES}
+
+
+def _pile_up(sums: Sums, deviation: Integers, known: Flags) -> Floats:
+    """(V - S) / (D^2 - S), each of the three multiplied by n^2; D^2 = S where fewer than two topics are uneven."""
+    rows = len(deviation)
+    topics = np.bincount(sums.topic_row, minlength=rows)
+    within = np.zeros_like(deviation)
+    np.add.at(within, sums.topic_row, sums.topic_deviation)
+    result = np.where(known, 0.0, np.nan)
+    apart = deviation - within
+    (chosen,) = np.nonzero(known & (topics > 1) & (apart != 0).astype(bool))
+    if not len(chosen):
+        return result
+    place = np.full(rows, -1)
+    place[chosen] = np.arange(len(chosen))
+    row = place[sums.topic_row]
+    different, which = np.unique(sums.topic_deviation[row >= 0], return_inverse=True)
+    roots = np.array([math.isqrt(each << 2 * _ROOT_BITS) for each in different.tolist()], dtype=object)
+    root_sums = np.zeros(len(chosen), dtype=object)
+    np.add.at(root_sums, row[row >= 0], roots[which])
+    result[chosen] = [
+        (above << 2 * _ROOT_BITS) / (root * root - (below << 2 * _ROOT_BITS))
+        for above, below, root in zip(apart[chosen].tolist(), within[chosen].tolist(), root_sums, strict=True)
+    ]
+    return result
 
 
 def quotient(numerator: Integers, denominator: Integers, where: Flags) -> Floats:

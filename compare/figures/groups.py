@@ -37,10 +37,10 @@ def counted_figures(groups: Sequence[GroupLoads]) -> list[GroupFigures]:
     """The figures of every group by numpy, in the order given.
 
     If the weight of any queue is no integer, weights are counted in millionths. Raises `UserError` for a weight below
-    0, not finite or too large.
+    0, not finite or too large, and for weights of one member that add up to too much.
     """
     topics_of, rows = _numbered(groups)
-    of_groups, of_topics = count(rows)
+    of_groups, of_topics = count(rows, lambda group: overloaded_group(group, rows.unit))
     overall = records(last_step(of_groups))
     each_topic = records(last_step(of_topics))
     return [GroupFigures(next(overall), {topic: next(each_topic) for topic in topics}) for topics in topics_of]
@@ -64,6 +64,12 @@ def _value(name: str, value: float | int | None) -> Figure:
 def unit_of(groups: Sequence[GroupLoads]) -> int:
     """The load of weight 1: more than one where some weight is no integer."""
     return MILLIONTHS if any(isinstance(row[3], float) for group in groups for row in group.rows) else 1
+
+
+def overloaded_group(number: int, unit: int) -> UserError:
+    """The weights of a member of the group at this position are too much."""
+    most = (1 << 62) // unit
+    return UserError(f"the weights of one member of group {number + 1} add up to {most} or more, expected less")
 
 
 def _numbered(groups: Sequence[GroupLoads]) -> tuple[list[list[str]], NumberedRows]:

@@ -1,9 +1,6 @@
-"""The numpy engine over Arrow tables, and what every Spark task runs on its groups.
+"""The numpy engine over Arrow tables (`compare.figures.shapes`), and what every Spark task runs on its groups.
 
-Shapes. *Ownership*, one row per queue and owner: ``run`` (optional, any type), ``group``, ``topic``, ``broker``
-(optional), ``queue`` (or ``number``, ``partition``: an integer, or a text), ``owner`` (null: nobody owns it),
-``weight`` (optional, 1 each; an integer or a decimal, null: unknown). *Members*, one row per member: ``run``,
-``group``, ``member`` (null: only says that the group exists). An owner is a member whether listed or not.
+An owner is a member whether listed or not.
 """
 
 import numpy as np
@@ -12,13 +9,11 @@ import pyarrow.compute as pc
 
 from compare.figures.counting import count
 from compare.figures.definitions import COUNTS, MILLIONTHS, NAMES, Flags, Floats, Integers, Sums, last_step
+from compare.figures.faults import check_rows, listed_twice, overloaded, place_in
 from compare.figures.queues import QueueBits, count_queues
 from compare.figures.rows import NumberedRows, Numbers
-from protocols.errors import UserError
+from compare.figures.shapes import Columns, columns_of, kind_of
 from rocketmq_selfbalance.codes import RETRY_PREFIX
-
-QUEUE_COLUMNS = ("queue", "number", "partition")
-"""Names under which the queue's number is looked for, in this order."""
 
 
 def table_fairness(
@@ -33,59 +28,42 @@ def table_fairness(
 
     ``weight`` names the weight's column (default: ``weight`` where there is one, else 1 each). ``per_topic`` adds a
     column ``topic`` and one row per topic of a group; ``topic`` is null in the rows of whole groups. Raises
-    `UserError` for a missing column or bad weights.
+    `UserError` for columns that are missing or of another type, and for rows that say what none may
+    (`compare.figures.faults`).
     """
-    keys = ["run", "group"] if "run" in ownership.column_names else ["group"]
-    weight = weight_column(ownership.column_names, weight)
-    is_decimal = weight is not None and not pa.types.is_integer(ownership.schema.field(weight).type)
+    columns = columns_of(ownership.schema, members.schema, weight)
+    check_rows(ownership, members, columns)
     shares = pa.concat_tables(
-        [_ownership_shares(ownership, keys, weight, with_retry), _member_shares(members, keys)],
+        [_ownership_shares(ownership, columns, with_retry), _member_shares(members, columns)],
         promote_options="permissive",
     )
-    figures = fairness_of_shares(shares, keys, unit=MILLIONTHS if is_decimal else 1, per_topic=per_topic)
-    return figures.sort_by([(key, "ascending") for key in [*keys, *(["topic"] if per_topic else [])]])
+    figures = fairness_of_shares(shares, columns, unit=unit_of_column(ownership.schema, columns), per_topic=per_topic)
+    return figures.sort_by([(key, "ascending") for key in [*columns.keys, *(["topic"] if per_topic else [])]])
 
 
-def weight_column(columns: list[str], weight: str | None) -> str | None:
-    """The column that weighs queues: the one named, else ``weight`` where there is one."""
-    if weight is not None and weight not in columns:
-        raise UserError(f"ownership has no column {weight!r} to weigh queues by, it has {', '.join(columns)}")
-    return "weight" if weight is None and "weight" in columns else weight
+def unit_of_column(ownership: pa.Schema, columns: Columns) -> int:
+    """The load of weight 1: more than one where weights are decimals."""
+    is_exact = columns.weight is None or kind_of(ownership.field(columns.weight).type) in ("integer", "nothing")
+    return 1 if is_exact else MILLIONTHS
 
 
-def queue_column(columns: list[str]) -> str:
-    """The column with the queue's number within topic and broker."""
-    for name in QUEUE_COLUMNS:
-        if name in columns:
-            return name
-    raise UserError(f"ownership has no column {' or '.join(QUEUE_COLUMNS)}, it has {', '.join(columns)}")
-
-
-def require(what: str, columns: list[str], needed: list[str]) -> None:
-    """`UserError` unless every column is there."""
-    for name in needed:
-        if name not in columns:
-            raise UserError(f"{what} has no column {name!r}, it has {', '.join(columns)}")
-
-
-def _ownership_shares(table: pa.Table, keys: list[str], weight: str | None, with_retry: bool) -> pa.Table:
-    columns = table.column_names
-    require("ownership", columns, [*keys, "topic", "owner"])
-    queue = table[queue_column(columns)]
+def _ownership_shares(table: pa.Table, columns: Columns, with_retry: bool) -> pa.Table:
+    queue = table[columns.queue]
     size = table.num_rows
-    broker = table["broker"] if "broker" in columns else pa.array([""] * size)
-    if pa.types.is_integer(queue.type):
+    broker = table["broker"].cast(pa.string()) if "broker" in table.column_names else pa.array([""] * size)
+    if kind_of(queue.type) == "integer":
         number = queue.to_numpy().astype(np.int64)
     else:
-        broker = pc.binary_join_element_wise(pc.cast(broker, pa.string()), pc.cast(queue, pa.string()), "\0")
+        # No broker and the broker without a name are one here: a null would swallow the queue's name.
+        broker = pc.binary_join_element_wise(pc.fill_null(broker, ""), pc.cast(queue, pa.string()), "\0")
         number = np.zeros(size, dtype=np.int64)
-    topic = table["topic"]
+    topic = table["topic"].cast(pa.string())
     if not with_retry:
         topic = pc.if_else(pc.starts_with(topic, RETRY_PREFIX), pa.scalar(None, topic.type), topic)
-    load, unknown = _loads(table, weight)
+    load, unknown = _loads(table, columns.weight)
     return pa.table(
         {
-            **{key: table[key] for key in keys},
+            **{key: table[key] for key in columns.keys},
             "topic": topic,
             "broker": broker,
             "word": number >> 6,
@@ -106,25 +84,19 @@ def _loads(table: pa.Table, weight: str | None) -> tuple[Numbers, Flags]:
 
 
 def integer_loads(weights: pa.ChunkedArray) -> tuple[Numbers, Flags]:
-    """Weights as integers (decimals in millionths, rounded half to even; 0 for null), and where they are null."""
+    """Checked weights as integers (decimals in millionths, rounded half to even; null as 0), and which are null."""
     unknown = weights.is_null().to_numpy()
-    known = pc.fill_null(weights, 0)
-    if pa.types.is_integer(weights.type):
-        return known.to_numpy().astype(np.int64), unknown
-    if not (pa.types.is_floating(weights.type) or pa.types.is_decimal(weights.type)):
-        raise UserError(f"weights are {weights.type}, expected numbers")
-    scaled = np.rint(known.cast(pa.float64()).to_numpy() * MILLIONTHS)
-    if not bool(((scaled >= 0) & (scaled < 1 << 62)).all()):
-        raise UserError("a weight is negative, not finite or too large, expected 0 or more")
-    return scaled.astype(np.int64), unknown
+    if kind_of(weights.type) in ("integer", "nothing"):
+        return pc.fill_null(weights.cast(pa.int64()), 0).to_numpy(), unknown
+    known = pc.fill_null(weights.cast(pa.float64()), 0.0)
+    return np.rint(known.to_numpy() * MILLIONTHS).astype(np.int64), unknown
 
 
-def _member_shares(table: pa.Table, keys: list[str]) -> pa.Table:
-    require("members", table.column_names, [*keys, "member"])
+def _member_shares(table: pa.Table, columns: Columns) -> pa.Table:
     none = np.zeros(table.num_rows, dtype=np.int64)
     return pa.table(
         {
-            **{key: table[key] for key in keys},
+            **{key: table[key] for key in columns.keys},
             "topic": pa.nulls(table.num_rows, pa.string()),
             "broker": pa.array([""] * table.num_rows),
             "word": none,
@@ -137,11 +109,17 @@ def _member_shares(table: pa.Table, keys: list[str]) -> pa.Table:
     )
 
 
-def fairness_of_shares(shares: pa.Table, keys: list[str], *, unit: int, per_topic: bool) -> pa.Table:
+def fairness_of_shares(shares: pa.Table, columns: Columns, *, unit: int, per_topic: bool) -> pa.Table:
     """Figures from *shares* of whole groups in any order: what one owner (null: nobody) has of 64 neighbouring
     queues (`compare.figures.queues`); the columns are the keys, topic (null: only says that the owner is a member),
-    broker, word, owner, load, bits, rows, unknown. Several shares of the same may be merged or not.
+    broker, word, owner, load (null: too large), bits, rows, unknown. Several shares of the same may be merged or not.
+
+    Raises `UserError` for a queue that is listed twice for one owner, and for a member with too large a load.
     """
+    keys = columns.keys
+    place = place_in(shares, keys)
+    if shares["load"].null_count:
+        raise overloaded(columns, place(int(np.argmax(shares["load"].is_null().to_numpy()))), unit)
     group = _combined([_codes(shares[key]) for key in keys])
     topic, owner = _codes(shares["topic"]), _codes(shares["owner"])
     groups = int(group.max(initial=-1)) + 1
@@ -152,8 +130,11 @@ def fairness_of_shares(shares: pa.Table, keys: list[str], *, unit: int, per_topi
     word = _combined([of_topic, _codes(shares["broker"])[in_topic], _codes(shares["word"])[in_topic]])
     column = {name: shares[name].to_numpy()[in_topic] for name in ("load", "bits", "rows", "unknown")}
     bits = QueueBits(word, of_topic, position[in_topic], column["bits"].view(np.uint64), column["rows"])
-    queues, unowned, double_owned = count_queues(bits, topics)
+    queues, unowned, double_owned = count_queues(
+        bits, topics, lambda topic: listed_twice(columns, place(int(in_topic[first[topic]])))
+    )
     owned = position[in_topic] >= 0
+    _, group_first = _firsts(group)
     of_groups, of_topics = count(
         NumberedRows(
             members=members,
@@ -166,9 +147,9 @@ def fairness_of_shares(shares: pa.Table, keys: list[str], *, unit: int, per_topi
             load=column["load"][owned],
             unknown=column["unknown"][owned],
             unit=unit,
-        )
+        ),
+        lambda group: overloaded(columns, place(int(group_first[group])), unit),
     )
-    _, group_first = _firsts(group)
     named = {key: shares[key].take(pa.array(group_first)) for key in keys}
     if not per_topic:
         return figure_table(named, of_groups)

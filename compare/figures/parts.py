@@ -19,9 +19,11 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 from compare.figures.counting import count
-from compare.figures.definitions import MILLIONTHS, Flags
-from compare.figures.local import figure_table, integer_loads, queue_column, require, weight_column
+from compare.figures.definitions import Flags
+from compare.figures.faults import check_rows, check_values, listed_twice, overloaded, place_in
+from compare.figures.local import figure_table, integer_loads, unit_of_column
 from compare.figures.rows import NumberedRows, Numbers
+from compare.figures.shapes import Columns, columns_of, kind_of, queue_column, weight_column
 from protocols.errors import UserError
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
@@ -39,16 +41,13 @@ class Part:
 def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
     """Write one pair of files (columns as in `table_fairness`, with integer queue numbers) below ``folder``.
 
-    An owner that is not listed among the members is added to them. Raises `UserError` where a queue is listed twice
-    for one owner.
+    An owner that is not listed among the members is added to them. Raises `UserError` for columns that are missing or
+    of another type, for rows that say what none may (`compare.figures.faults`), and where a queue is listed twice for
+    one owner.
     """
-    columns = ownership.column_names
-    keys = ["run", "group"] if "run" in columns else ["group"]
-    queue = queue_column(columns)
-    require("ownership", columns, [*keys, "topic", "owner"])
-    require("members", members.column_names, [*keys, "member"])
-    if not pa.types.is_integer(ownership[queue].type):
-        raise UserError(f"column {queue!r} of ownership holds {ownership[queue].type}, a snapshot expects integers")
+    columns = snapshot_columns(ownership.schema, members.schema)
+    check_rows(ownership, members, columns)
+    keys = list(columns.keys)
     size = ownership.num_rows
     everyone = pa.concat_tables(
         [ownership.select([*keys, "owner"]).rename_columns([*keys, "member"]), members.select([*keys, "member"])],
@@ -66,9 +65,9 @@ def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
     listed = everyone.take(pa.array(pair_first[keep]))
 
     topic, broker = _ranks(ownership["topic"]), None
-    if "broker" in columns:
+    if "broker" in ownership.column_names:
         broker = _ranks(ownership["broker"])
-    at = ownership[queue].to_numpy()
+    at = ownership[columns.queue].to_numpy()
     sort_keys = [owner, at, *([] if broker is None else [broker]), topic, group[:size]]
     order = np.lexsort(sort_keys)
     same_queue = np.ones(max(size - 1, 0), dtype=bool)
@@ -76,8 +75,9 @@ def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
         same_queue &= np.diff(values[order]) == 0
     sorted_owner = owner[order]
     twice = same_queue & (sorted_owner[1:] == sorted_owner[:-1])
-    if bool((twice & (sorted_owner[1:] >= 0)).any()):
-        raise UserError("a queue is listed twice for one owner: expected one row for each queue and owner")
+    twice &= sorted_owner[1:] >= 0
+    if twice.any():
+        raise listed_twice(columns, place_in(ownership, keys)(int(order[1:][np.argmax(twice)])))
     # Nobody sorts first: such a row says nothing where another row names the queue.
     needless = np.append(same_queue & (sorted_owner[:-1] < 0), False)[: len(order)]
     order = order[~needless]
@@ -90,11 +90,23 @@ def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
         digest.update(json.dumps(everyone[key].take(pa.array(group_first)).to_pylist(), default=str).encode())
     name = digest.hexdigest()
     part = Part(f"{folder}/ownership/part-{name}.parquet", f"{folder}/members/part-{name}.parquet")
-    weight = weight_column(columns, None)
+    weight = columns.weight
     is_one = weight is None or bool(pc.all(pc.equal(pc.fill_null(ownership[weight], 0), 1), min_count=0).as_py())
     _write(part.ownership, ownership.take(pa.array(order)), numbers, {"pair": name, "ones": is_one})
     _write(part.members, listed, {"group_number": home[keep].astype(np.int32)}, {"pair": name})
     return part
+
+
+def snapshot_columns(ownership: pa.Schema, members: pa.Schema) -> Columns:
+    """The columns of tables to write; `UserError` also for queues that are no numbers, and topics that are."""
+    columns = columns_of(ownership, members)
+    topic = ownership.field("topic").type
+    if kind_of(topic) not in ("text", "nothing"):
+        raise UserError(f"column 'topic' of ownership holds {topic}, a snapshot expects texts")
+    type = ownership.field(columns.queue).type
+    if kind_of(type) not in ("integer", "nothing"):
+        raise UserError(f"column {columns.queue!r} of ownership holds {type}, a snapshot expects integers")
+    return columns
 
 
 def recognised(ownership: str, members: str) -> list[Part] | None:
@@ -125,8 +137,13 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     ones = json.loads(schema.metadata[_MARK])["ones"]
     queue = queue_column(schema.names)
     weight = None if ones else weight_column(schema.names, None)
+    columns = Columns(tuple(keys), queue, weight)
     wanted = ["topic", "broker", queue, "group_number", "owner_number", *([weight] if weight else [])]
     table = _read(part.ownership, wanted, ["topic", "broker"])
+
+    place = place_in(pa.table(named), keys)
+    # Files of an earlier version were written unchecked.
+    check_values(table, columns, lambda row: place(table["group_number"][row].as_py()))
     topics = table["topic"].unify_dictionaries().combine_chunks()
     if not with_retry:
         retry = pc.starts_with(topics.dictionary, RETRY_PREFIX)
@@ -145,9 +162,10 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     starts = np.flatnonzero(new_topic)
     topic = np.cumsum(new_topic) - 1
     owned = owner >= 0
-    load, unknown, unit = None, None, 1
+    load, unknown, unit = None, None, unit_of_column(schema, columns)
     if weight is not None:
-        load, unknown, unit = _loads(table, weight, owned)
+        load, unknown = integer_loads(table[weight])
+        load, unknown = load[owned], unknown[owned]
     all_owned = bool(owned.all())
     of_groups, of_topics = count(
         NumberedRows(
@@ -161,7 +179,8 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
             load=load,
             unknown=unknown,
             unit=unit,
-        )
+        ),
+        lambda group: overloaded(columns, place(group), unit),
     )
     if not per_topic:
         return figure_table(named, of_groups)
@@ -170,12 +189,6 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     of_each["topic"] = pa.chunked_array([topics.take(pa.array(starts)).cast(text)])
     named["topic"] = pa.chunked_array([pa.nulls(len(first), text)])
     return pa.concat_tables([figure_table(named, of_groups), figure_table(of_each, of_topics)])
-
-
-def _loads(table: pa.Table, weight: str, owned: Flags) -> tuple[Numbers, Flags, int]:
-    load, unknown = integer_loads(table[weight])
-    unit = 1 if pa.types.is_integer(table[weight].type) else MILLIONTHS
-    return load[owned], unknown[owned], unit
 
 
 def _per_topic(flags: Flags, starts: Numbers) -> Numbers:
@@ -248,7 +261,11 @@ def _place(path: str) -> tuple[pa.fs.FileSystem, str]:
 
 def _marks(path: str) -> dict[str, str] | None:
     """Pair to path of every file, None if one of them is no file of a snapshot."""
-    filesystem, place = _place(path)
+    try:
+        filesystem, place = _place(path)
+    except (pa.ArrowInvalid, OSError):
+        # A file system of Spark's that Arrow does not know.
+        return None
     info = filesystem.get_file_info(place)
     if info.type == pa.fs.FileType.Directory:
         listed = filesystem.get_file_info(pa.fs.FileSelector(place, recursive=True))

@@ -1,10 +1,12 @@
 """The figures by their literal definitions, in plain Python: slow, and the reference for the engines.
 
-Everything is exact (fractions) until the one root, the logarithms or the conversion to float64 at the end.
+Everything is exact (fractions) until the one root, the logarithms or the conversion to float64 at the end; pile_up,
+which adds roots up, is computed with 120 digits.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from compare.figures.definitions import MILLIONTHS
@@ -15,17 +17,13 @@ def textbook_figures(group: GroupLoads) -> GroupFigures:
     """The figures of one group, overall and per topic."""
     topics = sorted({topic for topic, *_ in group.rows})
     of_topic = {topic: [row for row in group.rows if row[0] == topic] for topic in topics}
-    within = [_variance(_loads(group.members, rows)) for rows in of_topic.values()] if group.members else []
     return GroupFigures(
-        overall=_figures(group.members, group.rows, sum(within, start=Fraction(0))),
-        topics={
-            topic: _figures(group.members, rows, variance)
-            for (topic, rows), variance in zip(of_topic.items(), within or [Fraction(0)] * len(topics), strict=True)
-        },
+        overall=_figures(group.members, group.rows, list(of_topic.values())),
+        topics={topic: _figures(group.members, rows, [rows]) for topic, rows in of_topic.items()},
     )
 
 
-def _figures(members: int, rows: Sequence[Row], within_topics: Fraction) -> dict[str, Figure]:
+def _figures(members: int, rows: Sequence[Row], of_topics: Sequence[Sequence[Row]]) -> dict[str, Figure]:
     owners = [set(row[2]) for row in rows]
     idle = members - len(set().union(*owners))
     counts = {
@@ -55,7 +53,7 @@ def _figures(members: int, rows: Sequence[Row], within_topics: Fraction) -> dict
         "gini": _gini(x) if total else 0.0,
         "theil": _theil(x, mean) if total else 0.0,
         "max_over_mean": float(x[-1] / mean) if total else None,
-        "pile_up": float((variance - within_topics) / variance) if variance else 0.0,
+        "pile_up": _pile_up(variance, [_variance(_loads(members, each)) for each in of_topics]),
     }
 
 
@@ -86,6 +84,21 @@ def _gini(x: Sequence[Fraction]) -> float:
 
 def _theil(x: Sequence[Fraction], mean: Fraction) -> float:
     return math.fsum(each / mean * math.log(each / mean) for each in x if each) / len(x)
+
+
+def _pile_up(variance: Fraction, of_topics: Sequence[Fraction]) -> float:
+    if sum(each > 0 for each in of_topics) < 2:
+        # The square of the only standard deviation is its variance.
+        return 0.0
+    with localcontext() as context:
+        context.prec = 120
+        within = _decimal(sum(of_topics, start=Fraction(0)))
+        deviations = sum((_decimal(each).sqrt() for each in of_topics), start=Decimal(0))
+        return float((_decimal(variance) - within) / (deviations**2 - within))
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / value.denominator
 
 
 def _number(value: Fraction) -> int | float:

@@ -23,7 +23,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "theil": ("Theil", "0 is even; grows with surprise at who owns what"),
     "pile_up": (
         "pile-up",
-        "near 1: the same members get the extra queue of every topic; below 0: topics offset",
+        "1: the same members get more of every topic; below 0: topics offset each other; 0: neither",
     ),
     "lag": ("lag", "records written, but not yet committed by the group"),
 }

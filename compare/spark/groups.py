@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from compare.figures.definitions import NAMES
-from compare.figures.groups import GroupFigures, GroupLoads, load_of, records, unit_of
+from compare.figures.faults import MOST
+from compare.figures.groups import GroupFigures, GroupLoads, load_of, overloaded_group, records, unit_of
 from compare.spark.counting import fairness
+from compare.spark.failures import user_errors
 from compare.spark.progress import progress
 from compare.spark.sessions import session
 
@@ -14,15 +16,13 @@ from compare.spark.sessions import session
 def figures_on_spark(groups: Sequence[GroupLoads]) -> list[GroupFigures]:
     """As `counted_figures`, errors included, by one Spark job with a progress bar."""
     unit = unit_of(groups)
-    for group in groups:
-        for row in group.rows:
-            load_of(row[3], unit)
+    _check(groups, unit)
     spark = session()
     ownership, members = _tables(groups, unit)
     figures = fairness(
         spark.createDataFrame(ownership), spark.createDataFrame(members), with_retry=True, per_topic=True
     )
-    with progress(spark, f"judging {len(groups)} groups on Spark"):
+    with progress(spark, f"judging {len(groups)} groups on Spark"), user_errors():
         table = figures.toArrow()
     table = table.sort_by([("group", "ascending"), ("topic", "ascending")])
     found = [GroupFigures({}, {}) for _ in groups]
@@ -34,6 +34,18 @@ def figures_on_spark(groups: Sequence[GroupLoads]) -> list[GroupFigures]:
         else:
             found[group].topics[topic] = record
     return found
+
+
+def _check(groups: Sequence[GroupLoads], unit: int) -> None:
+    """The errors of the numpy engine, which numbers groups as the caller does."""
+    for number, group in enumerate(groups):
+        sums = [0] * group.members
+        for _, _, owners, weight in group.rows:
+            load = load_of(weight, unit)
+            for owner in owners:
+                sums[owner] += load
+        if max(sums, default=0) >= MOST:
+            raise overloaded_group(number, unit)
 
 
 def _tables(groups: Sequence[GroupLoads], unit: int) -> tuple[pa.Table, pa.Table]:

@@ -13,9 +13,14 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from compare.spark.failures import first_line
 from compare.spark.java import spark_java_home
+from protocols.errors import UserError
 
 PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare")
 """What workers of a cluster are sent."""
@@ -43,18 +48,30 @@ _warming: list[threading.Thread] = []
 
 
 def session(**settings: str) -> SparkSession:
-    """The active Spark session, else a new one: of the master that the usual Spark settings name, local if none.
+    """The session that is there, else a new one: of the master that the usual Spark settings name, local if none.
 
-    ``settings`` (dots written as ``__``) apply to a new session: ``session(spark__driver__memory="2g")``. Raises
-    `UserError` where no Java 17+ can be found.
+    A session that is there is used as it is, whichever thread made it: that of this thread first, then the process's.
+    ``settings`` (dots written as ``__``) apply to a new session only: ``session(spark__driver__memory="2g")``. Raises
+    `UserError` where no Java 17+ can be found, or Spark does not start.
     """
-    with _lock:
-        return _session({name.replace("__", "."): value for name, value in settings.items()})
+    # Spark's own lock as well: a session that another thread makes meanwhile must not get our settings.
+    with _lock, SparkSession.Builder._lock:
+        there = existing()
+        return there or _new({name.replace("__", "."): value for name, value in settings.items()})
+
+
+def existing() -> SparkSession | None:
+    """The session of this thread, else that of the process, else one over the Spark context that is there."""
+    for there in (SparkSession.getActiveSession(), SparkSession._instantiatedSession):
+        if there is not None and there.sparkContext._jsc is not None:
+            return there
+    # Without options the builder changes nothing.
+    return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context is not None else None
 
 
 def warm_up() -> None:
     """Start the session in the background; the next call of `session` waits for it."""
-    if not _warming and SparkSession.getActiveSession() is None:
+    if not _warming and existing() is None:
         thread = threading.Thread(target=_warm, name="spark-warm-up", daemon=True)
         _warming.append(thread)
         thread.start()
@@ -69,12 +86,9 @@ def _warm() -> None:
     spark.range(1).count()
 
 
-def _session(settings: Mapping[str, str]) -> SparkSession:
+def _new(settings: Mapping[str, str]) -> SparkSession:
     # Workers must run the interpreter that drives them, not the first python3 on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    there = SparkSession.getActiveSession()
-    if there is not None and there.sparkContext._jsc is not None:
-        return there
     given = _given(os.environ)
     asked = {"spark.master": os.environ["SPARK_MASTER"]} if os.environ.get("SPARK_MASTER") else {}
     master = settings.get("spark.master") or asked.get("spark.master") or given.get("spark.master")
@@ -94,7 +108,10 @@ def _session(settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for name, value in chosen.items():
         builder = builder.config(name, value)
-    spark = _create(builder, is_new_jvm)
+    try:
+        spark = _create(builder, is_new_jvm)
+    except (PySparkException, Py4JError) as error:
+        raise UserError(f"Spark does not start: {first_line(error)}") from None
     if not _is_local(spark.sparkContext.master):
         spark.sparkContext.addPyFile(str(_package_zip()))
     return spark

@@ -13,10 +13,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StringType, StructField, StructType
 
-from compare.figures.local import require
-from compare.figures.parts import Part, keys_of, part_fairness, recognised, write_part
+from compare.figures.parts import Part, keys_of, part_fairness, recognised, snapshot_columns, write_part
+from compare.spark.failures import user_errors
+from compare.spark.faults import named
 from compare.spark.schemas import figures_schema
 from compare.spark.sessions import session
+from compare.spark.sources import schema_of
 from protocols.errors import UserError
 
 __all__ = ["Snapshot", "fairness_of_parts", "recognised", "write_snapshot"]
@@ -46,12 +48,19 @@ def write_snapshot(
     """Write both tables (columns as in `fairness`) as a snapshot and return its paths.
 
     Arrow tables are written here and now, DataFrames by Spark. ``files`` is the number of pairs of files, by default
-    one per million rows of ownership. Raises `UserError` if ``folder`` is there and not empty, for a missing column,
-    or (in the job, for DataFrames) where a queue is listed twice for one owner. In a local folder both tables appear
-    when all of their files are written; an interrupted run leaves none.
+    one per million rows of ownership. Raises `UserError` if ``folder`` is there and not empty, for a column that is
+    missing or of another type, and for rows that `fairness` fails on. In a local folder both tables appear when all of
+    their files are written; an interrupted run leaves none.
     """
-    with _appearing(fspath(folder)) as (target, written):
-        _write(ownership, members, written, files)
+    if files is not None and files < 1:
+        raise UserError(f"files is {files}, expected 1 or more")
+    kept = snapshot_columns(_schema(ownership, "ownership"), _schema(members, "members"))
+    with _appearing(fspath(folder)) as (target, written), user_errors():
+        at_hand = isinstance(ownership, pa.Table) and isinstance(members, pa.Table)
+        if at_hand and (files == 1 or (files is None and ownership.num_rows <= ROWS_PER_FILE)):
+            write_part(written, ownership, members)
+        else:
+            _write(_frame(ownership, members), _frame(members, ownership), kept.keys, written, files)
     return Snapshot(f"{target}/ownership", f"{target}/members")
 
 
@@ -80,20 +89,25 @@ def _appearing(target: str) -> Iterator[tuple[str, str]]:
         raise
 
 
-def _write(ownership: DataFrame | pa.Table, members: DataFrame | pa.Table, target: str, files: int | None) -> None:
-    if isinstance(ownership, pa.Table) and isinstance(members, pa.Table):
-        spark = None
-        if (files is None and ownership.num_rows <= ROWS_PER_FILE) or files == 1:
-            write_part(target, ownership, members)
-            return
-        spark = session()
-        ownership, members = spark.createDataFrame(ownership), spark.createDataFrame(members)
+def _schema(table: object, what: str) -> pa.Schema:
+    if isinstance(table, pa.Table):
+        return table.schema
+    if isinstance(table, DataFrame):
+        return schema_of(table)
+    raise UserError(f"{what} is {table!r:.60}, expected a Spark DataFrame or an Arrow table")
+
+
+def _frame(table: DataFrame | pa.Table, other: DataFrame | pa.Table) -> DataFrame:
+    if isinstance(table, DataFrame):
+        return table
+    spark = other.sparkSession if isinstance(other, DataFrame) else session()
+    return spark.createDataFrame(table)
+
+
+def _write(ownership: DataFrame, members: DataFrame, keys: Sequence[str], target: str, files: int | None) -> None:
     if files is None:
         files = max(1, -(-ownership.count() // ROWS_PER_FILE))
-    keys = ["run", "group"] if "run" in ownership.columns else ["group"]
-    require("ownership", ownership.columns, [*keys, "topic", "owner"])
-    require("members", members.columns, [*keys, "member"])
-    listed = members.select(*keys, F.col("member").alias("owner"))
+    listed = members.select(*keys, named("member").alias("owner"))
     both = ownership.withColumn("__listed", F.lit(False)).unionByName(
         listed.withColumn("__listed", F.lit(True)), allowMissingColumns=True
     )

@@ -37,7 +37,7 @@ def test_the_seed_of_this_project() -> None:
     topics = {name: {"broker-a": 1, "broker-b": 1} for name in ("TopicX", "TopicY")}
     group = Group.of(topics, {member: list(topics) for member in members})
     figures = fairness(allocate("AVG", group))
-    assert (figures.idle_members, figures.jain, figures.pile_up, figures.max_over_mean) == (2, 0.5, 0.5, 2.0)
+    assert (figures.idle_members, figures.jain, figures.pile_up, figures.max_over_mean) == (2, 0.5, 1.0, 2.0)
     assert figures.topics["TopicX"].idle_members == 2
     assert fairness(assign("sticky", group)).idle_members == 0
 

@@ -23,7 +23,7 @@ def test_four_members_two_topics_and_the_second_half_idles() -> None:
     assert (group["system"], group["mode"], group["strategy"]) == ("rocketmq", "shared", "AVG")
     assert (group["members"], group["idle_members"], group["queues"]) == (4, 2, 4)
     assert (group["min"], group["max"], group["mean"], group["spread"]) == (0, 2, 1, 2)
-    assert (group["jain"], group["max_over_mean"], group["pile_up"]) == (0.5, 2.0, 0.5)
+    assert (group["jain"], group["max_over_mean"], group["pile_up"]) == (0.5, 2.0, 1.0)
     owners = group["owners"]
     assert isinstance(owners, dict)
     assert owners["10.1.0.4@i"] == []
