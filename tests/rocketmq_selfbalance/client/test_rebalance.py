@@ -18,7 +18,7 @@ from rocketmq_selfbalance.client.commands import (
 )
 from rocketmq_selfbalance.client.settings import VERSION_4_5
 from rocketmq_selfbalance.messages.administration import UpdateTopic
-from rocketmq_selfbalance.messages.locks import LockBatchMq
+from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.topics import TopicConfig
@@ -181,12 +181,44 @@ def test_a_frozen_client_wakes_with_its_old_queues_and_may_write_an_old_offset()
         for _, _, message in cluster.requests("c1", cluster.simulation.now)
         if isinstance(message, UpdateConsumerOffset) and message.queue == queue
     ]
-    assert old == [251]
+    # What a broker had sent it before it hung up is not handled any more: the request is long given up.
+    assert old == [250]
     assert old[0] < newer - 1_000
     cluster.run(30_000)
     # Whoever sorts first: c1 is a member again and gets its queue back.
     assert queue in cluster.owns("c1")
     assert queue not in cluster.owns("c2")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_woken_client_asks_over_new_connections_gives_up_its_queues_and_reads_the_committed_offsets(
+    seed: int,
+) -> None:
+    """The brokers have hung up while it was frozen: that it notices before it asks, so that it hears that it is no
+    member, and neither keeps its queues nor goes on from where it stood."""
+    cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=10.0, seed=seed)
+    cluster.start("c1", orderly=True)
+    cluster.run(5_000)
+    cluster.start("c2", orderly=True)
+    cluster.run(20_000)
+    queue = Queue("T", "broker-a", 0)
+    cluster.simulation.hang("c1")
+    cluster.run(200_000)
+    assert queue in cluster.owns("c1")
+    assert queue in cluster.owns("c2")
+    newer, began = cluster.committed(queue), cluster.simulation.now
+    cluster.simulation.wake("c1")
+    cluster.run(500)
+    assert queue not in cluster.owns("c1")
+    assert any(
+        isinstance(message, UnlockBatchMq) and queue in message.queues
+        for _, _, message in cluster.requests("c1", began)
+    )
+    cluster.run(5_000)
+    assert queue in cluster.owns("c1")
+    assert queue not in cluster.owns("c2")
+    [again] = [fact for now, fact in cluster.facts(Position, "c1") if now > began and fact.queue == queue]
+    assert again.offset >= newer
 
 
 def test_the_listener_is_called_after_each_change() -> None:
