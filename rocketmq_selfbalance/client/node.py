@@ -127,7 +127,7 @@ class Client:
         client = self._at(now, out)
         client.connections.add(peer)
         if client.settings.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
-            client.run(f"connection to {peer}", heartbeat.TellNewConnection(peer))
+            rebalance_service.connected(client, peer)
             client.tell_owned()
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
@@ -135,6 +135,7 @@ class Client:
 
     def woken(self, now: Time, ended: Sequence[str], out: Outbox) -> None:
         # The network library's threads read the ends before ours, long overdue, ask anything over dead connections.
+        self.instance.service.rejoining = dict.fromkeys(ended, False)
         self._lost(now, ended, out)
 
     # Quiet times (`protocols.engine.quiet`).
