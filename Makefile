@@ -25,8 +25,8 @@ demo: $(VENV)/.runtime ## set up and audit real clusters of both systems, on Spa
 test: $(VENV)/.dev ## set up and run the tests
 	$(PY) -m pytest -m "not slow" -n auto --maxprocesses 4
 
-test-slow: $(VENV)/.dev ## the slow suites as well (long properties, real clusters)
-	$(PY) -m pytest -m slow
+test-slow: $(VENV)/.dev ## the slow suites (long properties, real clusters), and property tests with new examples
+	$(PY) -m pytest -m "slow or hypothesis" --hypothesis-profile search
 
 check: $(VENV)/.dev ## lint, format and type checks
 	$(VENV)/bin/ruff check .

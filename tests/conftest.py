@@ -1,9 +1,37 @@
-"""Settings of all tests: where CI is set, hypothesis draws the same examples in every run."""
+"""Settings of all tests: which examples the property tests draw.
 
-import os
+Hypothesis has settings of its own where it sees a CI server, so everything that a run depends on is said here: a test
+draws the same examples on every machine, quiet or busy, alone or among others, and keeps none of them on disk.
+``--hypothesis-profile search`` (`make test-slow`) draws others each time.
+"""
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+SAME, SEARCH = "same", "search"
+"""Names of the profiles."""
+
+settings.register_profile(
+    SAME,
+    settings.get_profile("default"),  # not the one in force, which may be that for CI servers
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=(HealthCheck.too_slow,),
+)
+settings.register_profile(SEARCH, settings.get_profile(SAME), derandomize=False)
+settings.load_profile(SAME)
+
+_constants_met = providers._get_local_constants
+_NO_CONSTANTS = providers.Constants()
+
+
+def _constants() -> providers.Constants:
+    """Hypothesis draws numbers and texts that stand in our code, too: of those modules that happen to be imported, and
+    not where the working copy lies in a folder named ``tests``. That is good for searching, and there is no setting
+    against it."""
+    return _NO_CONSTANTS if settings.get_current_profile_name() == SAME else _constants_met()
+
+
+providers._get_local_constants = _constants

@@ -83,3 +83,12 @@ class Node(Protocol):
     def key(self, now: Time) -> tuple[Any, ...]:
         """The state as nested plain tuples: equal keys behave equally from now on. Times are relative to now;
         counters and statistics are left out."""
+
+
+class WakingNode(Protocol):
+    """What a node has besides if its process, when it goes on after it hung, finds the ends of connections before it
+    does anything else: a thread of its own reads them, while all others are late."""
+
+    def woken(self, now: Time, ended: Sequence[str], out: Outbox) -> None:
+        """The process goes on, and the connections with these peers (at least one) have ended meanwhile. Told in place
+        of `Node.closed`, before everything that has come, be it over these connections."""

@@ -27,6 +27,9 @@ Numbers rise with the time of creation; the time itself stands in front of them 
 stretch (`protocols.engine.quiet`), which are not created in order.
 """
 
+Kept: TypeAlias = tuple[int, int, Handler, Any]
+"""Number, root, handler and what of something that came while the process hung."""
+
 DELIVERY, TIMER, CONNECTED, CLOSED, CALL, COMMAND = range(6)
 """Kinds of what is handled, as observers are told."""
 
@@ -69,8 +72,8 @@ class Process:
         self.links: dict[str, Link] = {}
         """Peer to the link on which we send to it, where a connection is open."""
         self.hung = False
-        self.backlog: list[tuple[int, int, Handler, Any]] = []
-        """Number, root, handler and what of all that came while the process hung."""
+        self.backlog: list[Kept] = []
+        """All that came while the process hung."""
         self._heap = simulation.heap
         self.choices = simulation.choices.setdefault(name, {})
         """Label to the choices of all processes of this name."""
@@ -203,6 +206,20 @@ class Process:
         """We hang: for later."""
         self.backlog.append((self.simulation.handling, self.simulation.root, handler, what))
 
+    def notice_ends(self, backlog: Sequence[Kept]) -> list[Link]:
+        """We go on after we hung: tell a `WakingNode` which connections have ended meanwhile. What had come over them
+        is still to be handled; what is sent from now on opens new ones. The links on which we heard those peers."""
+        woken = getattr(self.node, "woken", None)
+        if woken is None:
+            return []
+        ended = [what for _, _, handler, what in backlog if handler == self.closed and not what.shut]
+        for link in ended:
+            link.shut = True
+            self._forget(link)
+        if ended:
+            woken(self.simulation.now, tuple([link.sender.name for link in ended]), self)
+        return ended
+
     def choices_of(self, label: str) -> Choices:
         """The choices of this label."""
         choices = self.choices.get(label)
@@ -236,7 +253,11 @@ class Process:
     def _drop(self, link: Link) -> None:
         """The connection on which we heard somebody is gone."""
         link.open, link.shut = False, True
+        self._forget(link)
+        self.node.closed(self.simulation.now, link.sender.name, self)
+
+    def _forget(self, link: Link) -> None:
+        """What is sent to whom we heard on this link does not go over its connection any more."""
         peer = link.sender.name
         if self.links.get(peer) is link.back:
             del self.links[peer]
-        self.node.closed(self.simulation.now, peer, self)

@@ -215,14 +215,18 @@ class Simulation:
             link.back.left_out = None
 
     def wake(self, name: str) -> None:
-        """The process goes on where it stopped: first with what has come in the meantime, in the order it came."""
+        """The process goes on where it stopped: first with what has come in the meantime, in the order it came; a
+        `WakingNode` hears of the ends of connections before all that."""
         process = self.processes[name]
         process.hung = False
         backlog, process.backlog = process.backlog, []
+        ended = process.notice_ends(backlog)
         handling, root = self.handling, self.root
         for self.handling, self.root, handler, what in backlog:
             handler(what)
         self.handling, self.root = handling, root
+        for link in ended:
+            link.open = False
 
     def command(self, name: str, message: Message) -> None:
         """An operator's command to a node, without any network. A process that hangs handles it when it wakes."""

@@ -47,8 +47,9 @@ class ConsumerManager:
     """Group to its connections and subscriptions.
 
     ``fast_channel_events`` is ``enableFastChannelEventProcess``: the broker finds a lost channel's groups by another
-    table, into which a channel comes only where its first heartbeat for the group brings subscriptions; and then tells
-    the members of BROADCASTING groups as well. ``notify_broadcasting``: these are told of everything (4.x).
+    table, into which a channel comes only where its first heartbeat for the group brings subscriptions while it is
+    open; and then tells the members of BROADCASTING groups as well. ``notify_broadcasting``: these are told of
+    everything (4.x).
     """
 
     __slots__ = ("_by_channel", "channel_expired_ms", "fast_channel_events", "groups", "notify_broadcasting")
@@ -61,7 +62,8 @@ class ConsumerManager:
         self.notify_broadcasting = notify_broadcasting
         self.groups: dict[str, ConsumerGroup] = {}
         self._by_channel: dict[str, dict[str, None]] = {}
-        """Channel to its groups, in order; only kept with ``fast_channel_events``."""
+        """Channel to its groups, in order; only kept with ``fast_channel_events``. A channel's groups are one text in
+        which bars part them, so that of a group with a bar in its name only the parts are found again."""
 
     def register(
         self,
@@ -72,16 +74,18 @@ class ConsumerManager:
         *,
         notify: bool = True,
         update_subscription: bool = True,
+        is_open: bool = True,
     ) -> Registered:
-        """A heartbeat for one group. ``notify`` is the group's ``notifyConsumerIdsChangedEnable``."""
+        """A heartbeat for one group. ``notify`` is the group's ``notifyConsumerIdsChangedEnable``; ``is_open``: the
+        channel has not been closed since the heartbeat was read from it."""
         name, told = data.group, data.subscriptions
         events: list[ConsumerEvent] = []
         group = self._group(now, data)
         changed = group.connect(now, channel, client_id, data)
         if changed:
             events.append(ConsumerEvent(CLIENT_REGISTER, name, (), client_id, channel, told))
-            if self.fast_channel_events:
-                self._by_channel.setdefault(channel, {})[name] = None
+            if self.fast_channel_events and is_open:
+                self._by_channel.setdefault(channel, {}).update(dict.fromkeys(filter(None, name.split("|"))))
         if update_subscription:
             changed = group.subscribe(now, group.channels[channel], told) or changed
         if changed and notify and self._notified(group):

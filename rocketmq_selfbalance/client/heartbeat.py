@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from protocols.java import sorted_as_java, string_entry_order
 from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.rebalance_service import WakeUp
+from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.messages.answer import Answer

@@ -3,7 +3,7 @@
 The parts see it as their `World`. What to do with steps, calls and answers is in the tables that the node gives it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time
@@ -190,9 +190,9 @@ class Instance:
             call = self.threads[asked.thread].waiting
             self.resume(asked.thread, self.tables.answers[type(message)](self, call, message))
 
-    def failed(self, address: str) -> None:
-        """Whoever waits for this address waits in vain."""
-        for correlation in [number for number, asked in self.asked.items() if asked.address == address]:
+    def failed(self, addresses: Collection[str]) -> None:
+        """Whoever waits for one of these addresses now waits in vain."""
+        for correlation in [number for number, asked in self.asked.items() if asked.address in addresses]:
             asked = self.asked.pop(correlation, None)
             if asked is not None and asked.thread in self.threads:
                 self.resume(asked.thread, Failure.FAILED)

@@ -23,7 +23,7 @@ from rocketmq_selfbalance.client.locks import UnlockAll
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, RemoteOffsets
 from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.pool import Pool
-from rocketmq_selfbalance.client.rebalance_service import WakeUp
+from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, RETRY_PREFIX
 from rocketmq_selfbalance.states import CLIENT, REFUSED, REMOVED, RUNNING, SHUTDOWN, START, STARTED, next_state

@@ -127,14 +127,16 @@ class Client:
         client = self._at(now, out)
         client.connections.add(peer)
         if client.settings.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
-            client.run(f"connection to {peer}", heartbeat.TellNewConnection(peer))
+            rebalance_service.connected(client, peer)
             client.tell_owned()
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        client = self._at(now, out)
-        client.connections.discard(peer)
-        _lost(client, peer)
-        client.tell_owned()
+        self._lost(now, (peer,), out)
+
+    def woken(self, now: Time, ended: Sequence[str], out: Outbox) -> None:
+        # The network library's threads read the ends before ours, long overdue, ask anything over dead connections.
+        self.instance.service.rejoining = dict.fromkeys(ended, False)
+        self._lost(now, ended, out)
 
     # Quiet times (`protocols.engine.quiet`).
 
@@ -165,6 +167,19 @@ class Client:
     def key(self, now: Time) -> tuple[Any, ...]:
         return key_of(self.instance, now)
 
+    def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:
+        """The connections to these peers are gone: what was asked there is not answered."""
+        client = self._at(now, out)
+        client.connections.difference_update(peers)
+        for peer in peers:
+            if peer in client.name_servers:
+                routing.name_server_failed(client, peer)
+        client.failed(peers)
+        for peer in peers:
+            pulling.connection_lost(client, peer)
+            giving_back.connection_lost(client, peer)
+        client.tell_owned()
+
     def _at(self, now: Time, out: Outbox) -> Instance:
         client = self.instance
         client.now, client.out = now, out
@@ -173,15 +188,6 @@ class Client:
 
 def _is_broker(client: Instance, peer: str) -> bool:
     return any(peer in known.values() for known in client.addresses.values())
-
-
-def _lost(client: Instance, peer: str) -> None:
-    """The connection to this peer is gone: what was asked there is not answered."""
-    if peer in client.name_servers:
-        routing.name_server_failed(client, peer)
-    client.failed(peer)
-    pulling.connection_lost(client, peer)
-    giving_back.connection_lost(client, peer)
 
 
 # Messages that are no answers to a thread's call.

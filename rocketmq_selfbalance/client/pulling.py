@@ -13,8 +13,8 @@ from rocketmq_selfbalance.client.persisting import Persist
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import LocateStart, Start
-from rocketmq_selfbalance.client.rebalance_service import WakeUp
 from rocketmq_selfbalance.client.removal import TakeOut
+from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer

@@ -1,6 +1,6 @@
 """What the rebalance thread remembers, and what is told of its passes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
@@ -13,10 +13,16 @@ PERIODIC = "periodic"
 """The trigger of a pass that nothing but the time caused."""
 
 
+class WakeUp(NamedTuple):
+    """Wake the rebalance thread; ``why`` says what for."""
+
+    why: str
+
+
 class RebalanceService:
     """``last``: the end of the last pass. A wake-up sets ``notified``; several are one."""
 
-    __slots__ = ("changed", "in_pass", "last", "notified", "told", "trigger", "triggers", "waits_until")
+    __slots__ = ("changed", "in_pass", "last", "notified", "rejoining", "told", "trigger", "triggers", "waits_until")
 
     def __init__(self) -> None:
         self.last: Time = 0.0
@@ -28,6 +34,9 @@ class RebalanceService:
         """Why the thread was woken since the last pass began."""
         self.trigger = PERIODIC
         """Why the pass that is under way began."""
+        self.rejoining: dict[str, bool] = {}
+        """Peers whose connections had ended when the process went on after it hung: whether there is a new one, of
+        which is to be told after the pass under way."""
         self.told: dict[str, Consumer] = {}
         """Consumers of whom the observer knows that they rebalance in this pass."""
         self.changed: set[str] = set()
@@ -56,10 +65,10 @@ class RebalanceService:
         """An independent copy."""
         copy = RebalanceService()
         copy.last, copy.notified, copy.in_pass, copy.trigger = self.last, self.notified, self.in_pass, self.trigger
-        copy.waits_until = self.waits_until
+        copy.waits_until, copy.rejoining = self.waits_until, self.rejoining.copy()
         copy.triggers, copy.told, copy.changed = self.triggers.copy(), self.told.copy(), self.changed.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:
         """The state as plain tuples, times relative to now."""
-        return now - self.last, self.notified, self.in_pass
+        return now - self.last, self.notified, self.in_pass, tuple(self.rejoining.items())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols import Queue
@@ -19,12 +19,14 @@ IDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=6), mi
 QUEUES = st.sets(st.builds(Queue, st.just("T"), st.sampled_from(["a", "b", "room-c"]), st.integers(0, 9)), min_size=1)
 KINDS = ("join", "again", "leave", "crash", "hang", "queues", "stop", "kill", "cut")
 GAPS_S = st.sampled_from([0.1, 1.0, 2.5, 7.0, 21.0, 47.0])
-HAPPENINGS = st.lists(st.tuples(st.sampled_from(KINDS), GAPS_S, st.integers(1, 9)), min_size=1, max_size=6)
+MOST = 6
+HAPPENINGS = st.lists(st.tuples(st.sampled_from(KINDS), GAPS_S, st.integers(1, 9)), min_size=1, max_size=MOST)
 LASTING_S = 25
 """How long the network is cut, and a broker is down."""
 HANGING_S = 17
 """How long a member hangs, so many times."""
-MEMBERS = ("c1", "c2", *(f"late{number}" for number in range(5)))
+MEMBERS = ("c1", "c2", *(f"late{number}" for number in range(MOST)))
+"""All that may ever be there."""
 
 
 def rooms(strategy: str, ids: Iterable[str]) -> dict[str, Any]:
@@ -80,6 +82,7 @@ def events_of(happenings: list[tuple[str, float, int]]) -> tuple[list[dict[str, 
 
 
 @settings(max_examples=40, deadline=None)
+@example([*[("join", 1.0, 1)] * (MOST - 2), ("queues", 1.0, 7), ("join", 1.0, 1)], "MACHINE_ROOM_NEARBY", 0)
 @given(HAPPENINGS, IN_GROUPS, st.integers(0, 99))
 def test_in_the_end_every_queue_has_one_owner_and_no_commit_lies_beyond_what_was_consumed(
     happenings: list[tuple[str, float, int]], strategy: str, seed: int

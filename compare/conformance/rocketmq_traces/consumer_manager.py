@@ -72,6 +72,7 @@ class Consumers:
             data,
             notify=step.truth("notify_consumer_ids_changed"),
             update_subscription=step.truth("update_subscription"),
+            is_open=step.text("channel") not in self.closed,
         )
         return self._outcome(step, changed, events)
 

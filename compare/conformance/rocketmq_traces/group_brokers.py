@@ -85,8 +85,8 @@ class GroupBrokers:
         self.routes.heartbeat(now, _CLUSTER, broker)
 
     def scan_channels(self, now: Time) -> None:
-        """Every broker looks for silent channels."""
-        for name, broker in self.brokers.items():
+        """Every broker that is up looks for silent channels; one that has stopped or went down does nothing."""
+        for name, broker in self._up():
             self._tell(name, broker.consumers.scan(now)[1])
 
     def take_leave(self, consumer: Consumer) -> None:

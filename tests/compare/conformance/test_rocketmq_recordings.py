@@ -30,11 +30,12 @@ QUICK = (
     "join_moves_hash",
     "join_two_topics_seed",
     "orderly_clean_shutdown",
+    "x_orderly_frozen",
 )
 
 
 def test_there_are_recordings() -> None:
-    assert len(ALL) == 28
+    assert len(ALL) == 29
 
 
 @pytest.mark.parametrize("name", QUICK)

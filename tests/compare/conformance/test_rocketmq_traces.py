@@ -100,6 +100,43 @@ def test_a_reset_through_the_clients_is_nothing_to_pull_consumers() -> None:
     assert differences({**trace, "steps": numbered}) == []
 
 
+@pytest.mark.parametrize("way", ["stopped", "down"])
+def test_a_broker_that_does_not_run_looks_for_no_silent_channels_until_it_is_back(way: str) -> None:
+    topics = {"op": "register_broker", "broker": "a", "topics_and_queues": [["T", 1]]}
+    away: dict[str, Any] = {"op": "unregister_broker", "broker": "a"}
+    back: dict[str, Any] = topics
+    if way == "down":
+        away, back = ({"op": "broker_down", "broker": "a", "down": down} for down in (True, False))
+    registered = {"broker_event": [["a", "CLIENT_REGISTER", "m"]], "notified": [["a", ["m"]]]}
+    removed = {"broker_event": [["a", "CLIENT_UNREGISTER", "m"]]}
+    steps: list[tuple[int, dict[str, Any], bool | None]] = [
+        (0, topics, False),
+        (0, {"op": "create_client", "client": "m", "topics": ["T"]}, False),
+        (0, {"op": "poll_route", "client": "m", "result": [["T", 1]]}, False),
+        (0, {"op": "heartbeat", "client": "m", "effects": registered}, True),
+        (0, away, True),
+        (0, {"op": "advance", "ms": 200_000}, None),
+        (200_000, {"op": "brokers_scan_channels"}, True),
+        (200_000, back, True),
+        (200_000, {"op": "brokers_scan_channels", "effects": removed}, False),
+    ]
+    config = {"group": "g", "strategy": "AVG", "orderly": False, "message_model": "CLUSTERING"}
+    config |= {"consume_from_where": "CONSUME_FROM_LAST_OFFSET", "notify_consumer_ids_changed": True}
+    numbered = [
+        {**step, "step": number, "at_ms": at, **({} if knows is None else _state_of_one_member(knows=knows))}
+        for number, (at, step, knows) in enumerate(steps)
+    ]
+    trace = {"trace_id": "made", "component": "group", "title": "", "config": config, "steps": numbered}
+    assert differences(trace) == []
+
+
+def _state_of_one_member(*, knows: bool) -> dict[str, Any]:
+    """Whether broker a knows the member m of its only topic."""
+    ids, topics = (["m"], ["T"]) if knows else (None, None)
+    told = {"client_ids_on_broker": {"a": ids}, "subscribed_topics_on_broker": {"a": topics}}
+    return {"state": {"owners": [], **told, "committed": []}}
+
+
 def differences(trace: dict[str, Any]) -> list[Difference]:
     try:
         return COMPONENTS[trace["component"]](trace)

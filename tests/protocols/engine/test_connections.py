@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.engine.links import Fault, Latency
+from protocols.engine.nodes import Outbox
 from protocols.engine.simulation import Simulation
-from tests.protocols.engine.probes import Probe, Trace, Word, say
+from tests.protocols.engine.probes import Probe, Trace, Waking, Word, say
 
 FIXED = Latency(2.0, 2.0)
 
@@ -291,3 +292,53 @@ def test_a_process_that_hangs_is_disconnected_when_it_wakes_up() -> None:
     simulation.run(30)
     assert b.events[2:] == [("closed", "a"), ("timeout", "speak"), ("connected", "a")]
     assert a.events[1:] == [("closed", "b"), ("connected", "b"), ("b", "a"), ("b", "speak")]
+
+
+def test_a_waking_node_hears_first_of_all_connections_that_ended() -> None:
+    simulation = Simulation(latency=Latency(1.0, 1.0))
+    a, b, c = Probe(), Waking(), Probe()
+    for name, node in (("a", a), ("b", b), ("c", c)):
+        simulation.start(name, node)
+    for name in ("a", "c"):
+        say(simulation, "b", name, "hello")
+    simulation.run(10)
+    simulation.hang("b")
+    simulation.processes["b"].set_timer("speak", 12)
+    say(simulation, "a", "b", "last words")
+    simulation.run(20)
+    simulation.end("a")
+    simulation.start("a", again := Probe())
+    simulation.disconnect("c", "b")
+    simulation.run(30)
+    del b.log[:]
+
+    def react(event: str, what: Any, out: Outbox) -> None:
+        if event in ("woken", "timeout"):
+            for name in ("a", "c"):
+                out.send(name, Word(event))
+
+    b.react = react
+    simulation.wake("b")
+    # What had come is handled all the same, and what is said from now on goes over new connections.
+    assert b.events == [("woken", ("a", "c")), ("a", "last words"), ("timeout", "speak")]
+    simulation.run(40)
+    assert b.events[3:] == [("connected", "a"), ("connected", "c")]
+    assert again.events == [("connected", "b"), ("b", "woken"), ("b", "timeout")]
+    assert c.events[-3:] == [("connected", "b"), ("b", "woken"), ("b", "timeout")]
+    say(simulation, "a", "b", "hello again")
+    simulation.run(50)
+    assert b.events[5:] == [("a", "hello again")]
+
+
+def test_a_waking_node_whose_connections_have_lasted_goes_on_like_any_other() -> None:
+    simulation = Simulation(latency=Latency(1.0, 1.0))
+    a, b = Probe(), Waking()
+    simulation.start("a", a)
+    simulation.start("b", b)
+    say(simulation, "a", "b", "x")
+    simulation.run(10)
+    simulation.hang("b")
+    say(simulation, "a", "b", "y")
+    simulation.run(20)
+    simulation.wake("b")
+    assert b.events == [("connected", "a"), ("a", "x"), ("a", "y")]

@@ -219,3 +219,34 @@ def test_with_fast_channel_events_a_channel_keeps_the_groups_it_told_its_topics_
         assert [event.kind for event in manager.channel_closed("told")] == ["CLIENT_UNREGISTER", "CHANGE"]
         manager.register_without_subscriptions(1, "told", "c1", data)
     assert manager.client_ids("g") == ("c2", "c1")
+
+
+def test_with_fast_channel_events_nothing_is_kept_of_a_channel_that_is_closed_already() -> None:
+    """Its end is not found again, so that it stays until its heartbeats are too old; what it told before is found."""
+    manager = ConsumerManager(120_000, fast_channel_events=True)
+
+    def beat(group: str, *, is_open: bool) -> None:
+        topics = (Subscription("T", "*", 1),)
+        data = ConsumerData(group, CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, topics)
+        manager.register(0, "channel", "c1", data, is_open=is_open)
+
+    beat("before", is_open=True)
+    beat("after", is_open=False)
+    assert {event.group for event in manager.channel_closed("channel")} == {"before"}
+    assert manager.client_ids("after") == ("c1",)
+    beat("before", is_open=False)
+    assert {event.group for event in manager.channel_closed("channel")} == {"before"}
+    assert manager.scan(120_001)[0] == ("channel",)
+    assert manager.client_ids("after") is None
+
+
+def test_with_fast_channel_events_a_group_with_a_bar_in_its_name_is_not_found_by_its_channel() -> None:
+    manager = ConsumerManager(120_000, fast_channel_events=True)
+    for group in ("a|b", "b"):
+        topics = (Subscription("T", "*", 1),)
+        data = ConsumerData(group, CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, topics)
+        manager.register(0, f"of {group}", "c1", data)
+    data = ConsumerData("b", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, ())
+    manager.register_without_subscriptions(0, "of a|b", "c2", data)
+    assert {event.group for event in manager.channel_closed("of a|b")} == {"b"}
+    assert manager.client_ids("a|b") == ("c1",)

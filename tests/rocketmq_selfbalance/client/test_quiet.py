@@ -18,7 +18,8 @@ from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster, Watched
 from tests.rocketmq_selfbalance.lived import Lived
 
-EVENTS = ("start", "stop", "kill", "hang", "stop broker")
+EVENTS = ("start", "stop", "kill", "hang", "freeze", "stop broker")
+"""A client that hangs never goes on; one that freezes does, when the brokers have given it up."""
 
 
 def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool) -> tuple[object, object, int]:
@@ -56,6 +57,11 @@ def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool)
                 simulation.end(name)
             else:
                 simulation.hang(name)
+                if what == "freeze":
+                    at += 140_000.0
+                    simulation.run(at)
+                    simulation.wake(name)
+                    alive.append(name)
     simulation.run(at + 200_000.0)
     return watched.facts, simulation.messages, simulation.number
 
@@ -67,6 +73,15 @@ def test_a_quiet_run_observes_what_a_full_one_does(given_: dict[str, object], ev
     chosen = ClientSettings(**given_)  # type: ignore[arg-type]
     full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
     assert quiet[:2] == full[:2]
+
+
+@pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"kind": LITE_PULL}])
+def test_a_client_that_wakes_when_its_connections_have_ended_does_the_same_in_both(given_: dict[str, object]) -> None:
+    chosen = ClientSettings(**given_)  # type: ignore[arg-type]
+    events = [("freeze", 40), ("start", 30), ("freeze", 5)]
+    full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
+    assert quiet[:2] == full[:2]
+    assert quiet[2] < full[2]
 
 
 @pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": PULL}])

@@ -18,8 +18,8 @@ from rocketmq_selfbalance.client.commands import (
 )
 from rocketmq_selfbalance.client.settings import VERSION_4_5
 from rocketmq_selfbalance.messages.administration import UpdateTopic
-from rocketmq_selfbalance.messages.locks import LockBatchMq
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup
+from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.strategies import Averagely, AveragelyByCircle, ByConfig, ConsistentHash, Strategy
@@ -181,12 +181,49 @@ def test_a_frozen_client_wakes_with_its_old_queues_and_may_write_an_old_offset()
         for _, _, message in cluster.requests("c1", cluster.simulation.now)
         if isinstance(message, UpdateConsumerOffset) and message.queue == queue
     ]
-    assert old == [251]
+    # What a broker had sent it before it hung up is not handled any more: the request is long given up.
+    assert old == [250]
     assert old[0] < newer - 1_000
     cluster.run(30_000)
     # Whoever sorts first: c1 is a member again and gets its queue back.
     assert queue in cluster.owns("c1")
     assert queue not in cluster.owns("c2")
+
+
+@pytest.mark.parametrize("topic", ["T", "events"])
+@pytest.mark.parametrize("orderly", [True, False])
+def test_a_woken_client_asks_over_new_connections_gives_up_its_queues_and_reads_the_committed_offsets(
+    topic: str, orderly: bool
+) -> None:
+    """The brokers have hung up while it was frozen: that it notices before it asks, so that it hears that it is no
+    member, and neither keeps its queues nor goes on from where it stood."""
+    cluster = Cluster({topic: 2}, brokers=("broker-a",), produce=10.0)
+    cluster.start("c1", [topic], orderly=orderly)
+    cluster.run(5_000)
+    cluster.start("c2", [topic], orderly=orderly)
+    cluster.run(65_000)  # by then both know the way to their retry topic
+    queue = Queue(topic, "broker-a", 1)
+    assert cluster.owns("c2") == (queue,)
+    cluster.simulation.hang("c2")
+    cluster.run(200_000)
+    assert cluster.owns("c2") == (queue,)
+    assert queue in cluster.owns("c1")
+    newer, began = cluster.committed(queue), cluster.simulation.now
+    cluster.simulation.wake("c2")
+    cluster.run(500)
+    assert cluster.owns("c2") == ()
+    asked = [message for _, _, message in cluster.requests("c2", began)]
+    unlocked = any(isinstance(message, UnlockBatchMq) and queue in message.queues for message in asked)
+    assert unlocked == orderly
+    # The broker hears of it again when it has given up its queue: "T" comes before the retry topic in its passes,
+    # "events" after it.
+    told = [type(each) for each in asked if isinstance(each, GetConsumerListByGroup | HeartBeat)]
+    assert told.index(HeartBeat) == (1 if topic == "T" else 2)
+    cluster.run(5_000)
+    assert cluster.owns("c2") == (queue,)
+    assert queue not in cluster.owns("c1")
+    [again] = [fact for now, fact in cluster.facts(Position, "c2") if now > began and fact.queue == queue]
+    assert again.offset >= newer
 
 
 def test_the_listener_is_called_after_each_change() -> None:
