@@ -39,8 +39,8 @@ def read_members(block: Block, columns: Columns) -> Iterator[MembersTable | Skip
     for _, row in rows.found:
         by_group.setdefault(row.group, []).append(row)
     if not by_group and not rows.skipped:
-        if block.source.given_group:
-            by_group[block.source.given_group] = []
+        if block.source.told_group:
+            by_group[block.source.told_group] = []
         elif _is_alone(block):
             why = "header without rows: a group without members, which this view does not name, expected NAME=FILE"
             yield skipped(block, 0, why)

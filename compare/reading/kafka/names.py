@@ -18,8 +18,8 @@ def group_of(cells: Sequence[str], at: int | None, source: SourceText) -> str:
     """
     if at is not None:
         return name(cells[at], "GROUP")
-    if source.given_group or source.stem:
-        return source.given_group or source.stem
+    if source.told_group or source.stem:
+        return source.told_group or source.stem
     raise RowError("the text does not name the group, expected NAME=FILE")
 
 

@@ -27,6 +27,7 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
     """One fact per row of the state view."""
     after_strategy = columns.names[columns.names.index("ASSIGNMENT-STRATEGY") + 1 :]
     group_at = columns.index("GROUP")
+    coordinator_at = columns.starts[columns.names.index("COORDINATOR (ID)")]
 
     def read(line: str) -> GroupState:
         left, *right = line.rsplit(None, len(after_strategy))
@@ -40,11 +41,14 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
             raise RowError("expected host:port (id) under COORDINATOR (ID)")
         # A group id before it may look like a coordinator, a strategy behind it hardly.
         coordinator = candidates[-1]
+        before = left[: coordinator.start()]
+        if not columns.is_squeezed and not _fits(before, coordinator_at):
+            raise RowError("expected a group's id and its padding before COORDINATOR (ID)")
         strategy = left[coordinator.end() :].strip(" ")
         epoch = values.get("GROUP-EPOCH")
         return GroupState(
             source=block.source.name,
-            group=group_of([left[: coordinator.start()]], None if group_at is None else 0, block.source),
+            group=group_of([before], None if group_at is None else 0, block.source),
             view="state",
             state=state,
             strategy=None if strategy in ("", MISSING) else strategy,
@@ -57,6 +61,12 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
     yield from (row for _, row in rows.found)
     if not rows.found and not rows.skipped:
         yield skipped(block, 0, "header without rows, expected a row per group below it")
+
+
+def _fits(before: str, width: int) -> bool:
+    """Whether a row begins with one cell and no more: only a cell that is too long for its column moves the next."""
+    units = len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
+    return units == width or (units > width and not before[:-1].endswith(" "))
 
 
 def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGroup | Skipped]:
