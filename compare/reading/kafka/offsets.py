@@ -10,7 +10,7 @@ from typing import NamedTuple
 from compare.reading.blocks import Block, skipped
 from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import Client, OffsetsTable
-from compare.reading.kafka.names import client_id, group_of
+from compare.reading.kafka.names import client_id, group_of, is_consumer_id, is_host
 from compare.reading.kafka.rows import MISSING, RowError, name, number, read_rows, topic
 from compare.reading.observed import Skipped
 from protocols import Queue
@@ -87,8 +87,10 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         partition = number(cells[partition_at], "PARTITION")
         consumer = name(cells[consumer_at], "CONSUMER-ID")
         host = name(cells[host_at], "HOST")
-        if " " in host:
+        if not is_host(host):
             raise RowError("expected an address under HOST")
+        if consumer != MISSING and not is_consumer_id(consumer, cells[client_at].rstrip(" ")):
+            raise RowError("expected a whole consumer id under CONSUMER-ID")
         if partition is not None and partition >= 0:
             queue = Queue(topic(cells[topic_at]), "", partition)
         elif partition is None and cells[topic_at].rstrip(" ") == MISSING and consumer != MISSING:

@@ -10,6 +10,17 @@ from compare.reading.observed import Skipped
 
 _FIRST_HEADINGS = ("GROUP ", "TOPIC ", "CONSUMER-ID ", "COORDINATOR ")
 
+_HEADINGS = frozenset(
+    (
+        *("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID"),
+        *("HOST", "CLIENT-ID", "GROUP-INSTANCE-ID", "#PARTITIONS", "CURRENT-EPOCH", "CURRENT-ASSIGNMENT"),
+        *("TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED", "ASSIGNMENT", "MEMBER-EPOCH", "COORDINATOR (ID)"),
+        *("ASSIGNMENT-STRATEGY", "STATE", "GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH", "ASSIGNMENT-EPOCH", "#MEMBERS"),
+        *("TYPE", "PROTOCOL", "START-OFFSET", "OFFSET-LAG", "MEMBER", "PROCESS", "ASSIGNMENTS", "TOPOLOGY-EPOCH"),
+        "MEMBER-PROTOCOL",
+    )
+)
+
 
 def _view(columns: Columns) -> str | None:
     headings = set(columns.names)
@@ -31,7 +42,12 @@ def _starts(line: str) -> bool:
     if not line.startswith(_FIRST_HEADINGS):
         return False
     columns = columns_of(line)
-    return columns is not None and _view(columns) is not None
+    return columns is not None and not _is_cut(columns.names[-1]) and _view(columns) is not None
+
+
+def _is_cut(heading: str) -> bool:
+    """Whether a header ends in the middle of a heading, as where a terminal broke the line."""
+    return heading not in _HEADINGS and any(each.startswith(heading) for each in _HEADINGS)
 
 
 def _parse(block: Block) -> Iterator[Fact | Skipped]:

@@ -11,6 +11,8 @@ from compare.reading.observed import Skipped
 _TOPIC = re.compile(r"Topic: ?([a-zA-Z0-9._-]+)\s+(?:TopicId: ?\S+\s+)?PartitionCount: ?([0-9]{1,10})(?!\S)")
 _PARTITION = re.compile(r"\s*Topic: ?([a-zA-Z0-9._-]+)\s+Partition: ?([0-9]{1,10})\s+Leader: ?")
 
+_MOST_PARTITIONS = 1 << 20
+
 
 def _starts(line: str) -> bool:
     return line.startswith("Topic:") and _TOPIC.match(line) is not None
@@ -33,7 +35,10 @@ def _parse(block: Block) -> Iterator[TopicQueues | Skipped]:
     numbers = sorted({number for _, number in rows.found})
     if len(numbers) != count:
         yield skipped(block, 0, f"expected {count} partitions of topic {topic} below it, found {len(numbers)}")
-    if numbers:
+    if numbers and numbers[-1] < count <= _MOST_PARTITIONS:
+        # A topic has all numbers from 0 on; the first line says how many, whatever became of the others.
+        yield TopicQueues(block.source.name, topic, tuple(range(count)))
+    elif numbers:
         yield TopicQueues(block.source.name, topic, tuple(numbers))
 
 

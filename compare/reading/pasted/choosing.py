@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from compare.reading.blocks import BlockKind, SourceText, split
 from compare.reading.observed import Skipped
+from compare.reading.pasted.heads import head_at
 from compare.reading.pasted.lines import Line, Lines
 from compare.reading.pasted.prefixes import without_common_marks, without_indentation, without_pattern, without_prefix
 from compare.reading.pasted.stretches import Stretch
@@ -17,6 +18,8 @@ from compare.reading.pasted.terminal import has_escapes
 from compare.reading.pasted.wrapping import unwrapped
 
 Score = tuple[int, int]
+
+_MOST_LAYERS = 4
 
 
 class Reader:
@@ -40,13 +43,12 @@ class Reader:
             if kind is None:
                 unread += 1
                 continue
-            told += 1
-            for fact in kind.parse(block):
-                if isinstance(fact, Skipped):
-                    unread += 1
-                else:
-                    told += _size(fact)
-                    unread += getattr(fact, "complete", True) is False
+            facts = list(kind.parse(block))
+            complaints = sum(isinstance(fact, Skipped) or getattr(fact, "complete", True) is False for fact in facts)
+            unread += complaints
+            # A header without rows tells something, too: that there are none. So does a tool's failure.
+            told += sum(_size(fact) for fact in facts if not isinstance(fact, Skipped))
+            told += not complaints or kind.name.startswith("error")
         return told, -unread
 
 
@@ -56,7 +58,8 @@ def best_reading(stretch: Stretch, read: Reader) -> Lines:
     best_score: Score | None = None
     for lines in _ways(stretch, read):
         score = read.score(lines)
-        if best_score is None or score > best_score:
+        # Another text that tells nothing either is no better, unless nothing is left of it.
+        if best_score is None or (score > best_score and (score[0] or not score[1])):
             best, best_score = lines, score
         if score[0] and not score[1]:
             break
@@ -75,15 +78,10 @@ def _ways(stretch: Stretch, read: Reader) -> Iterator[Lines]:
         if stretch.prefix:
             yield without_pattern(shown, stretch.prefix)
         return
-    box = bar_before(shown[0].text, column)
-    if box is not None:
-        table = laid_out(without_prefix(shown, box))
-        if table is not None:
-            yield table
     bare = without_prefix(shown, column) if column else shown
-    table = laid_out(bare) if box is None else None
-    if table is not None:
-        yield table
+    peeled = _peeled(shown)
+    if peeled != bare:
+        yield peeled
     if raw != shown and any(has_escapes(line.text) for line in raw):
         yield shown
     yield raw
@@ -92,12 +90,29 @@ def _ways(stretch: Stretch, read: Reader) -> Iterator[Lines]:
     if any("\t" in line.text for line in bare):
         yield [Line(number, text.expandtabs()) for number, text in bare]
     for joined in unwrapped(bare, read.is_head):
-        yield laid_out(joined) or joined
+        yield _peeled(joined)
     if column:
         # The terminal broke the lines with what stands before them.
         for joined in unwrapped(shown, lambda text: read.is_head(text[column:])):
-            whole = without_prefix(joined, column)
-            yield laid_out(whole) or whole
+            yield _peeled(joined)
+
+
+def _peeled(lines: Lines) -> list[Line]:
+    """The lines without prefixes and boxes, one after the other as they were put on."""
+    found = list(lines)
+    for _ in range(_MOST_LAYERS):
+        column = head_at(found[0].text)
+        if column is None:
+            break
+        box = bar_before(found[0].text, column)
+        table = laid_out(without_prefix(found, box) if box else found) if box is not None or not column else None
+        if table is not None:
+            found = table
+        elif column:
+            found = without_prefix(found, column)
+        else:
+            break
+    return found
 
 
 def _size(fact: object) -> int:

@@ -23,22 +23,18 @@ _PATTERNS = {
     "level": r"[A-Z]{4,7}",
     "blanks": r"[ \t]+",
 }
-_BULLET = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)])[ \t]+")
+_BULLET = re.compile(r"(?:(?<=\s)|^)(?:[-*+\u2022]|[0-9]{1,4}[.)])(?=[ \t])")
 
 
 def without_prefix(lines: Lines, column: int) -> list[Line]:
     """The lines without what stands before ``column`` in the first of them, as far as they have the like of it."""
     prefix = lines[0].text[:column]
     pattern = _pattern(prefix)
-    # Below a bullet's first line stand blanks.
-    indent = " " * len(prefix) if _BULLET.fullmatch(prefix) else None
     found = [Line(lines[0].number, lines[0].text[column:])]
     for number, text in lines[1:]:
         matched = pattern.match(text)
         if matched is not None:
             text = text[matched.end() :]
-        elif indent is not None and text.startswith(indent):
-            text = text[len(indent) :]
         found.append(Line(number, text))
     return found
 
@@ -65,11 +61,19 @@ def _pattern(prefix: str) -> re.Pattern[str]:
     body = prefix.rstrip(" \t")
     found = ["[ \t]*" if body[0] in " \t" else ""]
     at = len(body) - len(body.lstrip(" \t"))
-    for part in _PART.finditer(body, at):
-        kind = str(part.lastgroup)
-        found += [re.escape(body[at : part.start()]), _PATTERNS[kind]]
-        at = part.end()
-    found.append(re.escape(body[at:]))
+    bullets = {each.start(): each for each in _BULLET.finditer(prefix)}
+    while at < len(body):
+        bullet, part = bullets.get(at), _PART.match(body, at)
+        if bullet is not None:
+            # Below the line with the bullet stand blanks.
+            found.append(rf"(?:[-*+\u2022]|[0-9]{{1,4}}[.)]|{' ' * len(bullet[0])})")
+            at = bullet.end()
+        elif part is not None:
+            found.append(_PATTERNS[str(part.lastgroup)])
+            at = part.end()
+        else:
+            found.append(re.escape(body[at]))
+            at += 1
     # Blanks behind the prefix belong to it, but editors strip them from lines that hold nothing else.
     gap = re.escape(prefix[len(body) :])
     return re.compile("".join(found) + (f"(?:{gap}|[ \t]*$)" if gap else ""))

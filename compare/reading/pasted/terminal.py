@@ -16,12 +16,12 @@ _ESCAPE_OR_TEXT = re.compile(
     r"|(?:\x1b\[|\x9b)(?P<numbers>[0-?]*)[ -/]*(?P<final>[@-~])"
     r"|(?P<short>\x1b[ -/]*[0-~])"
     # What is left of a colour where the escape character was lost or written out (cat -v).
-    r"|(?P<shown>(?:\^\[|[\u241b\ufffd])?\[[0-9;]*[mK])"
+    r"|(?P<shown>(?:\^\[|[\u241b\ufffd])\[[0-9;]*[mK]|\[[0-9;]*[0-9]m)"
     r"|(?P<control>[\x00-\x08\x0a-\x1f\x7f])"
     r"|(?P<text>(?:[^\x00-\x08\x0a-\x1f\x7f\x9b\x9d\[^\u241b\ufffd]+|.))",
     re.DOTALL,
 )
-_SHOWN = re.compile(r"(?:\^\[|\u241b|\ufffd)\[[0-9;]*[mK]|\[(?:0|[0-9;]*[0-9])?m")
+_SHOWN = re.compile(r"(?:\^\[|\u241b|\ufffd)\[[0-9;]*[mK]|\[[0-9;]*[0-9]m")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x9b\x9d]")
 _MOST_COLUMNS = 1 << 16
 
