@@ -20,6 +20,8 @@ LIST_COLUMNS = frozenset({"GROUP", "TYPE", "STATE", "PROTOCOL"})
 _COORDINATOR = re.compile(r"(?<!\S)\S*:-?[0-9]+ {1,2}\([^\s()]*\)")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONSUMER_TYPES = {"Consumer": True, "Classic": False}
+_STREAMS = "Streams"
+_TOOL_KINDS = {"kafka-share-groups": "Share", "kafka-streams-groups": _STREAMS}
 _CONSUMER_PROTOCOLS = ("", MISSING, "consumer")
 
 
@@ -84,12 +86,17 @@ def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGrou
             raise RowError("expected one word per column behind GROUP")
         return group_of(cells, 0, block.source), kind or "", state, protocol or ""
 
+    # Three tools list groups with their state; only the command line tells which one it was.
+    tool_kind = _TOOL_KINDS.get(block.source.command.tool) if block.source.command is not None else None
     rows = read_rows(block, read)
     yield from rows.skipped
     for offset, (group, kind, state, protocol) in rows.found:
-        if kind in ("Share", "Streams") or protocol not in _CONSUMER_PROTOCOLS:
+        kind = kind or tool_kind or (_STREAMS if state == "NotReady" else "")
+        if kind in ("Share", _STREAMS) or protocol not in _CONSUMER_PROTOCOLS:
             yield OtherGroup(block.source.name, group)
             why = f"{group!r} is no consumer group ({kind or protocol}), so no member owns queues"
+            if kind == _STREAMS:
+                why = f"{group!r} is a streams group, which hands out tasks, not partitions: it is not judged yet"
             yield skipped(block, offset, why)
         else:
             told = _CONSUMER_TYPES.get(kind)

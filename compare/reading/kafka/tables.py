@@ -32,9 +32,7 @@ def _view(columns: Columns) -> str | None:
         return "state"
     if "GROUP" in headings and len(headings) > 1 and headings <= states.LIST_COLUMNS:
         return "list"
-    if others.of_streams_tool(columns):
-        return "streams"
-    return "share" if others.of_share_tool(columns) else None
+    return None if others.tool_of(columns, None) is None else "other"
 
 
 def _starts(line: str) -> bool:
@@ -42,11 +40,11 @@ def _starts(line: str) -> bool:
     if not line.startswith(_FIRST_HEADINGS):
         return False
     columns = columns_of(line)
-    return columns is not None and not _is_cut(columns.names[-1]) and _view(columns) is not None
+    return columns is not None and not any(map(_is_cut, columns.names)) and _view(columns) is not None
 
 
 def _is_cut(heading: str) -> bool:
-    """Whether a header ends in the middle of a heading, as where a terminal broke the line."""
+    """Whether it is the beginning of a heading, as where a terminal broke the line in its middle."""
     return heading not in _HEADINGS and any(each.startswith(heading) for each in _HEADINGS)
 
 
@@ -64,7 +62,7 @@ def _parse(block: Block) -> Iterator[Fact | Skipped]:
     elif view == "list":
         yield from states.read_list(block, columns)
     else:
-        yield from others.read_others(block, columns, "streams" if view == "streams" else "share")
+        yield from others.read_others(block, columns, others.tool_of(columns, block.source.command) or "share")
 
 
 TABLE = BlockKind("kafka", "table of kafka-consumer-groups", _starts, _parse)

@@ -22,7 +22,7 @@ _OF_TOPIC = re.compile(r"\b(?:topicRoute|allocateMQ)\b")
 
 _HOST = r"\[[^\]\[]*@[^\]\[]*\]|[\w.-]+@[\w.-]+(?::\S*)?|(?:ba|z)?sh-[0-9.]+|PS [A-Za-z]:\\[^>]*|[A-Za-z]:\\[^>]*"
 _PROMPT = re.compile(
-    rf"\s*(?:\([\w.-]+\)\s?)?(?:(?:{_HOST})?\s*[$#%>\u276f\u279c]\s*|(?:(?:{_HOST})\s*[$#%>]|[$\u276f\u279c])\s*\S.*)"
+    rf"\s*(?:\([\w.-]+\)\s?)?(?:(?:{_HOST})?\s*[$#%\u276f\u279c]\s*|(?:{_HOST})\s*>\s*|(?:(?:{_HOST})\s*[$#%>]|[$\u276f\u279c])\s*\S.*)"
 )
 _FENCE = re.compile(r"[\s>]*(?:```|~~~)[\w+-]*\s*|\s*</?(?:pre|code)(?: [^>]*)?>\s*")
 _ROW = re.compile(r"\S {2,}\S.* {2,}-?[0-9]+(?: |$)")

@@ -6,7 +6,8 @@ reads them finds out which one makes sense.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from itertools import pairwise
 from unicodedata import east_asian_width
 
 from compare.reading.pasted.heads import has_headings, head_at
@@ -14,7 +15,9 @@ from compare.reading.pasted.lines import Line, Lines
 
 _NARROWEST = 20
 _MOST_PARTS = 40
+_SECTIONS = ("#Consumer ", "#User Consume Info#", "Below is subscription:")
 _SECOND_HEADING = re.compile(r"#?[A-Z][A-Za-z-]*(?: Name| \(ID\))?\s+(?=[#A-Z])")
+_WORD = re.compile(r"\S+")
 _END_OF_HEADING = re.compile(r"[A-Za-z]{1,15}\)?\s*")
 
 
@@ -61,6 +64,7 @@ def _at_full_lines(lines: Lines, width: int, is_head: Callable[[str], bool]) -> 
             and lines[at].text.strip()
             and _is_full(lines[at - 1].text, width)
             and not (first_cell and lines[at].text.startswith(first_cell))
+            and not lines[at].text.startswith(_SECTIONS)
             and (is_json or head_at(lines[at].text, lines[at - 1].text) is None)
             and not (not found and is_head(text) and not _goes_on(lines[at].text))
         ):
@@ -93,18 +97,26 @@ def _by_rows(lines: Lines, width: int, is_head: Callable[[str], bool]) -> Iterat
     if count is None or count < 2:
         return
     header = Line(lines[0].number, _joined(lines[:count], width))
+    starts = frozenset(each.start() for each in _WORD.finditer(header.text))
     rows = lines[count:]
     first_cell = _first_cell(header.text, rows[0].text.ljust(width) if rows else "")
     if first_cell is not None:
         found = [header]
         part: list[Line] = []
+        parts: list[Lines] = []
         for line in rows:
             if part and (not line.text.strip() or line.text.startswith(first_cell.rstrip() + " ")):
                 found.append(Line(part[0].number, _joined(part, width)))
+                parts.append(part)
                 part = []
             if line.text.strip():
                 part.append(line)
-        yield [*found, *([Line(part[0].number, _joined(part, width))] if part else [])]
+        if part:
+            found.append(Line(part[0].number, _joined(part, width)))
+            parts.append(part)
+        if all(_is_whole(each, width, starts) for each in parts):
+            yield found
+    parts = []
     found = [header]
     at = 0
     while at < len(rows):
@@ -112,8 +124,18 @@ def _by_rows(lines: Lines, width: int, is_head: Callable[[str], bool]) -> Iterat
         if len(part) < count or not all(line.text.strip() for line in part):
             part = part[:1]
         found.append(Line(part[0].number, _joined(part, width)))
+        parts.append(part)
         at += len(part)
-    yield found
+    if all(_is_whole(each, width, starts) for each in parts):
+        yield found
+
+
+def _is_whole(parts: Lines, width: int, starts: Set[int]) -> bool:
+    """Whether no blanks are put into the middle of a value: where a part is filled up, a column has to begin."""
+    return all(
+        len(part.text) >= width or after.text[:1] in ("", " ") or width * count in starts
+        for count, (part, after) in enumerate(pairwise(parts), 1)
+    )
 
 
 def _parts_of_header(lines: Lines, width: int, is_head: Callable[[str], bool]) -> int | None:

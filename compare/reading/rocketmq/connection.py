@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Connection, Connections
-from compare.reading.rocketmq.lines import Lines, RowError, values
+from compare.reading.rocketmq.lines import Lines, RowError, tool_name, values
 from compare.reading.rocketmq.retry import group_of, own_retry_topic
 
 _NUMBERED = re.compile(r"\d{3,} {2}(?=\S)")
@@ -100,7 +100,7 @@ def _topic(line: str) -> list[str]:
     cells = line.split(None, 1)
     if len(cells) < 2:
         raise RowError("a topic and its expression")
-    return [cells[0]]
+    return [tool_name(cells[0], "#Topic")]
 
 
 CONNECTION = BlockKind("rocketmq", "consumerConnection", _starts, _parse)

@@ -21,7 +21,7 @@ _NOISE = (
 _LOGGER_STATUS = re.compile(r"\d\d:\d\d:\d\d,\d{3} \|-")
 """How the lines begin in which the logger of 5.x tells of its own start."""
 
-_NO_NAME = re.compile(r"[\s:\[\]>]")
+_NO_NAME = re.compile(r"[\s:\[\]>#]")
 """Brokers check names of topics and groups; these characters stand in time stamps and prefixes of logs."""
 
 _MOST_DIGITS = 19

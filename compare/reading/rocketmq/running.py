@@ -44,6 +44,7 @@ class _Found:
     topics: list[str] = field(default_factory=list)
     owned: list[Queue] = field(default_factory=list)
     popped: list[str] = field(default_factory=list)
+    lists_owned: bool = False
     ended: bool = False
     complete: bool = True
 
@@ -55,7 +56,8 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
         section = _SECTION.fullmatch(line.rstrip()) if line.startswith("#") else None
         if section is not None:
             found.section, found.columns = section[1], None
-            found.ended = found.ended or section[1] in _BEHIND_OWNED
+            found.lists_owned = found.lists_owned or section[1] == _OWNED
+            found.ended = found.ended or (found.lists_owned and section[1] in _BEHIND_OWNED)
         else:
             try:
                 _line(found, line)
