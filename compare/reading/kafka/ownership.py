@@ -62,7 +62,10 @@ def _of_table(table: MembersTable, verbose: MembersTable | None, shown: OffsetsT
     for member in {each.id: each for each in table.members}.values():
         owned = member.owned if member.owned is not None else told.get(member.id)
         if not table.assigned and shown is not None:
-            owned = owned if owned else shown.owned.get(member.id, owned)
+            listed = shown.owned.get(member.id, owned)
+            # Of rows that are cut out nothing tells whose they were, but for the number of queues.
+            whole = shown.complete or len(listed or ()) == (member.queue_count or 0)
+            owned = owned if owned or not whole else listed
             agree &= len(owned or ()) == (member.queue_count or 0)
         found.append(member if owned is None else replace(member, owned=sort_queues(owned), queue_count=None))
     if not table.assigned and shown is not None:
@@ -105,7 +108,8 @@ def _owners(shown: OffsetsTable) -> dict[str, set[Queue]]:
 
 def _owner(shown: OffsetsTable, id: str) -> ObservedMember:
     client = shown.clients[id]
-    return ObservedMember(id, sort_queues(shown.owned[id]), client.client_id, host=client.host)
+    owned = sort_queues(shown.owned[id]) if shown.complete else None
+    return ObservedMember(id, owned, client.client_id, host=client.host)
 
 
 def _count(found: Ownership, count: int, shown: OffsetsTable | None) -> None:
