@@ -64,7 +64,9 @@ def find_queues(
     if members:
         notes += _holes(found, topics)
     if offsets is not None and not offsets.complete:
-        notes.append("rows of the offsets view are missing or could not be read: queues and lag are those of the others")
+        notes.append(
+            "rows of the offsets view are missing or could not be read: queues and lag are those of the others"
+        )
     if not found:
         return ReadQueues(None, {}, tuple(notes))
     queues = sort_queues(found)

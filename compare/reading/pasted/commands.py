@@ -11,10 +11,12 @@ _COMMAND = re.compile(
     r"(?:\.sh|\.bat|\.cmd)?[\"']?\s+(?P<options>.*)"
 )
 _SUBCOMMAND = re.compile(
-    r"\s*(?:-\S+ \S+ )*(?:consumerProgress|consumerConnection|consumerStatus|topicRoute|allocateMQ|topicStatus|topicList"
-    r"|clusterList|brokerConsumeStats|getConsumerConfig|queryCq|resetOffsetByTime|update\w+|delete\w+|statsAll)\b"
+    r"\s*(?:-\S+ \S+ )*(?:consumerProgress|consumerConnection|consumerStatus|topicRoute|allocateMQ|topicStatus"
+    r"|topicList|clusterList|brokerConsumeStats|getConsumerConfig|queryCq|resetOffsetByTime|update\w+|delete\w+|statsAll)\b"
 )
-_OPTION = re.compile(r"(?<!\S)--(?:bootstrap|describe|group|all-|list|state|members|offsets|topic|zookeeper|command|verb)")
+_OPTION = re.compile(
+    r"(?<!\S)--(?:bootstrap|describe|group|all-|list|state|members|offsets|topic|zookeeper|command|verb)"
+)
 _VALUE = r"""[ =]+(?:"([^"]*)"|'([^']*)'|([^\s"'|>;&]+))"""
 _GROUP = {"kafka": re.compile(rf"(?<!\S)--group{_VALUE}"), "mqadmin": re.compile(rf"(?<!\S)(?:-g|--groupName){_VALUE}")}
 _TOPIC = re.compile(rf"(?<!\S)(?:-t|--topic){_VALUE}")
@@ -28,6 +30,8 @@ _FENCE = re.compile(r"[\s>]*(?:```|~~~)[\w+-]*\s*|\s*</?(?:pre|code)(?: [^>]*)?>
 _ROW = re.compile(r"\S {2,}\S.* {2,}-?[0-9]+(?: |$)")
 """Cells with their padding, which a command line does not have."""
 
+_QUOTING = re.compile(r"usage: *$|\": ?\"")
+"""What stands before a command in the tool's own help and in JSON."""
 _PADDING = "  "
 _LONGEST = 4096
 _MOST_LINES = 8
@@ -39,7 +43,7 @@ def command_of(text: str) -> Command | None:
     if "kafka-" not in text and "mqadmin" not in text:
         return None
     found = _COMMAND.match(text)
-    if found is None or _ROW.search(text) or found["before"].rstrip().endswith("usage:"):
+    if found is None or _ROW.search(text) or _QUOTING.search(found["before"]):
         return None
     tool, options = found["tool"], found["options"]
     if tool != "mqadmin":
@@ -48,7 +52,9 @@ def command_of(text: str) -> Command | None:
         return Command(tool, _only(_GROUP["kafka"], options))
     if _SUBCOMMAND.match(options) is None:
         return None
-    return Command(tool, _only(_GROUP["mqadmin"], options), _only(_TOPIC, options) if _OF_TOPIC.search(options) else None)
+    return Command(
+        tool, _only(_GROUP["mqadmin"], options), _only(_TOPIC, options) if _OF_TOPIC.search(options) else None
+    )
 
 
 def _only(option: re.Pattern[str], options: str) -> str | None:

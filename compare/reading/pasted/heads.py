@@ -18,14 +18,16 @@ _TABLE = re.compile(
     r"|(?<!\S)Topic: ?[a-zA-Z0-9._-]+\s+(?:TopicId:|PartitionCount:)"
 )
 _WORDS = ("GROUP", "TOPIC", "CONSUMER-ID", "COORDINATOR", "#", "Topic:")
-_WITHOUT_GROUP = re.compile(rf"(?:TOPIC{_GAP}PARTITION|CONSUMER-ID{_GAP}HOST|COORDINATOR \(ID\){_GAP}ASSIGNMENT-STR){_GAP}")
+_WITHOUT_GROUP = re.compile(
+    rf"(?:TOPIC{_GAP}PARTITION|CONSUMER-ID{_GAP}HOST|COORDINATOR \(ID\){_GAP}ASSIGNMENT-STR){_GAP}"
+)
 """Headers of Kafka's tools before 2.2, which print no group."""
 
 _MESSAGE = re.compile(
     r"(?:Consumer|Share|Streams) group '.+' has no active members\.|Warning: Consumer group '"
     r"|Error: |Error while executing |org\.apache\.[\w.$]+(?:Exception|Error)"
     # What begins without a header: JSON, and mqadmin's tables before 4.9.
-    r'|\{(?:"|\s*$)|001  \S'
+    r'|\{(?:"|[\s|\u2502\u2503\u2551]*$)|001  \S'
 )
 _ALONE = re.compile(r"(?:GROUP|#Topic|#Group|#ClientId|#Index) *")
 _SUBTABLE = re.compile(r"#Consumer (?:Offset|MQ Detail|Pop Detail)#\s*$")
@@ -60,7 +62,11 @@ def head_at(text: str, before: str = "") -> int | None:
     if _ALONE.fullmatch(text, at) and not _SUBTABLE.search(before):
         return at
     # JSON and parts of broken headers are indented by themselves: only a mark tells a beginning from them.
-    if decoration is not None and decoration[0].strip() and (_MESSAGE.match(text, at) or _WITHOUT_GROUP.match(text, at)):
+    if (
+        decoration is not None
+        and decoration[0].strip()
+        and (_MESSAGE.match(text, at) or _WITHOUT_GROUP.match(text, at))
+    ):
         return at
     return None
 

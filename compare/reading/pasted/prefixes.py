@@ -52,7 +52,10 @@ def without_common_marks(lines: Lines) -> list[Line]:
 
 def without_indentation(lines: Lines) -> list[Line]:
     """The lines without the blanks that all of them begin with."""
-    return [Line(line.number, text) for line, text in zip(lines, dedent("\n".join(each.text for each in lines)).split("\n"), strict=True)]
+    return [
+        Line(line.number, text)
+        for line, text in zip(lines, dedent("\n".join(each.text for each in lines)).split("\n"), strict=True)
+    ]
 
 
 def _pattern(prefix: str) -> re.Pattern[str]:

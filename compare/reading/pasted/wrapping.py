@@ -17,8 +17,9 @@ _NARROWEST = 20
 _MOST_PARTS = 40
 _SECTIONS = ("#Consumer ", "#User Consume Info#", "Below is subscription:")
 _SECOND_HEADING = re.compile(r"#?[A-Z][A-Za-z-]*(?: Name| \(ID\))?\s+(?=[#A-Z])")
+_CELLS = re.compile(r"\S {2,}\S")
 _WORD = re.compile(r"\S+")
-_END_OF_HEADING = re.compile(r"[A-Za-z]{1,15}\)?\s*")
+_END_OF_HEADING = re.compile(r"[A-Za-z]{1,15}(?: [A-Za-z]{1,15})?\)?\s*")
 
 
 def unwrapped(lines: Lines, is_head: Callable[[str], bool]) -> Iterator[list[Line]]:
@@ -51,7 +52,8 @@ def _is_full(text: str, width: int) -> bool:
 
 def _at_full_lines(lines: Lines, width: int, is_head: Callable[[str], bool]) -> list[Line]:
     found: list[Line] = []
-    first_cell: str | None = None
+    first_cell = "\tTopic:" if lines[0].text.startswith("Topic:") else None
+    last_column: int | None = None
     is_json = lines[0].text.lstrip().startswith("{")
     at = 0
     while at < len(lines):
@@ -61,18 +63,21 @@ def _at_full_lines(lines: Lines, width: int, is_head: Callable[[str], bool]) -> 
         while (
             at < len(lines)
             and parts < _MOST_PARTS
-            and lines[at].text.strip()
+            and (lines[at].text.strip() or len(lines[at].text) == width)
             and _is_full(lines[at - 1].text, width)
             and not (first_cell and lines[at].text.startswith(first_cell))
             and not lines[at].text.startswith(_SECTIONS)
+            # In the last column, what goes on is one value.
+            and not (last_column is not None and len(text) > last_column and _CELLS.search(lines[at].text))
             and (is_json or head_at(lines[at].text, lines[at - 1].text) is None)
-            and not (not found and is_head(text) and not _goes_on(lines[at].text))
+            and not (not found and has_headings(text) and is_head(text) and not _goes_on(lines[at].text))
         ):
             text += lines[at].text
             at += 1
             parts += 1
         if not found and is_head(text):
-            first_cell = _first_cell(text, lines[at].text if at < len(lines) else "")
+            last_column = _last_column(text)
+            first_cell = first_cell or _first_cell(text, lines[at].text if at < len(lines) else "")
         found.append(Line(number, text))
     return found
 
@@ -80,6 +85,14 @@ def _at_full_lines(lines: Lines, width: int, is_head: Callable[[str], bool]) -> 
 def _goes_on(text: str) -> bool:
     """Whether the line can be the rest of a header."""
     return has_headings(text) or _END_OF_HEADING.fullmatch(text) is not None
+
+
+def _last_column(header: str) -> int | None:
+    """Where the last column begins; None in views that are no table."""
+    if not has_headings(header) or header.startswith("#Consumer "):
+        return None
+    mqadmins = header.startswith("#")
+    return header.rfind("#") if mqadmins else header.rstrip().rfind(" ") + 1
 
 
 def _first_cell(header: str, row: str) -> str | None:

@@ -92,7 +92,7 @@ def missing_numbers(queues: Iterable[Queue]) -> Iterator[str]:
         if missing > 0 and not broker.startswith(_STATIC):
             first = next(number for number in range(max(found)) if number not in found)
             more = f" and {missing - 1} more" if missing > 1 else ""
-            yield f"rows of {topic} on {broker} go up to queue {max(found)} without queue {first}{more}: they were cut out"
+            yield f"rows of {topic} on {broker} go up to queue {max(found)}, queue {first}{more} was cut out"
 
 
 @dataclass(frozen=True, slots=True)

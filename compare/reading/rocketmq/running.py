@@ -66,7 +66,7 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
                 lines.refuse(offset, line, str(error))
     yield from lines.skipped()
     if not found.ended:
-        why = f"ends in #{found.section}#, expected #{_OWNED}# and the sections behind it: what the client owns is cut off"
+        why = f"ends in #{found.section}#, expected #{_OWNED}# and what follows it: what the client owns is cut off"
         yield skipped(block, 0, why)
     client_id = _client_id(found.settings) or _file_name(block)
     if client_id is None:

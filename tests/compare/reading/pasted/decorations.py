@@ -9,13 +9,17 @@ Decoration = Callable[[Sequence[str]], Lines]
 
 def prefixed(prefix: Callable[[int], str]) -> Decoration:
     """``prefix`` is given the line's place."""
-    return lambda lines: [f"{prefix(at)}{line}".rstrip(" ") if not line else f"{prefix(at)}{line}" for at, line in enumerate(lines)]
+    return lambda lines: [
+        f"{prefix(at)}{line}".rstrip(" ") if not line else f"{prefix(at)}{line}" for at, line in enumerate(lines)
+    ]
 
 
 def coloured(lines: Sequence[str]) -> Lines:
     """Headers in bold, the first word of every other line in red."""
     return [
-        f"\x1b[1m{line}\x1b[0m" if line.isupper() or line.startswith("#") else re.sub(r"^(\S+)", "\x1b[01;31m\x1b[K\\1\x1b[m\x1b[K", line)
+        f"\x1b[1m{line}\x1b[0m"
+        if line.isupper() or line.startswith("#")
+        else re.sub(r"^(\S+)", "\x1b[01;31m\x1b[K\\1\x1b[m\x1b[K", line)
         for line in lines
     ]
 
@@ -68,7 +72,9 @@ def _unexpanded(line: str) -> str:
 
 def wrapped(width: int) -> Decoration:
     def wrap(lines: Sequence[str]) -> Lines:
-        return [part for line in lines for part in ([line[at : at + width] for at in range(0, len(line), width)] or [""])]
+        return [
+            part for line in lines for part in ([line[at : at + width] for at in range(0, len(line), width)] or [""])
+        ]
 
     return wrap
 
