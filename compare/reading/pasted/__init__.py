@@ -57,21 +57,9 @@ def undecorated(source: SourceText, told: Iterable[object], kinds: Sequence[Bloc
     if not texts:
         return (source,)
     kept = [(number, text) for each in texts for number, text in zip(each.numbers or (), each.lines, strict=True)]
-    if sum(len(each.lines) for each in texts) < len(raw):
-        # Lines were taken for commands, prompts or boxes: names may look like them.
-        before, after = (
-            Reader(source, kinds).score(raw)[0],
-            sum(Reader(each, kinds).score(_lines(each))[0] for each in texts),
-        )
-        if after < before:
-            return (source,)
     if len(texts) <= 1 and all(each.command is None for each in texts) and _same(kept, source):
         return (source,)
     return tuple(texts)
-
-
-def _lines(text: SourceText) -> list[Line]:
-    return [Line(number, line) for number, line in zip(text.numbers or (), text.lines, strict=True)]
 
 
 def _same(kept: list[tuple[int, str]], source: SourceText) -> bool:
