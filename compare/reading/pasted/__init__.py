@@ -16,16 +16,14 @@ from compare.reading.pasted.lines import Line
 from compare.reading.pasted.stretches import stretches
 from compare.reading.pasted.terminal import shown
 
-_MARKS = (
-    *("\x1b", "\x9b", "\r", "\b", "^[[", "[0m", "\ufeff", "\xa0", "\u200b"),
-    *("\u2502", "\u2503", "\u2551", "|--", "+--", "| GROUP", "| #", "```", "~~~", "<pre"),
-    *("kafka-consumer-groups", "kafka-topics", "kafka-groups", "kafka-share-groups", "kafka-streams-groups", "mqadmin"),
-    *("GROUP\t", "#Topic\t", "#Index\t", "#ClientId\t", "#Group\t"),
-)
-"""What verbatim output hardly ever holds."""
+_MARKS = ("\x1b", "\r", "\b", "^[[", " --", "mqadmin", "\t#")
+"""What verbatim output hardly ever holds, and what the readers may pass over without a word."""
 
-_HEADS = ("GROUP ", "#Topic ", "#ClientId ", "#Index ", "#Consumer Properties#")
-"""How views begin, always at a line's start."""
+_ODD_MARKS = ("\x9b", "\ufeff", "\xa0", "\u200b")
+"""The same outside ASCII."""
+
+_HEADS = ("#Topic ", "#Index ", "#Consumer Properties#")
+"""How mqadmin's views begin, always at a line's start; Kafka's begin with GROUP."""
 
 
 def may_be_decorated(source: SourceText, told: Iterable[object]) -> bool:
@@ -34,9 +32,15 @@ def may_be_decorated(source: SourceText, told: Iterable[object]) -> bool:
     if not told or any(isinstance(each, Skipped) and each.line is not None for each in told):
         return True
     text = "\n".join(source.lines)
-    return any(mark in text for mark in _MARKS) or any(
-        text.count(head) != text.count(f"\n{head}") + text.startswith(head) for head in _HEADS
-    )
+    if any(mark in text for mark in _MARKS) or not _at_line_starts(text, "GROUP "):
+        return True
+    if "#" in text and not all(_at_line_starts(text, head) for head in _HEADS):
+        return True
+    return not text.isascii() and any(mark in text for mark in _ODD_MARKS)
+
+
+def _at_line_starts(text: str, head: str) -> bool:
+    return text.count(head) == text.count(f"\n{head}") + text.startswith(head)
 
 
 def undecorated(source: SourceText, told: Iterable[object], kinds: Sequence[BlockKind]) -> tuple[SourceText, ...]:

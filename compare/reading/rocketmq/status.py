@@ -83,6 +83,10 @@ def _parse(block: Block) -> Iterator[Answered | Skipped]:
     if fact is not None and fact.same_subscription is None and not _goes_on(block):
         yield skipped(block, 0, f"ends before {_SAME!r} or {_DIFFERENT!r}: clients may be cut off")
         fact = replace(fact, complete=False)
+    missed = [n for n, (index, _) in enumerate(clients, 1) if index != n]
+    if fact is not None and missed:
+        yield skipped(block, 0, f"the rows below are numbered without {missed[0]}: clients are cut out")
+        fact = replace(fact, complete=False)
     if fact is None:
         yield skipped(block, 0, "expected a line per client that answered below the header")
     else:

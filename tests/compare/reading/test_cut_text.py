@@ -147,6 +147,12 @@ def test_answers_without_their_verdict(tmp_path: Path) -> None:
     assert groups[0].members is None
 
 
+def test_answers_with_a_client_missing(tmp_path: Path) -> None:
+    groups, skipped = read(tmp_path, STATUS[0], *STATUS[2:])
+    assert skipped == ["the rows below are numbered without 1: clients are cut out"]
+    assert groups[0].members is None
+
+
 def test_what_a_client_owns_is_not_told_by_half_of_its_answer(tmp_path: Path) -> None:
     whole = running_view("g", "10.0.0.1@a", ORDERS, ["orders"])
     end = whole.index("#Consumer RT&TPS#")
