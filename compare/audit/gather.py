@@ -1,12 +1,12 @@
 """From sources to observed groups: each block to the reader that knows its kind, then each system's join."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from compare.reading import kafka, kafka_live, rocketmq, rocketmq_live
-from compare.reading.blocks import BlockKind, SourceText, split
+from compare.reading import kafka, kafka_live, pasted, rocketmq, rocketmq_live
+from compare.reading.blocks import BlockKind, SourceText, skipped, split
 from compare.reading.observed import ObservedGroup, Skipped, System
 from compare.reading.patience import TIMEOUT_S
 from compare.reading.sources import load
@@ -42,21 +42,21 @@ def gather(
             f"--command-config {command_config}: is for a running Kafka, expected a source kafka://host:port"
         )
     facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
-    skipped: list[Skipped] = []
+    unread: list[Skipped] = []
     for source in load(each for each in arguments if each not in live):
         if isinstance(source, Skipped):
-            skipped.append(source)
+            unread.append(source)
             continue
         progress(source.name)
         told_anything = False
         for system, fact in _facts(source):
             told_anything = True
             if isinstance(fact, Skipped):
-                skipped.append(fact)
+                unread.append(fact)
             else:
                 facts[system].append(fact)
         if not told_anything:
-            skipped.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
+            unread.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
     groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
     was_read = any(facts.values())
     for address in live:
@@ -73,8 +73,8 @@ def gather(
         else:
             was_read = True
         groups += (each for each in found if not isinstance(each, Skipped))
-        skipped += (each for each in found if isinstance(each, Skipped))
-    return Gathered(tuple(groups), tuple(_summed_up(skipped)), was_read)
+        unread += (each for each in found if isinstance(each, Skipped))
+    return Gathered(tuple(groups), tuple(_summed_up(unread)), was_read)
 
 
 def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
@@ -86,11 +86,21 @@ def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
         yield replace(first, why=f"{first.why} (and {len(others)} more such lines)") if others else first
 
 
-def _facts(source: SourceText) -> Iterable[tuple[System, Any]]:
+def _facts(source: SourceText) -> Sequence[tuple[System, Any]]:
+    found = list(_read(source))
+    told = [fact for _, fact in found]
+    if pasted.may_be_decorated(source, told):
+        texts = pasted.undecorated(source, told, _KINDS)
+        if texts != (source,):
+            return [each for text in texts for each in _read(text)]
+    return found
+
+
+def _read(source: SourceText) -> Iterable[tuple[System, Any]]:
     for kind, block in split(source, _KINDS):
         if kind is None:
             why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"
-            yield "kafka", rocketmq.explain(block) or kafka.explain(block) or Skipped(source.name, block.first, why)
+            yield "kafka", rocketmq.explain(block) or kafka.explain(block) or skipped(block, 0, why)
         else:
             for fact in kind.parse(block):
                 yield kind.system, fact

@@ -8,11 +8,22 @@ from compare.reading.observed import Skipped, System
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """The command line of a tool that stands before its output in a pasted text, and what its options name."""
+
+    tool: str
+    group: str | None = None
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceText:
     """A source's text. ``name`` is what messages call it; ``given_group`` comes from ``NAME=FILE``.
 
     ``folder`` and ``stem`` are the names of its folder and of the file without endings ("" for standard input):
     one of them stands in where the text does not name the group.
+    Of pasted text, ``lines`` are what is left of it without its decoration: ``numbers`` are then their places (from 1)
+    in the file, and ``command`` is the command line above them.
     """
 
     name: str
@@ -20,15 +31,27 @@ class SourceText:
     given_group: str | None = None
     folder: str = ""
     stem: str = ""
+    numbers: tuple[int, ...] | None = None
+    command: Command | None = None
+
+    @property
+    def told_group(self) -> str | None:
+        """The group that the command line names, else the one of ``NAME=FILE``: the command is nearer to its output."""
+        return (self.command and self.command.group) or self.given_group
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of one view; ``lines[0]`` is the header, which stands at line ``first`` (from 1) of its source."""
+    """Lines of one view; ``lines[0]`` is the header, which is the ``first`` one (from 1) of its source's lines."""
 
     source: SourceText
     first: int
     lines: tuple[str, ...]
+
+    def number(self, offset: int) -> int:
+        """Where the line ``offset`` lines below the header stands in the file, from 1."""
+        at = self.first + offset
+        return at if self.source.numbers is None else self.source.numbers[at - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +95,4 @@ def _block(
 
 def skipped(block: Block, offset: int, why: str) -> Skipped:
     """`Skipped` for the line ``offset`` lines below the block's header."""
-    return Skipped(block.source.name, block.first + offset, why)
+    return Skipped(block.source.name, block.number(offset), why)

@@ -34,7 +34,7 @@ class Columns:
     _cut: Callable[[Sequence[str]], Any]
     _gaps: Callable[[Sequence[str]], Any]
     _blanks: Any
-    _squeezed: bool
+    is_squeezed: bool
     """Whether the padding got lost on the way: every column is as wide as its heading."""
 
     def __contains__(self, name: object) -> bool:
@@ -54,7 +54,7 @@ class Columns:
 
         Cells of a row that ends early are empty.
         """
-        if self._squeezed:
+        if self.is_squeezed:
             found = line.split(None, len(self.names) - 1)
             return found if len(found) == len(self.names) else None
         if not line.isascii() and max(line) > "\uffff":
@@ -107,7 +107,7 @@ def columns_of(header: str) -> Columns | None:
         _cut=itemgetter(*(slice(start, end) for start, end in zip(starts, ends, strict=True))),
         _gaps=gaps,
         _blanks=gaps(" " * starts[-1]),
-        _squeezed=all(each.end() + 1 == after.start() for each, after in pairwise(found)),
+        is_squeezed=all(each.end() + 1 == after.start() for each, after in pairwise(found)),
     )
 
 

@@ -12,12 +12,14 @@ from compare.reading.blocks import Block, skipped
 from compare.reading.kafka.assignments import count_without_topics, has_colon_form, read_assignment
 from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import MembersTable
-from compare.reading.kafka.names import client_id, group_of, speaks_consumer_protocol
+from compare.reading.kafka.names import client_id, group_of, is_consumer_id, is_host, speaks_consumer_protocol
 from compare.reading.kafka.rows import RowError, name, number, read_rows
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue
 
 NEEDED = frozenset({"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"})
+
+_UPGRADED = ("true", "false", "-", "")
 
 
 class _Row(NamedTuple):
@@ -39,8 +41,8 @@ def read_members(block: Block, columns: Columns) -> Iterator[MembersTable | Skip
     for _, row in rows.found:
         by_group.setdefault(row.group, []).append(row)
     if not by_group and not rows.skipped:
-        if block.source.given_group:
-            by_group[block.source.given_group] = []
+        if block.source.told_group:
+            by_group[block.source.told_group] = []
         elif _is_alone(block):
             why = "header without rows: a group without members, which this view does not name, expected NAME=FILE"
             yield skipped(block, 0, why)
@@ -98,6 +100,7 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
     assignment = _assignment_column(columns)
     assignment_at = None if assignment is None else columns.names.index(assignment)
     target_at, epoch_at = columns.index("TARGET-ASSIGNMENT"), columns.index("CURRENT-EPOCH")
+    upgraded_at = columns.index("UPGRADED")
 
     def read(line: str) -> _Row:
         cells = columns.cells(line)
@@ -106,8 +109,12 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         consumer = name(cells[consumer_at], "CONSUMER-ID")
         host = name(cells[host_at], "HOST")
         count = number(cells[count_at], "#PARTITIONS")
-        if count is None or count < 0 or " " in host:
+        if count is None or count < 0 or not is_host(host):
             raise RowError("expected a number under #PARTITIONS and an address under HOST")
+        if not is_consumer_id(consumer, cells[client_at].rstrip(" ")):
+            raise RowError("expected a whole consumer id under CONSUMER-ID")
+        if upgraded_at is not None and cells[upgraded_at].strip(" ") not in _UPGRADED:
+            raise RowError("expected true, false or - under UPGRADED")
         owned: tuple[Queue, ...] | None = () if count == 0 else None
         if assignment is not None and assignment_at is not None:
             listed = count_without_topics(cells[assignment_at])

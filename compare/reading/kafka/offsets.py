@@ -3,20 +3,24 @@
 Members that own nothing have no row (very old tools print one with ``-`` for topic and partition).
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from compare.reading.blocks import Block, skipped
 from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import Client, OffsetsTable
-from compare.reading.kafka.names import client_id, group_of
+from compare.reading.kafka.names import client_id, group_of, is_consumer_id, is_host
 from compare.reading.kafka.rows import MISSING, RowError, name, number, read_rows, topic
 from compare.reading.observed import Skipped
 from protocols import Queue
 
 NEEDED = frozenset({"TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"})
 _OTHER_NUMBERS = ("LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET")
+
+_NEXT_ROW = re.compile(r"\s[A-Za-z0-9._-]+ +[0-9]+ +(?:-|[0-9]+) +(?:-|[0-9]+) +(?:-|-?[0-9]+) ")
+"""A topic, a partition and offsets behind a client id: the line feed between two rows got lost."""
 
 
 class _Row(NamedTuple):
@@ -46,9 +50,19 @@ def read_offsets(block: Block, columns: Columns) -> Iterator[OffsetsTable | Skip
     if not found and not rows.skipped:
         yield skipped(block, 0, "header without rows, expected a row per partition below it")
     complete = not rows.found or rows.complete(rows.found[-1][1].group)
+    if rows.found and _is_cut(found, rows.found[-1][1]):
+        complete = False
+        yield skipped(block, rows.found[-1][0], "ends in the middle of a client id: rows below it may be cut off")
     for group, each in found.items():
         owned = {consumer: tuple(queues) for consumer, queues in each.owned.items()}
         yield OffsetsTable(block.source.name, group, owned, tuple(each.unowned), each.lag, each.clients, complete)
+
+
+def _is_cut(found: Mapping[str, _Found], last: _Row) -> bool:
+    """Whether the last row's client id is but the beginning of the one that the member's other rows have."""
+    client = found[last.group].clients.get(last.consumer)
+    shown = last.client.rstrip(" ")
+    return client is not None and (client.client_id or "") != shown and (client.client_id or "").startswith(shown)
 
 
 def _add(found: dict[str, _Found], row: _Row) -> None:
@@ -87,8 +101,13 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         partition = number(cells[partition_at], "PARTITION")
         consumer = name(cells[consumer_at], "CONSUMER-ID")
         host = name(cells[host_at], "HOST")
-        if " " in host:
+        client = cells[client_at]
+        if " " in client and _NEXT_ROW.search(client):
+            raise RowError("expected one row in a line")
+        if not is_host(host):
             raise RowError("expected an address under HOST")
+        if consumer != MISSING and not is_consumer_id(consumer, client.rstrip(" ")):
+            raise RowError("expected a whole consumer id under CONSUMER-ID")
         if partition is not None and partition >= 0:
             queue = Queue(topic(cells[topic_at]), "", partition)
         elif partition is None and cells[topic_at].rstrip(" ") == MISSING and consumer != MISSING:
@@ -97,6 +116,6 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
             raise RowError("expected a partition's number under PARTITION")
         # An offset reset below the committed one makes the difference negative: nothing is left to read.
         lag = None if lag is None else max(lag, 0)
-        return _Row(group_of(cells, group_at, block.source), queue, lag, consumer, cells[client_at], host)
+        return _Row(group_of(cells, group_at, block.source), queue, lag, consumer, client, host)
 
     return read

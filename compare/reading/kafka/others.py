@@ -2,27 +2,44 @@
 
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, skipped
+from compare.reading.blocks import Block, Command, skipped
 from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import OtherGroup
 from compare.reading.observed import Skipped
 
+_SHARE_OR_STREAMS = "share or streams"
 _WHY = {
     "share": "a share group's members take records of the same partitions: none has an owner that could be judged",
     "streams": "a streams group hands out tasks, not partitions, which are not judged yet",
+    _SHARE_OR_STREAMS: "a share or streams group, whose state views look alike: none has an owner that could be judged",
 }
 
 
-def of_share_tool(columns: Columns) -> bool:
-    """Whether the header is one of kafka-share-groups' that no consumer tool prints."""
-    return {"TOPIC", "PARTITION", "START-OFFSET"} <= set(columns.names) or (
-        "COORDINATOR (ID)" in columns and "ASSIGNMENT-STRATEGY" not in columns and "#MEMBERS" in columns
-    )
+_STATE = frozenset({"COORDINATOR (ID)", "STATE", "#MEMBERS"})
+_WIDTH_OF_STREAMS_STATE = 25
+_TOOLS = {"kafka-share-groups": "share", "kafka-streams-groups": "streams"}
 
 
-def of_streams_tool(columns: Columns) -> bool:
-    """Whether the header is one of kafka-streams-groups' that no other tool prints."""
-    return "OFFSET-LAG" in columns or {"MEMBER", "PROCESS", "CLIENT-ID"} <= set(columns.names)
+def tool_of(columns: Columns, command: Command | None) -> str | None:
+    """Which tool prints the header, ``share`` or ``streams``, that no consumer tool prints; None for other headers.
+
+    Both print the same short state view, of which some versions are told apart by a column's width, and otherwise the
+    command line above it does.
+    """
+    names = set(columns.names)
+    if "OFFSET-LAG" in names or {"MEMBER", "PROCESS", "CLIENT-ID"} <= names:
+        return "streams"
+    if {"TOPIC", "PARTITION", "START-OFFSET"} <= names:
+        return "share"
+    if not names >= _STATE or "ASSIGNMENT-STRATEGY" in names:
+        return None
+    if "TARGET-ASSIGNMENT-EPOCH" in names:
+        return "streams"
+    if "GROUP-EPOCH" in names or "ASSIGNMENT-EPOCH" in names:
+        return "share"
+    if command is not None and command.tool in _TOOLS:
+        return _TOOLS[command.tool]
+    return "streams" if columns.width("STATE") == _WIDTH_OF_STREAMS_STATE else _SHARE_OR_STREAMS
 
 
 def read_others(block: Block, columns: Columns, tool: str) -> Iterator[OtherGroup | Skipped]:

@@ -109,7 +109,8 @@ def _owners(shown: OffsetsTable) -> dict[str, set[Queue]]:
 
 def _owner(shown: OffsetsTable, id: str) -> ObservedMember:
     client = shown.clients[id]
-    return ObservedMember(id, sort_queues(shown.owned[id]), client.client_id, host=client.host)
+    owned = sort_queues(shown.owned[id]) if shown.complete else None
+    return ObservedMember(id, owned, client.client_id, host=client.host)
 
 
 def _count(found: Ownership, count: int, shown: OffsetsTable | None) -> None:

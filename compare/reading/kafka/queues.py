@@ -11,7 +11,7 @@ A topic of which the group has committed offsets and nobody owns a partition is 
 Otherwise nobody reads it any more: its offsets are left over from an earlier subscription and a note says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.reading.kafka.facts import OffsetsTable
@@ -61,11 +61,35 @@ def find_queues(
             else:
                 left_over[queue.topic] = left_over.get(queue.topic, 0) + 1
         notes += (_note(topic, count) for topic, count in sorted(left_over.items()))
+    if members:
+        notes += _holes(found, topics)
+    if offsets is not None and not offsets.complete:
+        notes.append(
+            "rows of the offsets view are missing or could not be read: queues and lag are those of the others"
+        )
     if not found:
         return ReadQueues(None, {}, tuple(notes))
     queues = sort_queues(found)
     lag = {} if offsets is None else {queue: offsets.lag.get(queue) for queue in queues}
     return ReadQueues(queues, lag, tuple(notes))
+
+
+def _holes(found: Iterable[Queue], topics: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    """What is told of partitions without a row. Such a row is no error by itself: the offsets view leaves out
+    partitions that nobody owns and that have no committed offset."""
+    numbers: dict[str, set[int]] = {}
+    for queue in found:
+        if queue.topic not in topics:
+            numbers.setdefault(queue.topic, set()).add(queue.number)
+    for topic, shown in sorted(numbers.items()):
+        count = max(shown) + 1 - len(shown)
+        if count:
+            first = next(number for number in range(max(shown)) if number not in shown)
+            which = f"partition {first} of {topic} is" if count == 1 else f"{count} partitions of {topic} are"
+            yield (
+                f"{which} in no view, though partition {max(shown)} is: nobody owns it and nothing is committed there,"
+                " or its row was cut out; give kafka-topics --describe, too"
+            )
 
 
 def _note(topic: str, count: int) -> str:

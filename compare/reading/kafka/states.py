@@ -20,6 +20,8 @@ LIST_COLUMNS = frozenset({"GROUP", "TYPE", "STATE", "PROTOCOL"})
 _COORDINATOR = re.compile(r"(?<!\S)\S*:-?[0-9]+ {1,2}\([^\s()]*\)")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONSUMER_TYPES = {"Consumer": True, "Classic": False}
+_STREAMS = "Streams"
+_TOOL_KINDS = {"kafka-share-groups": "Share", "kafka-streams-groups": _STREAMS}
 _CONSUMER_PROTOCOLS = ("", MISSING, "consumer")
 
 
@@ -27,6 +29,7 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
     """One fact per row of the state view."""
     after_strategy = columns.names[columns.names.index("ASSIGNMENT-STRATEGY") + 1 :]
     group_at = columns.index("GROUP")
+    coordinator_at = columns.starts[columns.names.index("COORDINATOR (ID)")]
 
     def read(line: str) -> GroupState:
         left, *right = line.rsplit(None, len(after_strategy))
@@ -40,11 +43,14 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
             raise RowError("expected host:port (id) under COORDINATOR (ID)")
         # A group id before it may look like a coordinator, a strategy behind it hardly.
         coordinator = candidates[-1]
+        before = left[: coordinator.start()]
+        if not columns.is_squeezed and not _fits(before, coordinator_at):
+            raise RowError("expected a group's id and its padding before COORDINATOR (ID)")
         strategy = left[coordinator.end() :].strip(" ")
         epoch = values.get("GROUP-EPOCH")
         return GroupState(
             source=block.source.name,
-            group=group_of([left[: coordinator.start()]], None if group_at is None else 0, block.source),
+            group=group_of([before], None if group_at is None else 0, block.source),
             view="state",
             state=state,
             strategy=None if strategy in ("", MISSING) else strategy,
@@ -57,6 +63,12 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
     yield from (row for _, row in rows.found)
     if not rows.found and not rows.skipped:
         yield skipped(block, 0, "header without rows, expected a row per group below it")
+
+
+def _fits(before: str, width: int) -> bool:
+    """Whether a row begins with one cell and no more: only a cell that is too long for its column moves the next."""
+    units = len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
+    return units == width or (units > width and not before[:-1].endswith(" "))
 
 
 def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGroup | Skipped]:
@@ -74,12 +86,17 @@ def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGrou
             raise RowError("expected one word per column behind GROUP")
         return group_of(cells, 0, block.source), kind or "", state, protocol or ""
 
+    # Three tools list groups with their state; only the command line tells which one it was.
+    tool_kind = _TOOL_KINDS.get(block.source.command.tool) if block.source.command is not None else None
     rows = read_rows(block, read)
     yield from rows.skipped
     for offset, (group, kind, state, protocol) in rows.found:
-        if kind in ("Share", "Streams") or protocol not in _CONSUMER_PROTOCOLS:
+        kind = kind or tool_kind or (_STREAMS if state == "NotReady" else "")
+        if kind in ("Share", _STREAMS) or protocol not in _CONSUMER_PROTOCOLS:
             yield OtherGroup(block.source.name, group)
             why = f"{group!r} is no consumer group ({kind or protocol}), so no member owns queues"
+            if kind == _STREAMS:
+                why = f"{group!r} is a streams group, which hands out tasks, not partitions: it is not judged yet"
             yield skipped(block, offset, why)
         else:
             told = _CONSUMER_TYPES.get(kind)

@@ -10,6 +10,17 @@ from compare.reading.observed import Skipped
 
 _FIRST_HEADINGS = ("GROUP ", "TOPIC ", "CONSUMER-ID ", "COORDINATOR ")
 
+_HEADINGS = frozenset(
+    (
+        *("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID"),
+        *("HOST", "CLIENT-ID", "GROUP-INSTANCE-ID", "#PARTITIONS", "CURRENT-EPOCH", "CURRENT-ASSIGNMENT"),
+        *("TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED", "ASSIGNMENT", "MEMBER-EPOCH", "COORDINATOR (ID)"),
+        *("ASSIGNMENT-STRATEGY", "STATE", "GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH", "ASSIGNMENT-EPOCH", "#MEMBERS"),
+        *("TYPE", "PROTOCOL", "START-OFFSET", "OFFSET-LAG", "MEMBER", "PROCESS", "ASSIGNMENTS", "TOPOLOGY-EPOCH"),
+        "MEMBER-PROTOCOL",
+    )
+)
+
 
 def _view(columns: Columns) -> str | None:
     headings = set(columns.names)
@@ -21,9 +32,7 @@ def _view(columns: Columns) -> str | None:
         return "state"
     if "GROUP" in headings and len(headings) > 1 and headings <= states.LIST_COLUMNS:
         return "list"
-    if others.of_streams_tool(columns):
-        return "streams"
-    return "share" if others.of_share_tool(columns) else None
+    return None if others.tool_of(columns, None) is None else "other"
 
 
 def _starts(line: str) -> bool:
@@ -31,7 +40,12 @@ def _starts(line: str) -> bool:
     if not line.startswith(_FIRST_HEADINGS):
         return False
     columns = columns_of(line)
-    return columns is not None and _view(columns) is not None
+    return columns is not None and not any(map(_is_cut, columns.names)) and _view(columns) is not None
+
+
+def _is_cut(heading: str) -> bool:
+    """Whether it is the beginning of a heading, as where a terminal broke the line in its middle."""
+    return heading not in _HEADINGS and any(each.startswith(heading) for each in _HEADINGS)
 
 
 def _parse(block: Block) -> Iterator[Fact | Skipped]:
@@ -48,7 +62,7 @@ def _parse(block: Block) -> Iterator[Fact | Skipped]:
     elif view == "list":
         yield from states.read_list(block, columns)
     else:
-        yield from others.read_others(block, columns, "streams" if view == "streams" else "share")
+        yield from others.read_others(block, columns, others.tool_of(columns, block.source.command) or "share")
 
 
 TABLE = BlockKind("kafka", "table of kafka-consumer-groups", _starts, _parse)

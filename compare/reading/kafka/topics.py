@@ -13,6 +13,8 @@ _CONFIGS = re.compile(r"\sConfigs:[ \t]*(\S*)")
 _POLICY = re.compile(r"(?:^|,)cleanup\.policy=([a-z,]*)(?:,[^,=]+=|$)")
 _PARTITION = re.compile(r"\s*Topic: ?([a-zA-Z0-9._-]+)\s+Partition: ?([0-9]{1,10})\s+Leader: ?")
 
+_MOST_PARTITIONS = 1 << 20
+
 
 def _starts(line: str) -> bool:
     return line.startswith("Topic:") and _TOPIC.match(line) is not None
@@ -35,6 +37,9 @@ def _parse(block: Block) -> Iterator[TopicQueues | Skipped]:
     numbers = sorted({number for _, number in rows.found})
     if len(numbers) != count:
         yield skipped(block, 0, f"expected {count} partitions of topic {topic} below it, found {len(numbers)}")
+    if numbers and numbers[-1] < count <= _MOST_PARTITIONS:
+        # A topic has all numbers from 0 on; the first line says how many, whatever became of the others.
+        numbers = list(range(count))
     if numbers:
         yield TopicQueues(block.source.name, topic, tuple(numbers), _is_compacted(block.lines[0]))
 

@@ -6,7 +6,7 @@ from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.columns import Columns, columns_of
 from compare.reading.rocketmq.facts import BrokerLag
-from compare.reading.rocketmq.lines import Lines, RowError, number
+from compare.reading.rocketmq.lines import Lines, RowError, number, tool_name
 from protocols import Queue
 
 
@@ -42,6 +42,8 @@ def _parse(block: Block) -> Iterator[BrokerLag | Skipped]:
 
 def _row(columns: Columns, diff_at: int, line: str) -> tuple[str, Queue, int]:
     (topic, group, broker), cells = columns.split(line)
+    tool_name(topic, "#Topic")
+    tool_name(group, "#Group")
     if len(cells) <= diff_at:
         raise RowError(f"a row of {len(columns.names)} columns")
     return group, Queue(topic, broker, number(cells[0], "#QID")), number(cells[diff_at], "#Diff")

@@ -51,7 +51,7 @@ class Columns:
                 if end < 0:
                     return None
             name = line[at:end].strip(" ")
-            if not name or _GAP in name:
+            if not name or _GAP in name or "\t" in name:
                 return None
             found.append(name)
             at = end + 2

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Connection, Connections
-from compare.reading.rocketmq.lines import Lines, RowError, values
+from compare.reading.rocketmq.lines import Lines, RowError, tool_name, values
 from compare.reading.rocketmq.retry import group_of, own_retry_topic
 
 _NUMBERED = re.compile(r"\d{3,} {2}(?=\S)")
 """How the lines of versions before 4.9 begin."""
 
 _ADDRESS = re.compile(r"\S*:\d{1,5}")
+_CELLS = re.compile(r"\s\S*:\d{1,5}\s+\w+\s+\S")
+"""What follows a client id: in one, it is another row."""
 _BELOW = "Below is subscription:"
 _SETTINGS = {"ConsumeType": "type", "MessageModel": "model", "ConsumeFromWhere": "from"}
 
@@ -57,6 +59,16 @@ def _parse(block: Block) -> Iterator[Connections | Skipped]:
             else:
                 connections.append(connection)
     yield from lines.skipped()
+    header = block.lines[0].rstrip()
+    if header.startswith("#") and not header.endswith("#Version"):
+        complete = False
+        yield skipped(block, 0, "expected the header to end with #Version, and the first row below it")
+    if topics is None:
+        complete = False
+        yield skipped(block, 0, f"ends before {_BELOW!r}: connections may be cut off")
+    elif len(settings) < len(_SETTINGS):
+        expected = " and ".join(key for key, kept in _SETTINGS.items() if kept not in settings)
+        yield skipped(block, 0, f"ends before {expected}: topics of the subscription may be cut off")
     if not connections:
         yield skipped(block, 0, "expected a line per connection below the header")
         return
@@ -74,7 +86,7 @@ def _connection(line: str) -> Connection | None:
     """Client ids may hold blanks, the three columns behind them do not."""
     numbered = _NUMBERED.match(line)
     cells = (line[numbered.end() :] if numbered else line).rsplit(None, 3)
-    if len(cells) < 4 or not _ADDRESS.fullmatch(cells[1]):
+    if len(cells) < 4 or not _ADDRESS.fullmatch(cells[1]) or _CELLS.search(cells[0]):
         return None
     return Connection(cells[0], cells[1])
 
@@ -88,7 +100,7 @@ def _topic(line: str) -> list[str]:
     cells = line.split(None, 1)
     if len(cells) < 2:
         raise RowError("a topic and its expression")
-    return [cells[0]]
+    return [tool_name(cells[0], "#Topic")]
 
 
 CONNECTION = BlockKind("rocketmq", "consumerConnection", _starts, _parse)

@@ -52,6 +52,7 @@ class Answered:
     """``consumerStatus``: the clients that answered, by index from 1 on (a client id may be there twice).
 
     ``same_subscription`` is None where the text does not say. ``complaints``: queues that the tool found stuck.
+    ``complete`` is False if clients may be cut off.
     """
 
     source: SourceText
@@ -59,6 +60,7 @@ class Answered:
     clients: tuple[tuple[int, str], ...]
     same_subscription: bool | None
     complaints: tuple[str, ...]
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ _NOISE = (
 _LOGGER_STATUS = re.compile(r"\d\d:\d\d:\d\d,\d{3} \|-")
 """How the lines begin in which the logger of 5.x tells of its own start."""
 
+_NO_NAME = re.compile(r"[\s:\[\]>#]")
+"""Brokers check names of topics and groups; these characters stand in time stamps and prefixes of logs."""
+
 _MOST_DIGITS = 19
 _MOST_QUOTED = 60
 
@@ -86,6 +89,13 @@ def all_numbers(cells: Sequence[str]) -> bool:
     """Whether all are whole numbers that are not negative: what `number` says of nearly all rows, at once."""
     together = "".join(cells)
     return together.isdigit() and together.isascii() and max(map(len, cells)) <= _MOST_DIGITS
+
+
+def tool_name(text: str, column: str) -> str:
+    """A topic's or group's name; `RowError` for what holds a character that no version allows in one."""
+    if _NO_NAME.search(text):
+        raise RowError(f"a name under {column}")
+    return text
 
 
 def starting(*heads: str, holding: str = "") -> Callable[[str], bool]:

@@ -6,7 +6,7 @@ from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.columns import Columns, columns_of
 from compare.reading.rocketmq.facts import GroupLine
-from compare.reading.rocketmq.lines import Lines, RowError, number, starting
+from compare.reading.rocketmq.lines import Lines, RowError, number, starting, tool_name
 
 _FEWEST = 4
 """#Count, #Version, #TPS, #Diff Total; #Type and #Model may be blank."""
@@ -31,6 +31,7 @@ def _parse(block: Block) -> Iterator[GroupLine | Skipped]:
 
 def _row(block: Block, columns: Columns, line: str) -> GroupLine:
     (group,), cells = columns.split(line)
+    tool_name(group, "#Group")
     if not _FEWEST <= len(cells) <= len(columns.names) - 1:
         raise RowError(f"a row of {len(columns.names)} columns")
     count = number(cells[0], "#Count")

@@ -1,14 +1,15 @@
 """Sort facts into lots, one per group: find the group that a fact is about, and the routes of its topics.
 
-A group's name is, in this order: what the text says (completed where the view cuts it) or its clients give away,
-``NAME=FILE``, the only group that the same file names, the only one that its folder's files name (where the file is
-called like a view), what file or folder are called. Facts about one name belong together as `compare.reading.merging`
-has it.
+A group's name is, in this order: what the text says (completed where the view cuts it; a command line above it is a
+part of the text) or its clients give away, ``NAME=FILE``, the only group that the same file names, the only one that
+its folder's files name (where the file is called like a view), what file or folder are called. Facts about one name
+belong together as `compare.reading.merging` has it.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from compare.reading.blocks import SourceText
 from compare.reading.merging import merge
 from compare.reading.rocketmq.cut import FullNames
 from compare.reading.rocketmq.facts import BrokerLag, Fact, GroupFact, GroupLine, NoRoute, Progress, Route
@@ -59,7 +60,7 @@ def _names(facts: list[GroupFact]) -> list[str]:
                 in_folder.setdefault(folder_of(fact.source), set()).add(name)
     return [
         name
-        or fact.source.given_group
+        or fact.source.told_group
         or _only(in_source.get(fact.source.name))
         or (is_called_like_view(fact.source) and _only(in_folder.get(folder_of(fact.source))))
         or stand_in(fact.source)
@@ -84,15 +85,21 @@ def _named(facts: list[GroupFact]) -> list[str | None]:
         wider = cuts.longer(name) if found is None else None
         completed[name] = completed[wider] if wider is not None else found or name
     return [
-        _completed(fact, completed[fact.group]) if fact.group is not None and _is_cut(fact) else fact.group
+        _completed(fact, completed[fact.group])
+        if fact.group is not None and _is_cut(fact)
+        else fact.group or _of_command(fact.source)
         for fact in facts
     ]
+
+
+def _of_command(source: SourceText) -> str | None:
+    return None if source.command is None else source.command.group
 
 
 def _completed(fact: GroupFact, name: str) -> str:
     """A name that no text completes may be completed by what the source is called."""
     if name == fact.group:
-        for longer in (fact.source.given_group, stand_in(fact.source)):
+        for longer in (fact.source.told_group, stand_in(fact.source)):
             if longer is not None and longer.startswith(name):
                 return longer
     return name

@@ -47,6 +47,7 @@ def find_clients(facts: Iterable[GroupFact]) -> Clients:
             counts.append(0)
     answered = [fact for fact in facts if isinstance(fact, Answered)]
     heard = list(_lists(answered))
+    complete = complete and all(fact.complete for fact in answered)
     views += (("consumerStatus", each) for each in heard)
     connected: Counter[str] = Counter()
     for _, view in views:

@@ -21,11 +21,15 @@ def stand_in(source: SourceText) -> str | None:
     """The name that the file, else its folder, is called by; None if neither has one (standard input)."""
     if is_called_like_view(source):
         return source.folder or None
+    if source.command is not None and source.command.topic is not None:
+        return source.command.topic
     return _beside_view(source) or source.stem
 
 
 def topic_name(source: SourceText) -> str | None:
     """The topic that a route is about, which its text does not name: ``TopicX.topicRoute.txt`` or ``NAME=FILE``."""
+    if source.command is not None and source.command.topic is not None:
+        return source.command.topic
     return _beside_view(source) or source.given_group or stand_in(source)
 
 

@@ -1,20 +1,25 @@
 """``consumerProgress -g GROUP``, with ``-s true`` (#Client IP) or without, with ``-t`` or without, of any version."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.columns import Columns, columns_of
 from compare.reading.rocketmq.facts import Progress
-from compare.reading.rocketmq.lines import Lines, RowError, all_numbers, number
+from compare.reading.rocketmq.lines import Lines, RowError, all_numbers, number, tool_name
 from compare.reading.rocketmq.retry import group_of, own_retry_topic
 from protocols import Queue
 
 _TOTALS = ("Consume TPS:", "Consume Diff Total:", "Consume Inflight Total:", "Diff Total:")
 _DIFF_TOTAL = re.compile(r"(?:Consume )?Diff Total: (-?\d{1,19})\s*")
 _NOBODY = ("N/A", "NA")
+_STATIC = "__syslo__"
+_MOST_BLANKS = 5
+"""In an address; if it holds more, it is the next row."""
+_ROW_BEGINS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*\S")
+"""The time ends a row."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -31,12 +36,15 @@ def _parse(block: Block) -> Iterator[Progress | Skipped]:
     shown: dict[Queue, str | None] = {}
     lines = Lines(block)
     ended, complete, diffs = False, True, 0
+    cut: list[Skipped] = []
     for offset, line in lines:
         if line.startswith(_TOTALS):
             ended = True
             total = _DIFF_TOTAL.fullmatch(line)
-            # Rows are missing where the total is another one.
-            complete = complete and (total is None or int(total[1]) == diffs)
+            if total is not None and int(total[1]) != diffs:
+                why = f"the total is {total[1]}, the rows above add up to {diffs}: rows are missing or were changed"
+                complete = False
+                cut += [] if lines.refused else [skipped(block, offset, why)]
             continue
         try:
             queue, diff, address = reader.row(line)
@@ -53,6 +61,10 @@ def _parse(block: Block) -> Iterator[Progress | Skipped]:
     if not lag and not ended:
         yield skipped(block, 0, "expected rows below the header")
         return
+    if not ended:
+        cut.append(skipped(block, 0, "ends before its totals, expected Consume TPS and Diff Total below the rows"))
+    cut += (skipped(block, 0, why) for why in missing_numbers(lag))
+    yield from cut
     topic_width, broker_width = reader.columns.widths
     retry = own_retry_topic({queue.topic for queue in lag})
     yield Progress(
@@ -63,8 +75,24 @@ def _parse(block: Block) -> Iterator[Progress | Skipped]:
         shown=None if reader.address_at is None else shown,
         topic_width=topic_width,
         broker_width=broker_width,
-        complete=complete,
+        complete=complete and not cut,
     )
+
+
+def missing_numbers(queues: Iterable[Queue]) -> Iterator[str]:
+    """Which queues have no row, one sentence for each topic of a broker: the tool shows all from 0 on or none.
+
+    Only the brokers of static topics, which are none really, have some of a topic's queues.
+    """
+    numbers: dict[tuple[str, str], set[int]] = {}
+    for queue in queues:
+        numbers.setdefault((queue.topic, queue.broker), set()).add(queue.number)
+    for (topic, broker), found in numbers.items():
+        missing = max(found) + 1 - len(found)
+        if missing > 0 and not broker.startswith(_STATIC):
+            first = next(number for number in range(max(found)) if number not in found)
+            more = f" and {missing - 1} more" if missing > 1 else ""
+            yield f"rows of {topic} on {broker} go up to queue {max(found)}, queue {first}{more} was cut out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +111,8 @@ class _Reader:
         extra = len(cells) - _time_words(cells) - before_time
         if extra < 0 or (extra and self.address_at is None):
             raise RowError(f"a row of {len(self.columns.names)} columns")
+        if extra > _MOST_BLANKS or _ROW_BEGINS.search(line) is not None:
+            raise RowError("one row in a line")
         address = None
         numbers = cells[:before_time]
         if self.address_at is not None:
@@ -96,7 +126,7 @@ class _Reader:
         if not all_numbers(numbers):
             for cell in numbers:
                 number(cell, "#QID, #Broker Offset, #Consumer Offset, #Diff, #Inflight")
-        return Queue(topic, broker, int(numbers[0])), int(numbers[diff_at]), address
+        return Queue(tool_name(topic, "#Topic"), broker, int(numbers[0])), int(numbers[diff_at]), address
 
 
 def _reader(columns: Columns) -> _Reader | None:

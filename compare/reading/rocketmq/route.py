@@ -1,5 +1,6 @@
 """Queues of topics: ``topicRoute`` as JSON and, with ``-l``, as a table, and the preview of ``allocateMQ``."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ MOST_QUEUES = 1 << 16
 """Of a topic at one broker; a text that tells of more is damaged."""
 
 _DASHES = "-----"
+_TOTAL = re.compile(r"Total:\s+(\d{1,9})\s+(\d{1,9})\s+\d{1,9}")
 
 
 def _starts_json(line: str) -> bool:
@@ -97,12 +99,14 @@ def _preview(block: Block, result: dict[str, Any]) -> Iterator[Route]:
 
 
 def _parse_table(block: Block) -> Iterator[Route | Skipped]:
-    readable: list[tuple[str, int]] = []
+    readable: list[tuple[str, int, bool]] = []
     lines = Lines(block)
     ended = False
+    total: re.Match[str] | None = None
     for offset, line in lines:
         if line.startswith((_DASHES, "Total:")):
             ended = True
+            total = _TOTAL.fullmatch(line.rstrip()) or total
             continue
         try:
             readable.append(_row(line))
@@ -112,21 +116,28 @@ def _parse_table(block: Block) -> Iterator[Route | Skipped]:
     if not readable or (lines.refused and not ended):
         yield skipped(block, 0, "expected a row per broker and a total below the header")
         return
+    queues = sum(count for _, count, _ in readable)
+    if total is None or (int(total[1]), int(total[2])) != (len(readable), queues):
+        told = "no total" if total is None else f"a total of {total[1]} brokers and {total[2]} queues to read"
+        why = f"{told} below rows of {len(readable)} brokers and {queues} queues: rows are missing, none is used"
+        yield skipped(block, 0, why)
+        return
     try:
-        yield from _of_counts(block, readable)
+        yield from _of_counts(block, [(broker, count if permitted else 0) for broker, count, permitted in readable])
     except RowError as error:
         yield skipped(block, 0, f"expected {error}")
 
 
-def _row(line: str) -> tuple[str, int]:
+def _row(line: str) -> tuple[str, int, bool]:
+    """Broker, its queues to read, and whether it lets anyone read them."""
     # The addresses, {0=host:port, 1=host:port}, hold blanks; before them stand cluster and broker.
-    names, brace, rest = line.partition("{")
+    names, _, rest = line.partition("{")
     cells = rest.rpartition("}")[2].split()
     words = names.split()
-    if not brace or len(words) < 2 or len(cells) != 3:
+    if line.count("{") != 1 or len(words) < 2 or len(cells) != 3:
         raise RowError("#ClusterName, #BrokerName, #BrokerAddrs, #ReadQueue, #WriteQueue, #Perm")
     count = number(cells[0], "#ReadQueue")
-    return words[-1], count if number(cells[2], "#Perm") & PERM_READ else 0
+    return words[-1], count, bool(number(cells[2], "#Perm") & PERM_READ)
 
 
 ROUTE = BlockKind("rocketmq", "topicRoute or allocateMQ", _starts_json, _parse_json)

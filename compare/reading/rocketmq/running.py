@@ -9,7 +9,7 @@ from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.columns import Columns, columns_of
 from compare.reading.rocketmq.facts import Running
-from compare.reading.rocketmq.lines import Lines, RowError, number, starting, values
+from compare.reading.rocketmq.lines import Lines, RowError, number, starting, tool_name, values
 from compare.reading.rocketmq.strategies import strategy_of
 from protocols import Queue
 
@@ -30,6 +30,7 @@ _KEYS = {
 }
 _SECTION = re.compile(r"#(Consumer [A-Za-z&]+(?: Detail)?|User Consume Info)#")
 _TOPIC = re.compile(r"\d+ Topic: ")
+_PROPERTY = re.compile(r"[\w.-]+\s*:(?:\s|$)")
 _DROPPED = re.compile(r"dropp?ed[=:](true|false)")
 _OWNED, _POPPED = "Consumer MQ Detail", "Consumer Pop Detail"
 _BEHIND_OWNED = (_POPPED, "Consumer RT&TPS")
@@ -44,6 +45,7 @@ class _Found:
     topics: list[str] = field(default_factory=list)
     owned: list[Queue] = field(default_factory=list)
     popped: list[str] = field(default_factory=list)
+    lists_owned: bool = False
     ended: bool = False
     complete: bool = True
 
@@ -55,7 +57,8 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
         section = _SECTION.fullmatch(line.rstrip()) if line.startswith("#") else None
         if section is not None:
             found.section, found.columns = section[1], None
-            found.ended = found.ended or section[1] in _BEHIND_OWNED
+            found.lists_owned = found.lists_owned or section[1] == _OWNED
+            found.ended = found.ended or (found.lists_owned and section[1] in _BEHIND_OWNED)
         else:
             try:
                 _line(found, line)
@@ -63,6 +66,9 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
                 found.complete = found.complete and found.section != _OWNED
                 lines.refuse(offset, line, str(error))
     yield from lines.skipped()
+    if not found.ended:
+        why = f"ends in #{found.section}#, expected #{_OWNED}# and what follows it: what the client owns is cut off"
+        yield skipped(block, 0, why)
     client_id = _client_id(found.settings) or _file_name(block)
     if client_id is None:
         yield skipped(block, 0, "names no client: expected clientIP and instanceName, or a file called like the client")
@@ -82,13 +88,15 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
 
 def _line(found: _Found, line: str) -> None:
     if found.section == "Consumer Properties":
+        if _PROPERTY.match(line) is None:
+            raise RowError("a property and its value, name : value")
         values(line, found.settings, _KEYS)
     elif found.section == "Consumer Subscription":
         numbered = _TOPIC.match(line)
         end = line.rfind(" ClassFilter: ")
         if numbered is None or end < numbered.end():
             raise RowError("a topic, ClassFilter and SubExpression")
-        found.topics.append(line[numbered.end() : end].strip())
+        found.topics.append(tool_name(line[numbered.end() : end].strip(), "Topic"))
     elif found.section in (_OWNED, _POPPED):
         if line.startswith("#Topic"):
             found.columns = columns_of(line, names=2)
@@ -99,12 +107,14 @@ def _line(found: _Found, line: str) -> None:
 def _queue(found: _Found, line: str) -> None:
     at = line.find("ProcessQueueInfo [")
     dropped = _DROPPED.search(line, max(at, 0))
-    if found.columns is None or at < 0 or dropped is None:
+    # Where two rows run together, nothing tells where the second one's name begins.
+    alone = line.count("ProcessQueueInfo [") == 1 and line.rstrip().endswith("]")
+    if found.columns is None or at < 0 or dropped is None or not alone:
         raise RowError("a queue and its ProcessQueueInfo [..., droped=...]")
     (topic, broker), cells = found.columns.split(line[:at].removesuffix("Pop"))
     if not cells:
         raise RowError("a number under #QID")
-    queue = Queue(topic, broker, number(cells[0], "#QID"))
+    queue = Queue(tool_name(topic, "#Topic"), broker, number(cells[0], "#QID"))
     if dropped[1] == "true":
         return
     if found.section == _OWNED:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
@@ -79,10 +80,23 @@ def _parse(block: Block) -> Iterator[Answered | Skipped]:
             clients.append(found)
     yield from lines.skipped()
     fact = answered(block, clients, told)
+    if fact is not None and fact.same_subscription is None and not _goes_on(block):
+        yield skipped(block, 0, f"ends before {_SAME!r} or {_DIFFERENT!r}: clients may be cut off")
+        fact = replace(fact, complete=False)
+    missed = [n for n, (index, _) in enumerate(clients, 1) if index != n]
+    if fact is not None and missed:
+        yield skipped(block, 0, f"the rows below are numbered without {missed[0]}: clients are cut out")
+        fact = replace(fact, complete=False)
     if fact is None:
         yield skipped(block, 0, "expected a line per client that answered below the header")
     else:
         yield fact
+
+
+def _goes_on(block: Block) -> bool:
+    """Whether the failure of one client interrupts the list, which goes on below it."""
+    behind = block.source.lines[block.first - 1 + len(block.lines) :]
+    return bool(behind) and behind[0].startswith(("org.apache.rocketmq.", "com.alibaba.rocketmq."))
 
 
 STATUS = BlockKind("rocketmq", "consumerStatus", _starts, _parse)
