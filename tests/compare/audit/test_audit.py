@@ -77,7 +77,7 @@ def test_the_same_bytes_under_any_hash_seed(format: str) -> None:
 def test_the_worst_come_first_with_one_headline() -> None:
     lines = equipoise("audit", str(EXAMPLES)).stdout.splitlines()
     assert lines[0].startswith(
-        "1 of 27 groups has no member, and 425 records wait there. 1 of 27 groups leaves 2 queues"
+        "1 of 27 groups has no member, and 425 records wait there. 2 of 27 groups leave 4 queues"
     )
     assert "5 of 27 groups keep 11 members idle" in lines[0]
     rows = [line.split() for line in lines[4:] if line.split()]
