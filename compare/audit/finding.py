@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compare.audit.kinds import Kind, kind_of, usable_strategies
-from compare.audit.model import Modelled, model_of
+from compare.audit.model import Modelled, is_on_the_move, model_of
 from compare.audit.remedies.remedy import Gain, Remedy, best_first
 from compare.audit.score import Points, points_lost, score
 from compare.audit.what_if import best_loads, loads_of
@@ -80,6 +80,11 @@ class Case:
     def is_kafka(self) -> bool:
         """Whether the group is Kafka's."""
         return self.observed.system == "kafka"
+
+    @property
+    def on_the_move(self) -> bool:
+        """Whether what members own is about to change, so that nothing may be concluded from it."""
+        return is_on_the_move(self.observed)
 
     @property
     def falls_short(self) -> bool:

@@ -1,6 +1,6 @@
 """Nobody there, not settled yet, or not told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compare.audit.finding import Case, Finding, finding, named, several
 from compare.audit.model import REBALANCING
@@ -47,16 +47,13 @@ def nobody(case: Case) -> Iterator[Finding]:
 
 def rebalancing(case: Case) -> Iterator[Finding]:
     """Ownership that is about to change."""
-    state = case.observed.state
-    if state not in REBALANCING:
+    if not case.on_the_move:
         return
-    waits = {
-        "PreparingRebalance": "it waits for members to rejoin, up to the largest max.poll.interval.ms of a member",
-        "CompletingRebalance": "it waits for its leader to send the assignment",
-    }.get(state, "members have not yet taken over or given up what they are to")
+    state, moving = case.observed.state, case.observed.moving or ()
+    shown = _shown_by_state(state) if state in REBALANCING else _shown_by_members(moving, state)
     yield finding(
         "rebalancing",
-        f"The group is in {state}: {waits}, so what members own is not what they will own.",
+        f"{shown}, so what members own is not what they will own.",
         (
             Remedy(
                 "Take the views again when the state is Stable; if it stays, look for a member that does not poll and"
@@ -64,8 +61,25 @@ def rebalancing(case: Case) -> Iterator[Finding]:
             ),
         ),
         0.0 if case.lost is None else 100.0 - case.lost.score,
-        {"state": state, "unowned_queues": len(case.unowned)},
+        {"state": state, "moving": list(moving), "unowned_queues": len(case.unowned)},
     )
+
+
+def _shown_by_state(state: str | None) -> str:
+    waits = {
+        "PreparingRebalance": "it waits for members to rejoin, up to the largest max.poll.interval.ms of a member",
+        "CompletingRebalance": "it waits for its leader to send the assignment",
+    }.get(state or "", "members have not yet taken over or given up what they are to")
+    return f"The group is in {state}: {waits}"
+
+
+def _shown_by_members(moving: Sequence[str], state: str | None) -> str:
+    have = "has not reached its" if len(moving) == 1 else "have not reached their"
+    text = (
+        f"{named(moving)} {have} target assignment: in the members view CURRENT-EPOCH is not TARGET-EPOCH, or"
+        " CURRENT-ASSIGNMENT not TARGET-ASSIGNMENT"
+    )
+    return text if state is None else f"{text} (the state view, taken at another time, says {state})"
 
 
 def untold(case: Case) -> Iterator[Finding]:
@@ -99,7 +113,7 @@ def untold(case: Case) -> Iterator[Finding]:
 def static_member_silent(case: Case) -> Iterator[Finding]:
     """Static members behind whom alone the lag lies: what a crashed one looks like until its session ends."""
     members = case.observed.members
-    if not case.is_kafka or not members or case.observed.state in REBALANCING:
+    if not case.is_kafka or not members or case.on_the_move:
         return
     lag = case.observed.lag
     behind = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from compare.audit.finding import Case, Finding, finding, named, several
 from compare.audit.kinds import ROCKETMQ
 from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
-from compare.audit.model import KAFKA, REBALANCING, Modelled
+from compare.audit.model import KAFKA, Modelled
 from compare.audit.remedies.assignors import ask_for_state, fairer_assignors, fresh_start, to_assignor
 from compare.audit.remedies.members import at_most
 from compare.audit.remedies.queues import multiples, one_for_each_member
@@ -29,7 +29,7 @@ REDUCED = 0.25
 def uneven(case: Case) -> Iterator[Finding]:
     """A fairer ownership is reachable: the strategy is the cause."""
     modelled = case.modelled
-    if modelled is None or not case.falls_short or case.observed.state in REBALANCING or _is_broken(modelled):
+    if modelled is None or not case.falls_short or case.on_the_move or _is_broken(modelled):
         return
     # A name of the other system's is that of somebody's own strategy.
     own = case.observed.strategy in (KAFKA if case.is_kafka else ROCKETMQ)
@@ -58,7 +58,7 @@ def uneven(case: Case) -> Iterator[Finding]:
 def more_members_than_queues(case: Case) -> Iterator[Finding]:
     """Members that no allocation can employ."""
     modelled = case.modelled
-    if modelled is None or _is_broken(modelled) or case.observed.state in REBALANCING:
+    if modelled is None or _is_broken(modelled) or case.on_the_move:
         return
     queues, idle = sum(case.best), list(case.best).count(0)
     members = len(case.best)
@@ -86,7 +86,7 @@ def unequal_subscriptions(case: Case) -> Iterator[Finding]:
     modelled = case.modelled
     if modelled is None or modelled.alike or case.falls_short or not case.is_kafka or case.kind in STREAMS:
         return
-    if case.observed.state in REBALANCING or max(case.loads) - min(case.loads) <= 1:
+    if case.on_the_move or max(case.loads) - min(case.loads) <= 1:
         return
     even = -(-sum(case.loads) // len(case.loads))
     seem = "seem to subscribe" if modelled.basis == "owned" else "subscribe"
@@ -114,7 +114,7 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
     modelled = case.modelled
     if modelled is None or case.falls_short or not modelled.alike or _is_broken(modelled):
         return
-    if case.observed.state in REBALANCING or case.kind in STREAMS:
+    if case.on_the_move or case.kind in STREAMS:
         return
     members = len(case.loads)
     loads: dict[str, dict[str, int]] = {}

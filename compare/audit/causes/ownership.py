@@ -7,7 +7,7 @@ from math import sqrt
 
 from compare.audit.finding import Case, Finding, finding, named, several
 from compare.audit.kinds import ROCKETMQ
-from compare.audit.model import REBALANCING, Modelled, recompute
+from compare.audit.model import Modelled, recompute
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
 from protocols import Allocation, Group
@@ -17,7 +17,7 @@ from rocketmq_selfbalance import allocate
 def broken_ownership(case: Case) -> Iterator[Finding]:
     """The most specific cause that fits: they all show as queues without owner and with two."""
     observed = case.observed
-    if observed.mode != "shared" or observed.members == () or observed.state in REBALANCING:
+    if observed.mode != "shared" or observed.members == () or case.on_the_move:
         return
     if case.is_kafka:
         yield from _kafka(case)

@@ -1,6 +1,6 @@
 """Kafka: another assignor, or the same one from a clean start, said in the settings of those who run the group."""
 
-from compare.audit.finding import Case
+from compare.audit.finding import Case, named
 from compare.audit.kinds import SERVER
 from compare.audit.model import Modelled
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Restart, Risk
@@ -54,7 +54,8 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
         value = name.removeprefix("server-")
         setting = f"{_prefix(case)}group.remote.assignor={value}"
         return Remedy(
-            f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name.",
+            f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name."
+            f"{_not_upgraded(case)}",
             (setting,),
             _restart(case),
             True,
@@ -98,6 +99,19 @@ def fresh_start(case: Case, modelled: Modelled, strategy: str) -> Remedy | None:
         tuple(risks),
         case.gain(after),
         after,
+    )
+
+
+def _not_upgraded(case: Case) -> str:
+    """Which members cannot be given a server's assignor; they are shared out by it all the same."""
+    classic = case.observed.classic_members
+    if not classic:
+        return ""
+    speak, take = ("speaks", "takes") if len(classic) == 1 else ("speak", "take")
+    until = "it is" if len(classic) == 1 else "they are"
+    return (
+        f" {named(classic)} {speak} the classic protocol still and {take} no group.remote.assignor until {until}"
+        " upgraded to group.protocol=consumer; leave out the setting there."
     )
 
 
