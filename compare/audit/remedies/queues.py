@@ -111,10 +111,10 @@ def _expected(case: Case, modelled: Modelled, grown: Group, strategy: str | None
 
 
 def _risks(case: Case, topics: Sequence[str]) -> list[Risk]:
-    what = "which the members consume in order, " if case.kind == "orderly" else ""
+    what = ", which the members consume in order," if case.kind == "orderly" else ""
     found = [
         Risk(
-            f"the order per key is lost: records of a key, {what}go to another queue from then on, while earlier ones"
+            f"the order per key is lost: records of a key{what} go to another queue from then on, while earlier ones"
             " still wait",
             SERIOUS,
         )
