@@ -29,8 +29,11 @@ UNOWNED, DOUBLE_OWNED, IDLE, HEAVIEST = 40.0, 30.0, 20.0, 5.0
 
 
 def waiting(observed: ObservedGroup, unowned: Collection[Queue]) -> tuple[int, int]:
-    """Records that wait where nobody reads, and the others. A negative lag (the queue was made anew) counts 0."""
-    nobody = observed.members == ()
+    """Records that wait where nobody reads, and the others. A negative lag (the queue was made anew) counts 0.
+
+    Consumers that call assign() are members of nothing: of their group it is not told whether somebody reads.
+    """
+    nobody = observed.members == () and not observed.only_offsets
     unread = others = 0
     for queue, lag in observed.lag.items():
         if lag is not None and lag > 0:

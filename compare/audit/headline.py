@@ -26,7 +26,7 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
     silent = [group for group in groups if group.mode == "shared" and group.figure("idle_members") is None]
     in_part = sum(group.observed.partial is not None and bool(group.topics) for group in silent)
     untold = len(silent) - in_part
-    sentences = [*_deserted(groups, total)]
+    sentences = [*_deserted(groups, total), *_without_members(groups, total)]
     if found:
         sentences.append("; ".join(found) + ".")
     elif len(silent) < len(peopled):
@@ -42,7 +42,7 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
 
 
 def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
-    deserted = [group for group in groups if group.figure("members") == 0]
+    deserted = [group for group in groups if _is_deserted(group)]
     if not deserted:
         return []
     records = sum(waiting(group.observed, ())[0] for group in deserted)
@@ -53,10 +53,20 @@ def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
     ]
 
 
+def _without_members(groups: Sequence[AuditedGroup], total: str) -> list[str]:
+    count = sum(group.observed.only_offsets for group in groups)
+    who = f"{count} of {total}" if total != ONE else "The group"
+    store = "store" if count > 1 else "stores"
+    return [f"{who} only {store} offsets for consumers that call assign()."] if count else []
+
+
+def _is_deserted(group: AuditedGroup) -> bool:
+    return group.figure("members") == 0 and not group.observed.only_offsets
+
+
 def _lag(groups: Sequence[AuditedGroup], total: str) -> list[str]:
-    more = " more" if any(group.figure("members") == 0 and sum(waiting(group.observed, ())) for group in groups) else ""
-    peopled = [group for group in groups if group.figure("members") != 0]
-    lags = [lag for group in peopled if (lag := sum(waiting(group.observed, ()))) > 0]
+    more = " more" if any(_is_deserted(group) and sum(waiting(group.observed, ())) for group in groups) else ""
+    lags = [lag for group in groups if not _is_deserted(group) and (lag := sum(waiting(group.observed, ()))) > 0]
     if not lags:
         return []
     where = f"{len(lags)} of {total}" if total != ONE else "it"

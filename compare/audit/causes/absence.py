@@ -25,11 +25,18 @@ def nobody(case: Case) -> Iterator[Finding]:
     else:
         delete = (f"mqadmin deleteSubGroup -n NAMESRV -c CLUSTER -g {name}",)
         others = "clients that pull by hand may store offsets here without being members"
+    records = several(waiting, "record waits", "records wait")
+    cause = f"Nobody consumes: the group has no member, and {records}."
+    if case.kind == "assign":
+        cause = (
+            "The group only stores offsets for consumers that call assign(), which no list of members shows, so that"
+            f" nobody tells whether they are at work: {records}."
+        )
     yield finding(
         "no-members",
-        f"Nobody consumes: the group has no member, and {several(waiting, 'record waits', 'records wait')}.",
+        cause,
         (
-            Remedy("Start its consumers.") if case.kind != "assign" else None,
+            Remedy("Start its consumers.") if case.kind != "assign" else _look_whether_they_move(case),
             Remedy(
                 f"Only if the group is retired and its offsets stand still: delete it: {delete[-1]}",
                 delete,
@@ -43,6 +50,11 @@ def nobody(case: Case) -> Iterator[Finding]:
         100.0,
         {"lag": waiting},
     )
+
+
+def _look_whether_they_move(case: Case) -> Remedy:
+    command = f"kafka-consumer-groups.sh --bootstrap-server HOST --describe --group {case.observed.name}"
+    return Remedy("Take the offsets view twice: offsets that move are those of consumers at work.", (command,))
 
 
 def rebalancing(case: Case) -> Iterator[Finding]:
