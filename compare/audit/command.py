@@ -94,7 +94,7 @@ def audit(
     command_config: Path | None,
     timeout: float,
 ) -> int:
-    """Say how fair the groups are that SOURCE... tells of, worst first.
+    """Report how fairly the groups found in SOURCE... share their queues, worst first.
 
     SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
     standard input, or a running cluster: kafka://host:port[,host:port...] (needs pip install confluent-kafka
