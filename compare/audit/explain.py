@@ -19,7 +19,7 @@ Owners = Mapping[str, tuple[Queue, ...]]
 
 
 MOST_DETAILED = 300
-"""Groups of an audit that get pictures and what-if tables: those that come first. ``--group`` names any other."""
+"""Groups of an audit that get pictures and what-if tables: those that cost most. ``--group`` names any other."""
 
 
 @dataclass(frozen=True, slots=True)

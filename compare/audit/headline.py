@@ -33,11 +33,9 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
         sentences.append(f"No idle member, no queue without owner or with two in {total}.")
     sentences += _lag(groups, total)
     if untold:
-        of = "them" if found else total
-        sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")
+        sentences.append(f"Ownership is unknown for {untold} of {total}.")
     if in_part:
-        of = "them" if found else total
-        sentences.append(f"For {in_part} of {of} the sources tell a part only.")
+        sentences.append(f"Ownership is known in part for {in_part} of {total}.")
     return " ".join(sentences)
 
 

@@ -95,7 +95,7 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         **group.figures,
         **_what_is_untold(explained),
         "missing_topics": list(observed.missing_topics),
-        "owners": _owners(group.owners),
+        "owners": None if pictures and not explained.detailed else _owners(group.owners),
         "topics": dict(group.topics),
         "cause": first.cause if first else None,
         "remedy": remedies[0].text if remedies else None,
@@ -132,7 +132,7 @@ def _left_out(explained: Explained) -> list[str]:
     if explained.detailed or explained.modelled is None:
         return []
     return [
-        f"pictures and what-if are made for the {MOST_DETAILED} groups that come first; --group NAME asks for another"
+        f"pictures and what-if are made for the {MOST_DETAILED} groups that cost most; --group NAME asks for another"
     ]
 
 

@@ -13,7 +13,6 @@ from compare.audit.remedies.queues import multiples, one_for_each_member
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.remedies.strategies import average_and_multiples, fairer_strategy, lists_by_hand
 from compare.audit.score import HEAVIEST, IDLE, MISPLACED
-from compare.best import optimum
 from kafka_coordinator import assign
 
 LOOK_BACK = ("sticky", "cooperative-sticky", "uniform")
@@ -206,13 +205,16 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
         if known
         else f"{strategy} is no released assignor, so why it deals as it does is not known: {_loads(case)}."
     )
-    return finding("strategy-falls-short", cause, remedies, _cost(case, modelled, remedies), _evidence(case))
+    return finding("strategy-falls-short", cause, remedies, _cost(case, remedies), _evidence(case))
 
 
-def _cost(case: Case, modelled: Modelled, remedies: Sequence[Remedy | None]) -> float:
-    """What the best remedy wins back; what the optimum would, where no remedy is known."""
+def _cost(case: Case, remedies: Sequence[Remedy | None]) -> float:
+    """What the best remedy wins back; what the fairest loads would, where no remedy is known."""
     points = max((each.points for each in remedies if each is not None), default=0.0)
-    return points or case.points_back(optimum(modelled.group, moves=False).allocation)
+    if points or case.lost is None:
+        return points
+    fairest = 100.0 - IDLE * list(case.best).count(0) / len(case.best)
+    return max(0.0, fairest - case.lost.score)
 
 
 def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
@@ -233,7 +235,7 @@ def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
         f"{strategy} deals each topic from the first member on, so the same members get the remainder of"
         f" {several(len(odd), 'topic')}: {_loads(case)}.",
         remedies,
-        _cost(case, modelled, remedies),
+        _cost(case, remedies),
         {**_evidence(case), "pile_up": case.pile_up, "topics": odd, "heaviest": heaviest},
     )
 
