@@ -71,6 +71,7 @@ class ObservedGroup:
     consumes in order, None where nobody was asked. ``compacted``: topics that are told to be compacted.
     ``only_offsets``: the group is told to be of the type that stores offsets for consumers that call assign().
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
+    ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
     """
 
     system: System
@@ -98,3 +99,4 @@ class ObservedGroup:
     compacted: tuple[str, ...] = ()
     only_offsets: bool = False
     missing_topics: tuple[str, ...] = ()
+    seems_deserted: bool = False

@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
+from shlex import quote
 
 from compare.audit.finding import Case, Finding, finding, named, several
 from compare.audit.kinds import ROCKETMQ
 from compare.audit.model import REBALANCING, Modelled, recompute
+from compare.audit.remedies.commands import GROUPS, of_group
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
 from protocols import Allocation, Group
@@ -86,7 +88,8 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
                 after=after,
             ),
             Remedy(
-                "Make one group per set of topics, with the positions of today's group.",
+                "Make one group per set of topics: stop the members, copy today's positions topic by topic, check them"
+                " with consumerProgress -g NEW_GROUP, and start each member under its new group.",
                 ("mqadmin cloneGroupOffset -n NAMESRV -s OLD_GROUP -d NEW_GROUP -t TOPIC",),
                 "all at once",
                 risks=(
@@ -132,10 +135,23 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         )
     group = None if modelled is None else modelled.group
     after = None if group is None else _allocated(case, group)
-    command = f"mqadmin consumerStatus -n NAMESRV -g {observed.name} -i ID"
+    command = of_group("consumerStatus", observed.name, "-i ID")
+    if not broken and not strategies:
+        yield finding("mixed-strategies", cause, (_ask_each(command),), 0.0, {"strategies": [], "fitting": fitting})
+        return
+    # What is told by rows without owner may be a moment's.
+    first = (
+        ""
+        if strategies
+        else (
+            "Take the views again after a minute: a rebalance under way, or an orderly member that died, leaves queues like"
+            " this for up to a minute. Only if it stays: "
+        )
+    )
+    call = "Call" if strategies else "call"
     remedy = Remedy(
-        f"Call setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of each);"
-        ' mqadmin\'s "Rebalance OK" does not check this.',
+        f"{first}{call} setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of"
+        ' each); mqadmin\'s "Rebalance OK" does not check this.',
         (command,),
         "rolling",
         risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
@@ -148,6 +164,14 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         (remedy,),
         _cost(case, after),
         {"strategies": strategies, "fitting": fitting, "unowned_queues": len(case.unowned)},
+    )
+
+
+def _ask_each(command: str) -> Remedy:
+    return Remedy(
+        f"Take the views again, and ask each member with {command}. Nothing needs a restart while every queue has one"
+        " owner; members that run different strategies get the same one with their next release.",
+        (command,),
     )
 
 
@@ -172,7 +196,11 @@ def _left_by_strategy(case: Case) -> Iterator[Finding]:
     if observed.strategy == "CONFIG":
         kind = "configured-gaps"
         cause = "The members' lists of AllocateMessageQueueByConfig do not fit together:"
-        check = Remedy("Correct the lists so that each queue is in exactly one.", restart="rolling")
+        check = Remedy(
+            "Correct the lists so that each queue is in exactly one.",
+            restart="rolling",
+            risks=(Risk("until all members have the new lists, queues have two owners or none", LIGHT),),
+        )
     else:
         kind = "unowned-queues" if case.unowned else "two-owners"
         cause = f"The strategy {observed.strategy} does not cover the queues:"
@@ -258,8 +286,7 @@ def _for_unowned(case: Case) -> list[Remedy]:
 
 
 def _left_over(name: str, topics: list[str]) -> Finding:
-    tool = "kafka-consumer-groups.sh --bootstrap-server HOST"
-    delete = tuple(f"{tool} --delete-offsets --group {name} --topic {topic}" for topic in topics)
+    delete = tuple(f"{GROUPS} --delete-offsets --group {quote(name)} --topic {quote(topic)}" for topic in topics)
     return finding(
         "left-over-topics",
         f"No member reads {named(topics)}: the group only has committed offsets there.",
