@@ -28,7 +28,8 @@ class Explained:
 
     ``findings``: the most expensive first. ``score`` and ``score_after`` (the first of `remedies`): 0 to 100.
     ``what_if``: one row per strategy, () where the group gets no details.
-    ``assumption``: a sentence about what the sources do not tell.
+    ``assumption``: a sentence about what the sources do not tell. ``weight``: what was asked for to weigh queues by,
+    ``weights`` each queue's, None where one is not told.
     """
 
     group: AuditedGroup
@@ -41,6 +42,8 @@ class Explained:
     what_if: tuple[WhatIf, ...]
     assumption: str | None
     detailed: bool = True
+    weight: str | None = None
+    weights: Weights | None = None
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
@@ -85,7 +88,7 @@ def explain(
     modelled = model_of(observed)
     findings = diagnose(group, modelled, readers)
     if modelled is None:
-        return Explained(group, kind, None, findings, None, None, None, (), None, detailed)
+        return Explained(group, kind, None, findings, None, None, None, (), None, detailed, weight)
     now = score(modelled.today)
     first = next(iter(_in_order(findings)), None)
     best: WhatIf | None = None
@@ -105,6 +108,8 @@ def explain(
         rows,
         ASSUMPTIONS[modelled.basis],
         detailed,
+        weight,
+        weights,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import TypeAlias
 
 from compare.audit.kinds import ROCKETMQ
@@ -109,7 +110,7 @@ def optimum_row(
     """The best that the subscriptions allow, and the fewest moves to it; arguments as in `what_if`.
 
     With weights nobody can be sure to find the best in reasonable time: where a strategy's answer is better than what
-    was found, it is that.
+    was found, it is that. Members without a queue are given some that weigh nothing, where others have several.
     """
     after = changed(modelled, members=members, without=without, queues=queues)
     small = len(after.group.members) * len(after.group.topics) <= MOST_QUEUES_TO_KEEP
@@ -124,9 +125,35 @@ def optimum_row(
         answer for name in (*KAFKA, *ROCKETMQ) if (answer := under(after, name)) is not None and not _fault(answer)
     ]
     closest = min((best.allocation, *answers), key=lambda answer: sorted(_loads(answer, weights), reverse=True))
-    if closest is best.allocation:
+    busy = _with_idle_employed(closest, weights)
+    if busy is best.allocation:
         return found
-    return _row("optimum", "optimum", closest, after.today, True, weights)
+    return _row("optimum", "optimum", busy, after.today, True, weights)
+
+
+def _with_idle_employed(allocation: Allocation, weights: Weights) -> Allocation:
+    """The same loads, with as few idle members as moves of single queues without weight can reach."""
+    owned = {id: list(queues) for id, queues in allocation.items()}
+    spare: dict[str, list[tuple[str, Queue]]] = {}
+    for id, queues in owned.items():
+        for queue in queues:
+            if not weights[queue]:
+                spare.setdefault(queue.topic, []).append((id, queue))
+    moved = False
+    for member in allocation.group.members:
+        if owned[member.id]:
+            continue
+        for topic in member.subscription:
+            left = spare.get(topic, [])
+            while left and len(owned[left[-1][0]]) < 2:
+                left.pop()
+            if left:
+                id, queue = left.pop()
+                owned[id].remove(queue)
+                owned[member.id].append(queue)
+                moved = True
+                break
+    return Allocation(allocation.group, owned) if moved else allocation
 
 
 def _plain(value: float) -> float:
@@ -191,7 +218,14 @@ def _fault(allocation: Allocation) -> str | None:
 def _loads(allocation: Allocation, weights: Weights | None) -> list[int] | list[float]:
     if weights is None:
         return loads_of(allocation)
-    return [sum(weights[queue] for queue in queues) for queues in allocation.values()]
+    return [_total([weights[queue] for queue in queues]) for queues in allocation.values()]
+
+
+def _total(weights: Sequence[int | float]) -> float:
+    """Whole numbers exactly, others rounded once, so that equal loads are equal in whatever order they are added."""
+    if all(isinstance(weight, int) for weight in weights):
+        return sum(weights)
+    return _plain(fsum(weights))
 
 
 def _moves(allocation: Allocation, today: Allocation) -> int:

@@ -80,7 +80,7 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
         f"{several(members, 'member shares', 'members share')} {what}, and each has one owner:"
         f" {several(idle, 'member is', 'members are')} idle under every strategy{subscriptions}.",
         remedies,
-        IDLE * idle / members,
+        max([IDLE * idle / members, *(each.points for each in remedies if each is not None)]),
         {"members": members, "queues": queues, "idle_members": idle},
     )
 

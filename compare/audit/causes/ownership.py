@@ -12,8 +12,13 @@ from compare.audit.model import REBALANCING, Modelled, recompute
 from compare.audit.remedies.commands import GROUPS, of_group
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
-from protocols import Allocation, Group
+from protocols import Allocation, Group, Queue
 from rocketmq_selfbalance import allocate
+
+_WAIT = (
+    "Take the views again after a minute: a rebalance under way, or an orderly member that died, leaves queues like"
+    " this for up to a minute."
+)
 
 
 def broken_ownership(case: Case) -> Iterator[Finding]:
@@ -72,7 +77,8 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
     after = None
     if case.modelled is not None:
         group = case.modelled.group
-        everything = tuple(group.topics)
+        read = {topic for member in group.members for topic in member.subscription}
+        everything = tuple(topic for topic in group.topics if topic in read)
         members = tuple(replace(member, subscription=everything) for member in group.members)
         after = _allocated(case, replace(group, members=members))
     yield finding(
@@ -107,7 +113,7 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
     observed, modelled = case.observed, case.modelled
     strategies = list(observed.strategies) if len(observed.strategies) > 1 else []
     double = modelled is not None and bool(modelled.today.double_owned)
-    broken = bool(case.unowned) or double or observed.members_disagree
+    broken = bool(_unread(case)) or double or observed.members_disagree
     unexplained = (
         modelled is not None
         and observed.strategy in ROCKETMQ
@@ -139,15 +145,7 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
     if not broken and not strategies:
         yield finding("mixed-strategies", cause, (_ask_each(command),), 0.0, {"strategies": [], "fitting": fitting})
         return
-    # What is told by rows without owner may be a moment's.
-    first = (
-        ""
-        if strategies
-        else (
-            "Take the views again after a minute: a rebalance under way, or an orderly member that died, leaves queues like"
-            " this for up to a minute. Only if it stays: "
-        )
-    )
+    first = "" if strategies else f"{_WAIT} Only if it stays: "
     call = "Call" if strategies else "call"
     remedy = Remedy(
         f"{first}{call} setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of"
@@ -165,6 +163,14 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         _cost(case, after),
         {"strategies": strategies, "fitting": fitting, "unowned_queues": len(case.unowned)},
     )
+
+
+def _unread(case: Case) -> list[Queue]:
+    """Queues without owner, of topics that somebody subscribes to: offsets outlive a subscription."""
+    if case.modelled is None or case.modelled.basis != "told":
+        return list(case.unowned)
+    read = {topic for member in case.modelled.group.members for topic in member.subscription}
+    return [queue for queue in case.unowned if queue.topic in read]
 
 
 def _ask_each(command: str) -> Remedy:
@@ -234,7 +240,9 @@ def _allocated(case: Case, group: Group) -> Allocation:
 
 def _cost(case: Case, after: Allocation | None) -> float:
     if after is not None:
-        return case.points_back(after)
+        broken = 0.0 if case.lost is None else case.lost.unowned + case.lost.double_owned
+        # A remedy may make loads less even, and still find a reader for queues that have none.
+        return max(case.points_back(after), broken)
     queues = len(case.observed.queues or ())
     # Without a model only the share without owner is known, and often not even that.
     return UNOWNED * sqrt(min(1.0, len(case.unowned) / queues)) if case.unowned and queues else UNOWNED / 2
