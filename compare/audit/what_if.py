@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import TypeAlias
 
+from compare.audit.employing import with_idle_employed
 from compare.audit.kinds import ROCKETMQ
 from compare.audit.model import KAFKA, Modelled
 from compare.best import fairest_loads, optimum
@@ -124,36 +125,18 @@ def optimum_row(
     answers = [
         answer for name in (*KAFKA, *ROCKETMQ) if (answer := under(after, name)) is not None and not _fault(answer)
     ]
-    closest = min((best.allocation, *answers), key=lambda answer: sorted(_loads(answer, weights), reverse=True))
-    busy = _with_idle_employed(closest, weights)
-    if busy is best.allocation:
-        return found
-    return _row("optimum", "optimum", busy, after.today, True, weights)
+    least = min((_idle(answer) for answer in answers), default=0)
+    candidates = [best.allocation, *answers]
+    if (best.idle_members or 0) > least:
+        # Sparing moves kept somebody idle.
+        candidates.append(optimum(after.group, None, weights, moves=False).allocation)
+    employed = [with_idle_employed(each, weights) for each in candidates]
+    closest = min(employed, key=lambda each: (sorted(_loads(each, weights), reverse=True), _idle(each)))
+    return found if closest is best.allocation else _row("optimum", "optimum", closest, after.today, True, weights)
 
 
-def _with_idle_employed(allocation: Allocation, weights: Weights) -> Allocation:
-    """The same loads, with as few idle members as moves of single queues without weight can reach."""
-    owned = {id: list(queues) for id, queues in allocation.items()}
-    spare: dict[str, list[tuple[str, Queue]]] = {}
-    for id, queues in owned.items():
-        for queue in queues:
-            if not weights[queue]:
-                spare.setdefault(queue.topic, []).append((id, queue))
-    moved = False
-    for member in allocation.group.members:
-        if owned[member.id]:
-            continue
-        for topic in member.subscription:
-            left = spare.get(topic, [])
-            while left and len(owned[left[-1][0]]) < 2:
-                left.pop()
-            if left:
-                id, queue = left.pop()
-                owned[id].remove(queue)
-                owned[member.id].append(queue)
-                moved = True
-                break
-    return Allocation(allocation.group, owned) if moved else allocation
+def _idle(allocation: Allocation) -> int:
+    return sum(not queues for queues in allocation.values())
 
 
 def _plain(value: float) -> float:
@@ -196,7 +179,7 @@ def _row(
         name,
         _plain(max(loads)),
         _plain(min(loads)),
-        sum(not queues for queues in allocation.values()),
+        _idle(allocation),
         sum(loads) ** 2 / squares if squares else 1.0,
         moves,
         *broken,
