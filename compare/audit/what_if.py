@@ -191,11 +191,11 @@ def _fault(allocation: Allocation) -> str | None:
     """What makes an allocation's loads no merit."""
     faults = (
         (allocation.unowned, "without an owner"),
-        (allocation.double_owned, "with two"),
+        (allocation.double_owned, "with two owners"),
         (allocation.unsubscribed, "with members that do not read them"),
     )
-    found = [f"{len(queues)} {words}" for queues, words in faults if queues]
-    return f"it leaves queues {' and '.join(found)}" if found else None
+    found = [f"{len(queues)} queue{'s' if len(queues) > 1 else ''} {words}" for queues, words in faults if queues]
+    return f"it leaves {' and '.join(found)}" if found else None
 
 
 def _loads(allocation: Allocation, weights: Weights | None) -> list[int] | list[float]:
