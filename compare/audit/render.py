@@ -9,7 +9,7 @@ from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
 from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
-from compare.audit.untold import untold_of
+from compare.audit.untold import untold_of, untold_of_topics
 from compare.output import print_json, print_line, print_table
 from compare.reading.observed import Skipped
 from compare.untold import sentences
@@ -115,7 +115,12 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "score_after": explained.score_after,
         "optimum": None if best is None else {name: getattr(best, name) for name in _OPTIMUM},
         "what_if": [asdict(row) for row in explained.what_if],
-        "notes": [*observed.notes, *([explained.assumption] if explained.assumption else []), *_left_out(explained)],
+        "notes": [
+            *observed.notes,
+            *([explained.assumption] if explained.assumption else []),
+            *untold_of_topics(group),
+            *_left_out(explained),
+        ],
         "sources": list(observed.sources),
     }
     if pictures:

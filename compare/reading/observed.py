@@ -74,6 +74,7 @@ class ObservedGroup:
     all have, None where it is not told. ``classic_members``: ids of members of a consumer-protocol group that speak
     the classic protocol still.
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
+    ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
     """
 
     system: System
@@ -103,3 +104,4 @@ class ObservedGroup:
     moving: tuple[str, ...] | None = None
     classic_members: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
+    seems_deserted: bool = False

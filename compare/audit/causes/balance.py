@@ -43,7 +43,7 @@ def uneven(case: Case) -> Iterator[Finding]:
     elif strategy == "CONSISTENT_HASH":
         yield finding(
             "hash-is-uneven",
-            f"CONSISTENT_HASH deals queues by hash, which evens out only over many: {_loads(case)}.",
+            f"CONSISTENT_HASH deals queues by hash, and hashing is uneven with few queues: {_loads(case)}.",
             (
                 fairer_strategy(case, modelled) or average_and_multiples(case, modelled),
                 lists_by_hand(case, modelled),
@@ -67,15 +67,19 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
     dealt_by_topic = case.observed.strategy not in ACROSS_TOPICS
     needed = members if dealt_by_topic else largest + members - queues
     what = several(queues, "partition" if case.is_kafka else "queue")
+    # Where RocketMQ's strategy finds work for fewer still, `uneven` says what helps, which would say otherwise here.
+    says_more = not case.is_kafka and case.falls_short and case.observed.strategy in PER_TOPIC and modelled.alike
+    remedies: list[Remedy | None] = []
+    if case.kind != "unknown" and not says_more:
+        fewer = at_most(case, members - idle, "more than that find nothing to read")
+        remedies = [fewer, one_for_each_member(case, modelled, needed)]
+    subscriptions = "" if modelled.alike else " with these subscriptions"
     yield finding(
         "more-members-than-queues",
         f"{several(members, 'member shares', 'members share')} {what}, and each has one owner:"
-        f" {several(idle, 'member is', 'members are')} idle under every strategy.",
-        (
-            None if case.kind == "unknown" else at_most(case, queues, "more than that find nothing to read"),
-            one_for_each_member(case, modelled, needed),
-        ),
-        IDLE * idle / members,
+        f" {several(idle, 'member is', 'members are')} idle under every strategy{subscriptions}.",
+        remedies,
+        max([IDLE * idle / members, *(each.points for each in remedies if each is not None)]),
         {"members": members, "queues": queues, "idle_members": idle},
     )
 
@@ -90,8 +94,8 @@ def unequal_subscriptions(case: Case) -> Iterator[Finding]:
     even = -(-sum(case.loads) // len(case.loads))
     seem = "seem to subscribe" if modelled.basis == "owned" else "subscribe"
     remedy = Remedy(
-        f"If the members may read the same topics, subscribe all of them to all ({even} partitions at the most then);"
-        " else make one group per set of topics.",
+        "If the members may read the same topics, subscribe all of them to all"
+        f" ({several(even, 'partition')} at the most then); else make one group per set of topics.",
         restart="rolling",
         risks=(
             Risk("every member must be able to handle the records of all topics", SERIOUS),
@@ -166,9 +170,13 @@ def as_fair_as_can_be(case: Case) -> Iterator[Finding]:
     if members == 1:
         cause = "As fair as it can be: the group has one member."
     else:
-        cause = f"As fair as it can be: {max(case.loads)} queues at the most, {min(case.loads)} at the least."
-    strategy = case.observed.strategy if case.observed.strategy in (*PER_TOPIC, *ACROSS_TOPICS) else "optimum"
-    more = next_useful(next_useful_members(case.modelled, strategy), members) if case.modelled.alike else None
+        most = several(max(case.loads), "partition" if case.is_kafka else "queue")
+        cause = f"As fair as it can be: {most} at the most, {min(case.loads)} at the least."
+    strategy = case.observed.strategy
+    more = None
+    # Streams hands out tasks, not partitions; of other strategies nobody knows what they would do.
+    if case.kind not in STREAMS and strategy in (*PER_TOPIC, *ACROSS_TOPICS) and case.modelled.alike:
+        more = next_useful(next_useful_members(case.modelled, strategy), members)
     if more is not None:
         cause += f" The next number of members that lowers the heaviest load is {more.members}: {more.max} at the most."
     yield finding("as-fair-as-can-be", cause, (), 0.0, {"next_useful_members": more and more.members})
