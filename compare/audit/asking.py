@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from compare.audit.explain import Explained
+from compare.audit.explain import MOST_DETAILED, Explained
 from compare.audit.kinds import usable_strategies
 from compare.audit.member_counts import next_useful, next_useful_members
 from compare.audit.what_if import WhatIf, optimum_row, what_if
@@ -83,8 +83,9 @@ class Answer:
 def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
     """One answer per group that the question is about: those with the named members and topics.
 
-    Groups of which the sources do not tell who owns what have none. Raises `UserError` if no group has a named member
-    or topic.
+    Groups of which the sources do not tell who owns what have none; a question that names no member or topic is
+    answered for the groups that have details (`MOST_DETAILED`). Raises `UserError` if no group has a named member or
+    topic.
     """
     for id in question.without:
         if not any(each.modelled and id in each.modelled.group for each in groups):
@@ -92,7 +93,8 @@ def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
     for topic in question.queues:
         if not any(each.modelled and topic in each.modelled.group.topics for each in groups):
             raise UserError(f"--queues {topic}: no group with known ownership reads such a topic")
-    return [answer for each in groups if (answer := _answer(question, each)) is not None]
+    about = groups if question.without or question.queues else [each for each in groups if each.detailed]
+    return [answer for each in about if (answer := _answer(question, each)) is not None]
 
 
 def _answer(question: Question, explained: Explained) -> Answer | None:
@@ -108,8 +110,11 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
     weights = None if queues else explained.weights
     weighed = explained.weight is not None
     loads = "queues" if weights is None or explained.weight is None else explained.weight
-    found = what_if(modelled, without=without, queues=queues, usable=usable, weights=weights)
-    best = optimum_row(modelled, without=without, queues=queues, weights=weights)
+    if without or queues or explained.optimum is None or not explained.what_if:
+        found = what_if(modelled, without=without, queues=queues, usable=usable, weights=weights)
+        best = optimum_row(modelled, without=without, queues=queues, weights=weights)
+    else:
+        found, best = explained.what_if, explained.optimum
     rows = (*(row for row in found if row.reachable), best, *(row for row in found if not row.reachable))
     strategy = modelled.strategy if any(row.strategy == modelled.strategy for row in rows) else None
     if question.members is None:
@@ -149,6 +154,11 @@ def print_answers(found: Sequence[Answer], question: Question, format: str) -> N
             ]
             counted = ", counted in queues" if answer.loads != "queues" else ""
             print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
+    if len(found) == MOST_DETAILED and not (question.without or question.queues):
+        print_line(
+            f"What-if tables are shown for the {MOST_DETAILED} groups that cost most; --group NAME asks for another.",
+            format,
+        )
     if not found:
         print_line("What if: of no group do the sources tell who owns what.", format)
 

@@ -134,7 +134,7 @@ def audit(
         _say_what_weighs(weight, groups)
     with _no_looking_for_cycles():
         explained = ordered(explain_all(groups, weight), sort)
-    asked = answers(question, explained) if ask or question != Question() else None
+        asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
     if asked is not None and format != "json":
         print_answers(asked, question, format)
