@@ -32,7 +32,7 @@ def _delete_topic(broker: "Broker", now: Time, sender: str, message: DeleteTopic
         broker.disk.store.delete(message.topic)
         broker.offsets.clean_topic(message.topic)
         broker.unflushed = True
-        pulls.wake(broker, now, message.topic, None, out)
+        pulls.expect(broker, now, message.topic, out)
 
 
 def _update_group(broker: "Broker", now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
@@ -60,7 +60,6 @@ def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: 
         broker.offsets.assign_reset(message.group, queue.topic, queue.number, offset)
         broker.committers.pop((message.group, queue), None)
         out.observe(Committed(message.group, queue, offset, None, None, ""))
-        pulls.reset_waits(broker, now, queue, out)
     broker.unflushed = True
 
 
@@ -98,7 +97,7 @@ def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Ou
     config = broker.disk.topics.configs.get(message.topic)
     if config is not None:
         broker.open(now, config)
-        pulls.wake(broker, now, message.topic, None, out)
+        pulls.expect(broker, now, message.topic, out)
 
 
 def _write(broker: "Broker", now: Time, sender: str, message: Write, out: Outbox) -> None:

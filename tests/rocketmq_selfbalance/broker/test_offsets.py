@@ -35,14 +35,14 @@ def test_whoever_commits_wins_owner_or_not_forward_or_back() -> None:
 
 def test_each_commit_is_told_with_who_made_it() -> None:
     broker = OneBroker()
-    commit(broker, 0, "c1", 10, member="m1")
-    assert [each.fact for each in broker.world.facts] == [Committed("g", queue(), 10, "m1", None, "")]
+    commit(broker, 0, "c1", 10)
+    assert [each.fact for each in broker.world.facts] == [Committed("g", queue(), 10, "c1", None, "")]
 
 
 def test_who_repeats_himself_is_told_of_once_but_not_who_repeats_another() -> None:
     broker = OneBroker()
     for at, client in enumerate(("c1", "c1", "c2", "c1")):
-        commit(broker, at, client, 10, member=client)
+        commit(broker, at, client, 10)
     assert [each.fact.member for each in broker.world.facts if isinstance(each.fact, Committed)] == ["c1", "c2", "c1"]
 
 
