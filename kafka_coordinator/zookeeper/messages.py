@@ -70,11 +70,10 @@ class Delete(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Answers Create, SetData, Delete. ``data``: of the node that exists already."""
+    """Answers Create, SetData, Delete."""
 
     correlation: int
     error: str
-    data: Any = None
 
 
 class GetData(NamedTuple):

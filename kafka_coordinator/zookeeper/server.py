@@ -153,7 +153,7 @@ class ZooKeeper:
                 return ChildrenAnswer(message.correlation, tuple(sorted_as_java(self.children.get(message.path, ()))))
             case Create():
                 if message.path in self.nodes:
-                    return Done(message.correlation, NODE_EXISTS, self.nodes[message.path][0])
+                    return Done(message.correlation, NODE_EXISTS)
                 self._put(message.path, message.data, session, out)
                 return Done(message.correlation, "")
             case SetData():

@@ -34,7 +34,8 @@ class World(NamedTuple):
         """One who is not at rest, if there is one; ``first`` is asked first."""
         rests: dict[str, Rest] = {}
         processes = simulation.processes
-        for process in [*([processes[first]] if first in processes else []), *processes.values()]:
+        # Who started last is the first to be restless; servers, who have most to tell, are asked in the end.
+        for process in [*([processes[first]] if first in processes else []), *reversed(processes.values())]:
             if not process.hung:
                 tell = getattr(process.node, "rest", None)
                 rest = None if tell is None else tell(simulation.now)

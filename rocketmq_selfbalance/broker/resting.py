@@ -33,6 +33,7 @@ def rest(broker: "Broker", now: Time, exchanges: tuple[Exchange, ...], idle: str
     patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
     lists = {name: in_order(broker.consumers.client_ids(name) or ()) for name in broker.consumers.groups}
     committed = _committed(broker)
+    resets = any(broker.offsets.resets.values())
     for group in broker.consumers.groups.values():
         for channel, known in group.channels.items():
             noticed = known.last_update + patience
@@ -44,8 +45,8 @@ def rest(broker: "Broker", now: Time, exchanges: tuple[Exchange, ...], idle: str
         harmless[channel, GetConsumerListByGroup] = member_lists(heartbeat, lists)
         harmless[channel, LockBatchMq] = locks(broker, heartbeat)
         harmless[channel, PullMessage] = None
-        if not any(broker.offsets.resets.values()):
-            harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
+        if not resets:
+            harmless[channel, UpdateConsumerOffset] = committed.get(channel, {})
     guarded = {(idle, peer): Guard(peer, HeartBeat) for peer in broker.active}
     held = [
         Held(
@@ -55,7 +56,7 @@ def rest(broker: "Broker", now: Time, exchanges: tuple[Exchange, ...], idle: str
             PullAnswer,
             each.message.suspend_ms,
             (each.message.group, queue),
-            each.arrival is None and is_repeated_pull(broker, now, each.sender, each.message),
+            each.arrival is None and not resets and is_repeated_pull(broker, now, each.sender, each.message),
         )
         for queue, waiting in broker.held.items()
         for each in waiting
@@ -71,7 +72,6 @@ def is_repeated_pull(broker: "Broker", now: Time, sender: str, pull: PullMessage
     return (
         (stored is None or stored.production.per_second <= 0)
         and pulls.refusal(broker, pull) == SUCCESS
-        and not any(broker.offsets.resets.values())
         and pull.offset == (0 if stored is None else stored.max_offset(now))
         and (
             offset is None
@@ -85,7 +85,9 @@ def is_repeated_pull(broker: "Broker", now: Time, sender: str, pull: PullMessage
 
 def judge(broker: "Broker", now: Time, sender: str, pull: PullMessage) -> Renewal | None:
     """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
-    if pull.suspend_ms <= 0 or not is_repeated_pull(broker, now, sender, pull):
+    if pull.suspend_ms <= 0 or any(broker.offsets.resets.values()):
+        return None
+    if not is_repeated_pull(broker, now, sender, pull):
         return None
     return Renewal(PullAnswer, pull.suspend_ms, pull.suspend_ms)
 
@@ -105,15 +107,15 @@ def _locked(broker: "Broker", group: str, client_id: str) -> tuple[Queue, ...]:
     return tuple(sorted([queue for queue, lock in held.items() if lock.client_id == client_id]))
 
 
-def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int]]]:
-    """Client to what it committed last, where nobody has committed since: its claim when it commits again, sorted.
-    Of a queue that takes in records evenly the offset does not matter."""
-    found: dict[str, list[tuple[str, Queue, int]]] = {}
+def _committed(broker: "Broker") -> dict[str, dict[tuple[str, Queue], int]]:
+    """Client to what it committed last, where nobody has committed since: its claim when it commits again, group and
+    queue to offset. Of a queue that takes in records evenly the offset does not matter."""
+    found: dict[str, dict[tuple[str, Queue], int]] = {}
     for (group, queue), channel in broker.committers.items():
         stored = broker.disk.store.queue(queue.topic, queue.number)
         moves = stored is not None and not stored.records and stored.production.per_second > 0
         offset = ANY if moves else broker.offsets.query(group, queue.topic, queue.number)
-        found.setdefault(channel, []).append((group, queue, offset))
+        found.setdefault(channel, {})[group, queue] = offset
     return found
 
 

@@ -32,6 +32,8 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
     keeps_up = _keeps_up(consumer)
     found = []
     for queue, process_queue in consumer.table.items():
+        if not process_queue.accumulated:
+            continue  # no record has come yet
         in_hand = process_queue.count or process_queue.listeners
         number = pulls.get((consumer.group, queue, process_queue.number))
         if number is None or not keeps_up or process_queue.taken or process_queue.task_since is not None:

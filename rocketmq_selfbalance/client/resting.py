@@ -164,7 +164,8 @@ def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
 
 def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
     """The commits of one round; None where a round would change anything here."""
-    sent: list[tuple[str, tuple[str, Queue, int]]] = []
+    sent: list[str] = []
+    claims: dict[str, dict[tuple[str, Queue], int]] = {}
     for consumer in consumers:
         offsets = consumer.store.table.offsets
         if not consumer.table:
@@ -177,15 +178,10 @@ def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
             address = client.master(queue.broker) or client.replica(queue.broker)
             if address is None:
                 return None
-            sent.append((address, (consumer.group, queue, offset)))
-    claims: dict[str, list[tuple[str, Queue, int]]] = {}
-    for address, commit in sent:
-        claims.setdefault(address, []).append(commit)
-    told = {
-        address: Call((address,), UpdateConsumerOffset, None, claim=tuple(sorted(commits)))
-        for address, commits in claims.items()
-    }
-    return tuple(told[address] for address, _ in sent)
+            sent.append(address)
+            claims.setdefault(address, {})[consumer.group, queue] = offset
+    told = {address: Call((address,), UpdateConsumerOffset, None, claim=claim) for address, claim in claims.items()}
+    return tuple([told[address] for address in sent])
 
 
 def _members(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:

@@ -143,7 +143,7 @@ class RestingClient:
         members = (("g", self.members["broker-a"]),)
         beat = [Call((each,), HeartBeat, Answer, claim=(self.name, self.data)) for each in BROKERS]
         ask = Call(BROKERS, GetConsumerListByGroup, ConsumerList, label="broker", claim=members)
-        commit = [Call((each,), UpdateConsumerOffset, None, claim=(("g", self.queues[each], 7),)) for each in BROKERS]
+        commit = [Call((each,), UpdateConsumerOffset, None, claim={("g", self.queues[each]): 7}) for each in BROKERS]
         lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(self.queues[each],)) for each in BROKERS]
         route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=(("T", self.route),))
         awaiting = {timer: count > 0 for timer, count in self.waiting.items()}
