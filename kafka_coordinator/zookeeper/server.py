@@ -8,6 +8,7 @@ without reading what came last over it. Parents come into being with their child
 
 from typing import Any, Self
 
+from kafka_coordinator.zookeeper.commands import RemoveNode, SetPersistent
 from kafka_coordinator.zookeeper.messages import (
     CHILDREN,
     DATA,
@@ -24,11 +25,9 @@ from kafka_coordinator.zookeeper.messages import (
     OpenSession,
     Ping,
     Pong,
-    RemoveNode,
     SessionClosed,
     SessionOpened,
     SetData,
-    SetPersistent,
     WatchEvent,
 )
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName

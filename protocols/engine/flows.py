@@ -27,8 +27,8 @@ SETTLING = 2
 
 
 class Current(NamedTuple):
-    """A flow that is alive: its peer runs, is at rest, is connected without a fault and would answer; an answer can bring
-    all that comes in from one to the next; and there is always a hand free for a record."""
+    """A flow that is alive: its peer runs, is at rest, is connected without a fault and would answer; an answer can
+    bring all that comes in from one to the next; and there is always a hand free for a record."""
 
     process: Process
     """The reader."""

@@ -23,8 +23,8 @@ class Line(NamedTuple):
 
 Due: TypeAlias = tuple[Time, Time, int, int, int, Time]
 """What happens next: time, time of its creation, order, line, call, and the beginning of the round. Call 0: the timer
-fires; above: an answer has come and the next call goes out; below: the request of call ``-call - 1`` has arrived, and its
-answer goes out."""
+fires; above: an answer has come and the next call goes out; below: the request of call ``-call - 1`` has arrived, and
+its answer goes out."""
 
 
 class Came(NamedTuple):

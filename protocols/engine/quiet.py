@@ -38,9 +38,10 @@ What a node has to promise
   (RocketMQ's name server: the routes that a client has), one that does not mind a part of a claim has `ANY` there.
 - Of a message that is under way its kind tells whether it is harmless, unless the receiver judges it by what it says
   (`JudgingNode`).
-- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender (`Guard`). Where its
-  exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's session
-  timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see `Exchange.within`.)
+- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender (`Guard`).
+  Where its exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's
+  session timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see
+  `Exchange.within`.)
 - *Held* requests wait at this node until their timer is due; then it answers, and the sender, whom the answer tells
   nothing, asks the same again at once. The node names as the ``claim`` the request that it expects, the sender the one
   that it would send (in ``harmless``, for the answer). Such rounds, which begin with the answer, are computed with the

@@ -3,6 +3,7 @@
 import pytest
 
 from protocols.engine.nodes import OPERATOR, Message
+from rocketmq_selfbalance.broker.commands import Produce
 from rocketmq_selfbalance.codes import (
     INVALID_PARAMETER,
     NO_PERMISSION,
@@ -15,7 +16,6 @@ from rocketmq_selfbalance.codes import (
 )
 from rocketmq_selfbalance.messages.administration import (
     DeleteTopicInBroker,
-    Produce,
     ResetOffset,
     SubscriptionGroup,
     UpdateSubscriptionGroup,
