@@ -3,8 +3,8 @@
 Every request has a ``correlation`` number that its sender made up and the answer repeats: ZooKeeper's ``xid``. Paths
 are those of spec 7.1. The data of a node is any hashable value. These are ZooKeeper's own operations: connect,
 closeSession, ping, create (ephemeral), setData, delete, getData, getChildren; `Done` is the reply to those that bring
-nothing but an error code. One thing is shorter than it is: `SetData` of a node that is missing creates it, where the real client is
-told so and creates it with a second request.
+nothing but an error code. One thing is shorter than it is: `SetData` of a node that is missing creates it, where the
+real client is told so and creates it with a second request.
 """
 
 from typing import Any, NamedTuple, TypeAlias
