@@ -20,9 +20,10 @@ class MemberNames:
     def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         if type(fact) is Committed and fact.member is not None:
-            members = self._places.members.get(fact.member, ())
-            member = next((each.member for each in members if each.group == fact.group), fact.member)
-            fact = fact._replace(member=member)
+            for each in self._places.members.get(fact.member, ()):
+                if each.group == fact.group and each.member != fact.member:
+                    fact = fact._replace(member=each.member)
+                    break
         self._following.fact(now, node, fact, root, cause)
 
     def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
