@@ -73,7 +73,6 @@ class Members:
             topics=part.subscribe,
             pattern=part.pattern,
             client_id=member,
-            node=self._places.node[MemberKey(group, member)],
             instance_id=part.settings.get(INSTANCE_ID, part.instance_id),
             rack=part.settings.get(RACK, part.rack) or None,
             handle=part.handle,

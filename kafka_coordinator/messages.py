@@ -59,7 +59,6 @@ class JoinGroup(NamedTuple):
     """Name and metadata, in order of preference."""
     version: int = 9
     reason: str = ""
-    host: str = ""
 
 
 class JoinedMember(NamedTuple):
@@ -150,10 +149,7 @@ class OffsetCommit(NamedTuple):
 class OffsetCommitAnswer(NamedTuple):
     correlation: int
     errors: tuple[tuple[Partition, str], ...]
-    """Of each partition, in the order of the request."""
-    error: str = "NONE"
-    """Of the whole request, where it was not looked at partition by partition (loading, not coordinator, ...): then
-    every partition has it, too."""
+    """Of each partition, in the order of the request. (What is wrong with the whole request every partition has.)"""
 
 
 class OffsetFetch(NamedTuple):

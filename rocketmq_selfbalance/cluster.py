@@ -28,6 +28,7 @@ from rocketmq_selfbalance.client.commands import (
     Unsubscribe,
 )
 from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.member_names import MemberNames
 from rocketmq_selfbalance.members import Members
 from rocketmq_selfbalance.servers import NAME_SERVER, OF_SERVERS, Servers
 from rocketmq_selfbalance.settings import configuration
@@ -46,6 +47,7 @@ class RocketMQCluster:
         self.scenario, self.simulation = scenario, simulation
         self.configuration = configuration(system.settings, system.label or system.system)
         self.places = Places.of(scenario)
+        simulation.observer = MemberNames(simulation.observer, self.places)
         self.members = Members(scenario, system, self.places, self.configuration)
         self.servers = Servers(scenario, self.configuration, simulation)
         self._restarting: dict[MemberKey, events.Restart] = {}

@@ -11,6 +11,7 @@ from protocols.scenario.commits import records_of
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from rocketmq_selfbalance.broker import Broker, Disk
+from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.registering import CLUSTER
 from rocketmq_selfbalance.broker.store import MessageStore
@@ -18,11 +19,9 @@ from rocketmq_selfbalance.broker.topics import TopicTable
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.administration import (
     DeleteTopicInBroker,
-    Produce,
     ResetOffset,
-    StopBroker,
+    UpdateBrokerConfig,
     UpdateTopic,
-    Write,
 )
 from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer
 from rocketmq_selfbalance.messages.topics import TopicConfig
@@ -118,9 +117,13 @@ class Servers:
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
 
     def _reset(self, event: events.Reset) -> None:
+        usual = self._configuration.broker.use_server_side_reset_offset
         for broker in self.disks:
-            command = ResetOffset(0, event.reset_offsets, event.topic, event.to, through_clients=event.via == "client")
-            self._administer(broker, command)
+            if event.via == "client":
+                self._administer(broker, UpdateBrokerConfig(0, use_server_side_reset_offset=False))
+            self._administer(broker, ResetOffset(0, event.reset_offsets, event.topic, event.to))
+            if event.via == "client":
+                self._administer(broker, UpdateBrokerConfig(0, use_server_side_reset_offset=usual))
 
     def _administer(self, broker: str, command: Message) -> None:
         """Tell a broker. One that is down is out of the administrator's reach, but finds topics changed when it

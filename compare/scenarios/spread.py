@@ -30,7 +30,7 @@ FIGURES = (
 )
 """What is told of many seeds, as paths into a variant's record; of ``messages`` all types but `FETCHING` together."""
 
-FETCHING = frozenset({"PullMessage", "PullAnswer", "WatchedPullAnswer"})
+FETCHING = frozenset({"PullMessage", "PullAnswer"})
 """Types that fetch records. Kafka's model computes what its fetches bring and sends none: totals leave them out."""
 
 

@@ -122,14 +122,9 @@ def told_user(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
 
 def judge(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
     """React to the answer; what its caller is told: `DONE`, `RETRIABLE`, or why it failed."""
-    error = answer.error
-    if error == "NONE":
-        for _, each in answer.errors:
-            if each != "NONE":
-                error = each
-                break
-        else:
-            return DONE
+    error = next((each for _, each in answer.errors if each != "NONE"), None)
+    if error is None:
+        return DONE
     reaction = REACTIONS.get(error, error)
     if reaction == "rediscover":
         lookup.forget(c)

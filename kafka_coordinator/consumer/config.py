@@ -48,8 +48,6 @@ class ConsumerConfig:
     topics: tuple[str, ...] = ()
     pattern: str | None = None
     client_id: str = ""
-    node: str = ""
-    """Its node's name, which the coordinator is told as its host."""
     instance_id: str | None = None
     rack: str | None = None
     handle: float = 0.0

@@ -172,7 +172,6 @@ def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
         PROTOCOL_TYPE,
         tuple([(name, assigning.metadata_for(c, name)) for name in settings.partition_assignment_strategy]),
         reason=c.reason,
-        host=f"/{config.node or config.name}",
     )
     within = max(settings.request_timeout_ms, settings.max_poll_interval_ms + settings.join_extra_ms)
     requests.send(c, now, c.coordinator, message, out, within=within)

@@ -43,9 +43,7 @@ def sync_refused(correlation: int, error: str) -> SyncGroupAnswer:
 
 def commit_refused(request: OffsetCommit, error: str) -> OffsetCommitAnswer:
     """A commit none of whose offsets was looked at."""
-    return OffsetCommitAnswer(
-        request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets]), error
-    )
+    return OffsetCommitAnswer(request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets]))
 
 
 def heartbeat_refused(request: Heartbeat, error: str) -> HeartbeatAnswer:

@@ -116,7 +116,7 @@ def _add(core: Core, group: Group, member_id: str, now: Time, sender: str, reque
         member_id,
         request.instance_id,
         request.client_id,
-        request.host,
+        f"/{sender}",
         request.session_timeout_ms,
         request.rebalance_timeout_ms,
         request.protocols,

@@ -14,7 +14,7 @@ from kafka_coordinator.coordinator.members import Member
 from kafka_coordinator.coordinator.storing import store_offset
 from kafka_coordinator.messages import Heartbeat, OffsetCommit
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Rest
+from protocols.engine.quiet import Guard, Rest
 
 
 class Sender(NamedTuple):
@@ -43,11 +43,11 @@ def senders(core: Core) -> dict[str, Sender] | None:
 def rest(found: dict[str, Sender]) -> Rest:
     """How the coordinator of these members is at rest."""
     harmless: dict[tuple[str, type[Message]], Any] = {}
-    guarded: dict[TimerName, tuple[str, type[Message]]] = {}
+    guarded: dict[TimerName, Guard] = {}
     for name, (group, member) in found.items():
         who = (group.id, member.id, group.generation)
         harmless[name, Heartbeat] = who
-        guarded[member.timer] = (name, Heartbeat)
+        guarded[member.timer] = Guard(name, Heartbeat)
         stored = _stored(group, member)
         if stored is not None:
             harmless[name, OffsetCommit] = (*who, stored)

@@ -11,9 +11,7 @@ from typing import Any, Final
 
 from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.assignment import ASSIGNMENTS
-from kafka_coordinator.zookeeper.connection import SERVER
-from kafka_coordinator.zookeeper.consumer import Consumer, Who
-from kafka_coordinator.zookeeper.messages import (
+from kafka_coordinator.zookeeper.commands import (
     CommitNow,
     Freeze,
     NewLoad,
@@ -24,6 +22,8 @@ from kafka_coordinator.zookeeper.messages import (
     TellDelivered,
     Thaw,
 )
+from kafka_coordinator.zookeeper.connection import SERVER
+from kafka_coordinator.zookeeper.consumer import Consumer, Who
 from kafka_coordinator.zookeeper.server import ZooKeeper
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from kafka_coordinator.zookeeper.watching import Subscription

@@ -7,13 +7,7 @@ they are dropped where the session has expired meanwhile, which one learns only 
 
 from typing import Any, NamedTuple
 
-from kafka_coordinator.zookeeper.messages import (
-    CloseSession,
-    OpenSession,
-    Ping,
-    Request,
-    SessionOpened,
-)
+from kafka_coordinator.zookeeper.messages import CloseSession, OpenSession, Ping, Request, SessionOpened
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.engine.nodes import TICK, Message, Outbox, Time
 

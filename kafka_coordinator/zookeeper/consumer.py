@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Self
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.zookeeper.commands import CommitNow, Freeze, NewLoad, Reopen, Shutdown, TellDelivered, Thaw
 from kafka_coordinator.zookeeper.connection import (
     CLOSE,
     CLOSED,
@@ -20,19 +21,7 @@ from kafka_coordinator.zookeeper.connection import (
     Connection,
 )
 from kafka_coordinator.zookeeper.consuming import Consumption
-from kafka_coordinator.zookeeper.messages import (
-    ChildrenAnswer,
-    CommitNow,
-    Freeze,
-    NewLoad,
-    Reopen,
-    SessionClosed,
-    SessionOpened,
-    Shutdown,
-    TellDelivered,
-    Thaw,
-    WatchEvent,
-)
+from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
 from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancing import WORKING, Rebalancing
 from kafka_coordinator.zookeeper.settings import ConsumerSettings

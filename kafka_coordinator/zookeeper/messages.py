@@ -1,15 +1,13 @@
 """What a 0.8 consumer and ZooKeeper say to each other: one request and one answer at a time, and watches.
 
-Every request has a ``correlation`` number that its sender made up and the answer repeats. Paths are those of
-spec 7.1. The data of a node is any hashable value. Commands come from the operator: the user or the scenario.
+Every request has a ``correlation`` number that its sender made up and the answer repeats: ZooKeeper's ``xid``. Paths
+are those of spec 7.1. The data of a node is any hashable value. These are ZooKeeper's own operations: connect,
+closeSession, ping, create (ephemeral), setData, delete, getData, getChildren; `Done` is the reply to those that bring
+nothing but an error code. One thing is shorter than it is: `SetData` of a node that is missing creates it, where the
+real client is told so and creates it with a second request.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
-
-from kafka_coordinator.zookeeper.settings import ConsumerSettings
-from protocols.load import Production
-from protocols.queues import Queue
 
 NO_NODE, NODE_EXISTS = "NoNode", "NodeExists"
 """ZooKeeper's errors that matter here; an empty text is success."""
@@ -70,11 +68,10 @@ class Delete(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Answers Create, SetData, Delete. ``data``: of the node that exists already."""
+    """Answers Create, SetData, Delete."""
 
     correlation: int
     error: str
-    data: Any = None
 
 
 class GetData(NamedTuple):
@@ -117,54 +114,3 @@ class Registration(NamedTuple):
     topics: tuple[tuple[str, int], ...]
     pattern: str | None = None
     streams: int = 1
-
-
-class Shutdown(NamedTuple):
-    """Command: close the consumer properly."""
-
-
-class Reopen(NamedTuple):
-    """Command: close the consumer properly and begin anew with this (0.8 cannot change a running one)."""
-
-    topics: tuple[str, ...]
-    pattern: str | None
-    settings: ConsumerSettings
-
-
-class Freeze(NamedTuple):
-    """Command: the user's loop stands still from now on."""
-
-
-class Thaw(NamedTuple):
-    """Command: the user's loop goes on."""
-
-
-class CommitNow(NamedTuple):
-    """Command: commit the positions, or these offsets."""
-
-    offsets: tuple[tuple[str, int, int], ...] | None
-    """Topic, number, offset."""
-
-
-class NewLoad(NamedTuple):
-    """Command: what producers write from now on."""
-
-    production: Mapping[Queue, Production]
-    """Never changed once it was sent."""
-
-
-class TellDelivered(NamedTuple):
-    """Command: tell what the user has handled so far."""
-
-
-class SetPersistent(NamedTuple):
-    """Command to ZooKeeper: write a persistent node."""
-
-    path: str
-    data: Any
-
-
-class RemoveNode(NamedTuple):
-    """Command to ZooKeeper: remove a node, if it is there."""
-
-    path: str

@@ -63,6 +63,7 @@ class Rebalance:
         "_topics",
         "attempt",
         "claimed",
+        "doubted",
         "names",
         "offsets",
         "partitions",
@@ -96,6 +97,8 @@ class Rebalance:
         self.claimed: list[Partition] = []
         self.refused = ""
         """The path of a claim that was refused."""
+        self.doubted: Any = None
+        """What was to be written to the node that is there already, and that is read now."""
 
     def take(self, answer: Message) -> None:
         """The answer to the first request that was left. Raises `Failed` where a node that was read is gone."""
@@ -105,18 +108,23 @@ class Rebalance:
                 self.offsets[_partition(request.path)] = -1 if answer.error else answer.data
             case GetData(), DataAnswer() if self.stage is Stage.PARTITIONS:
                 self.partitions[request.path.rpartition("/")[2]] = 0 if answer.error else answer.data
+            case GetData(), DataAnswer() if self.stage is Stage.CLAIM:
+                # A node with our own name in it: the answer to an earlier attempt was lost.
+                if answer.error or answer.data != self.doubted:
+                    self.refused = self.refused or request.path
+                else:
+                    self.claimed.append(_partition(request.path))
             case GetData(), DataAnswer() if answer.error:
                 raise Failed(f"{request.path} is gone")
             case GetData(), DataAnswer():
                 self.registrations[request.path.rpartition("/")[2]] = answer.data
             case GetChildren(), ChildrenAnswer():
                 self.names = answer.names
+            case Create(), Done() if answer.error:
+                self.doubted = request.data
+                self.todo.insert(0, GetData(0, request.path))
             case Create(), Done():
-                # A node with our own name in it: the answer to an earlier attempt was lost.
-                if answer.error and answer.data != request.data:
-                    self.refused = self.refused or request.path
-                else:
-                    self.claimed.append(_partition(request.path))
+                self.claimed.append(_partition(request.path))
             case _:
                 pass
 
@@ -202,6 +210,7 @@ class Rebalance:
             tuple(self.offsets.items()),
             tuple(self.claimed),
             self.refused,
+            self.doubted,
         )
 
 

@@ -8,6 +8,7 @@ without reading what came last over it. Parents come into being with their child
 
 from typing import Any, Self
 
+from kafka_coordinator.zookeeper.commands import RemoveNode, SetPersistent
 from kafka_coordinator.zookeeper.messages import (
     CHILDREN,
     DATA,
@@ -24,11 +25,9 @@ from kafka_coordinator.zookeeper.messages import (
     OpenSession,
     Ping,
     Pong,
-    RemoveNode,
     SessionClosed,
     SessionOpened,
     SetData,
-    SetPersistent,
     WatchEvent,
 )
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
@@ -153,7 +152,7 @@ class ZooKeeper:
                 return ChildrenAnswer(message.correlation, tuple(sorted_as_java(self.children.get(message.path, ()))))
             case Create():
                 if message.path in self.nodes:
-                    return Done(message.correlation, NODE_EXISTS, self.nodes[message.path][0])
+                    return Done(message.correlation, NODE_EXISTS)
                 self._put(message.path, message.data, session, out)
                 return Done(message.correlation, "")
             case SetData():

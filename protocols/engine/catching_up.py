@@ -34,17 +34,17 @@ def count(simulation: "Simulation", process: Process, lines: list[Line], passed:
 def catch_up(simulation: "Simulation", found: Sequence[tuple[Process, list[Line], Passed]]) -> None:
     """Timers are moved and nodes told, in the order in which it would have happened."""
     steps: list[tuple[Time, Time, int, int, int, Callable[[], None]]] = []
-    for process, lines, passed in found:
+    for _, lines, passed in found:
         for due, created, _, at, _, _ in passed.dues:
             line, span = lines[at], passed.spans[at]
             if span is not None:
                 exchange, order = line.exchange, line.timer[2]
                 root = line.timer[3] if exchange.after_end and exchange.calls else CLOCK
-                move = partial(_move, process, exchange.timer, due)
+                move = partial(_move, line.process, exchange.timer, due)
                 steps.append((created, created - exchange.period, order, 0, root, move))
-                node: QuietNode = process.node  # type: ignore[assignment]
+                node: QuietNode = line.process.node  # type: ignore[assignment]
                 begun, ended = span
-                tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(process))
+                tell = partial(node.round_passed, ended, exchange.timer, begun, Aside(line.process))
                 steps.append((ended, begun, order, 1, root, tell))
         for (receiver, sender, kind, about), came in passed.last.items():
             hear = _teller(receiver, came.time, sender, kind, about)

@@ -1,6 +1,6 @@
 """Passing over reading that follows what comes in: the flows of `protocols.engine.quiet`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import heapify
 from math import floor
 from operator import itemgetter
@@ -11,6 +11,7 @@ from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Time, TimerName
 from protocols.engine.process import CLOCK, Process
 from protocols.engine.quiet import Flow, FlowNode, Rest, Stretch
+from protocols.load import Production
 
 if TYPE_CHECKING:
     from protocols.engine.simulation import Simulation
@@ -26,14 +27,16 @@ SETTLING = 2
 
 
 class Current(NamedTuple):
-    """A flow that is alive: its peer runs, is at rest, is connected without a fault, takes in what the reader believes
-    and would answer; and an answer can bring all that comes in from one to the next."""
+    """A flow that is alive: its peer runs, is at rest, is connected without a fault and would answer; an answer can
+    bring all that comes in from one to the next; and there is always a hand free for a record."""
 
     process: Process
     """The reader."""
     flow: Flow
     link: Link
     """To the peer."""
+    production: Production
+    """What comes in there."""
 
     @property
     def number(self) -> int:
@@ -45,7 +48,7 @@ class Current(NamedTuple):
 class Currents:
     """All flows that are alive, and what belongs to them: messages that are under way, and timers of both sides."""
 
-    __slots__ = ("_loud", "_messages", "_sent", "_simulation", "_timers", "alive")
+    __slots__ = ("_messages", "_sent", "_simulation", "_timers", "alive")
 
     def __init__(self, simulation: "Simulation", rests: Mapping[str, Rest]) -> None:
         """``rests``: of all processes that run and do not hang."""
@@ -56,35 +59,22 @@ class Currents:
         self._sent: list[tuple[Link, int]] = []
         """How many were passed over on a link."""
         self._timers: set[tuple[str, TimerName]] = set()
-        self._loud: set[tuple[Link, type[Message], int]] = set()
-        """As `_messages`, of flows that are not alive."""
-        alive = {(each.process.name, each.number) for each in self.alive}
-        for name, rest in rests.items():
-            for flow in rest.flows:
-                link = simulation.processes[name].links.get(flow.peer)
-                number = flow.request[0]
-                if link is not None and (name, number) not in alive:
-                    self._loud |= {(link, type(flow.request), number), (link.back, flow.answer, number)}
         if not self.alive:
             return
         asked: set[tuple[str, str, int]] = set()
         for each in self.alive:
-            process, flow, link = each
+            process, flow, link, _ = each
             self._messages |= {(link, type(flow.request), each.number), (link.back, flow.answer, each.number)}
             self._timers.update([(process.name, timer) for timer in flow.timers])
             asked.add((flow.peer, process.name, each.number))
         for name, rest in rests.items():
-            for timer, requests in rest.held.items():
-                if all((name, *request) in asked for request in requests):
-                    self._timers.add((name, timer))
+            for held in rest.held:
+                if (name, held.sender, held.request[0]) in asked:
+                    self._timers.add((name, held.timer))
 
     def has_message(self, link: Link, message: Message) -> bool:
         """Whether what is under way there belongs to a flow."""
         return bool(self._messages) and (link, type(message), *message[:1]) in self._messages
-
-    def is_loud(self, link: Link, message: Message) -> bool:
-        """Whether what is under way there belongs to a flow that is not alive: others of its kind may be harmless."""
-        return bool(self._loud) and (link, type(message), *message[:1]) in self._loud
 
     def has_timer(self, name: str, timer: TimerName) -> bool:
         """Whether the timer of this process belongs to flows alone."""
@@ -104,7 +94,7 @@ class Currents:
         steps: list[tuple[Time, int, Current, Stretch]] = []
         ends: list[Time] = []
         for at, current in enumerate(self.alive):
-            stretches = list(_stretches(current.flow, since, until, latency))
+            stretches = list(_stretches(current, since, until, latency))
             steps += [(stretch.until, at, current, stretch) for stretch in stretches]
             answered = (current.link.back, current.flow.answer, current.number) in taken
             self._count(current, stretches[-1], answered=answered)
@@ -113,7 +103,7 @@ class Currents:
         # What a flow that ended first does then comes before what others did until they ended.
         first = min(ends)
         simulation.root = CLOCK
-        for simulation.now, _, (process, _, link), stretch in steps:
+        for simulation.now, _, (process, _, link, _), stretch in steps:
             reader: FlowNode = process.node  # type: ignore[assignment]
             peer: FlowNode = link.receiver.node  # type: ignore[assignment]
             later = stretch.until > first
@@ -125,7 +115,7 @@ class Currents:
     def _count(self, current: Current, last: Stretch, *, answered: bool) -> None:
         """A request and its answer for each record, or as many as have the time. ``answered``: the first answer was
         under way, and so counted, already. Where none is held in the end, the reader sends the last request himself."""
-        _, flow, link = current
+        _, flow, link, _ = current
         requests = last.position - flow.asked
         if last.travel:
             requests = min(requests, floor((last.until - self._simulation.now) / (2 * last.travel)))
@@ -159,9 +149,10 @@ class Currents:
         return taken
 
 
-def _stretches(flow: Flow, since: Time, until: Time, latency: Latency) -> Iterator[Stretch]:
+def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> Iterator[Stretch]:
     """The flow from now on to about ``until``: in one, or where few records come in one for each."""
-    production, travel = flow.production, (latency.least + latency.most) / 2
+    flow, production = current.flow, current.production
+    travel = (latency.least + latency.most) / 2
     late, circle = travel + flow.delay, 2 * latency.most + flow.delay
     held = circle * production.per_second < 1000
     if held:
@@ -176,28 +167,45 @@ def _stretches(flow: Flow, since: Time, until: Time, latency: Latency) -> Iterat
     if production.per_second < EVEN_PER_SECOND:
         for record in range(flow.done, position):
             handled = min(max(production.arrival(record) + late, last), until)
-            yield Stretch(flow, last, handled, travel, record + 1, False, held)
+            yield Stretch(flow, production, last, handled, travel, record + 1, False, held)
             last = handled
-    yield Stretch(flow, last, until, travel, position, True, held)
+    yield Stretch(flow, production, last, until, travel, position, True, held)
 
 
 def _alive(simulation: "Simulation", rests: Mapping[str, Rest]) -> Iterator[Current]:
-    per_circle = 2 * simulation.latency.most / 1000
     for name, rest in rests.items():
-        process = simulation.processes[name]
+        if not rest.flows:
+            continue
+        found: list[Current] = []
+        work: dict[Hashable, float] = {}
         for flow in rest.flows:
-            link = process.links.get(flow.peer)
-            if (
-                link is not None
-                and flow.peer in rests
-                and link.receiver is simulation.processes.get(flow.peer)
-                and link.open
-                and link.back.open
-                and link.fault is None
-                and link.back.fault is None
-                and not link.is_harmed(simulation.now, flow.within)
-                and flow.production.per_second * per_circle < flow.most
-            ):
-                peer: FlowNode = link.receiver.node  # type: ignore[assignment]
-                if peer.leads(simulation.now, name, flow.request) == flow.production:
-                    yield Current(process, flow, link)
+            current = _current(simulation, rests, name, flow)
+            if current is not None:
+                found.append(current)
+                if flow.together is not None:
+                    share = current.production.per_second * flow.delay / 1000
+                    work[flow.together] = work.get(flow.together, 0.0) + share
+        for current in found:
+            if work.get(current.flow.together, 0.0) <= current.flow.hands:
+                yield current
+
+
+def _current(simulation: "Simulation", rests: Mapping[str, Rest], name: str, flow: Flow) -> Current | None:
+    """The flow with what it runs along; None where it is not alive."""
+    process = simulation.processes[name]
+    link = process.links.get(flow.peer)
+    if (
+        link is None
+        or flow.peer not in rests
+        or link.receiver is not simulation.processes.get(flow.peer)
+        or not (link.open and link.back.open)
+        or link.fault is not None
+        or link.back.fault is not None
+        or link.is_harmed(simulation.now, flow.within)
+    ):
+        return None
+    peer: FlowNode = link.receiver.node  # type: ignore[assignment]
+    production = peer.leads(simulation.now, name, flow.request)
+    if production is None or production.per_second * 2 * simulation.latency.most / 1000 >= flow.most:
+        return None
+    return Current(process, flow, link, production)

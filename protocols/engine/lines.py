@@ -17,11 +17,14 @@ class Line(NamedTuple):
     timer: Entry
     links: tuple[tuple[Link, ...], ...]
     """Of each call: to each of its peers."""
+    process: Process
+    """Whose timer it is."""
 
 
 Due: TypeAlias = tuple[Time, Time, int, int, int, Time]
-"""What the node does next: time, time of its creation, order, line, call, and the beginning of the round. Call 0: the
-timer fires; else an answer has come and the next call goes out."""
+"""What happens next: time, time of its creation, order, line, call, and the beginning of the round. Call 0: the timer
+fires; above: an answer has come and the next call goes out; below: the request of call ``-call - 1`` has arrived, and
+its answer goes out."""
 
 
 class Came(NamedTuple):

@@ -34,10 +34,18 @@ What a node has to promise
 - *Harmless* messages change nothing but the timers that they guard and fields such as "last heard of". A request is
   harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
   the value in ``harmless``, and the two must be equal. (Kafka: member id and generation of a heartbeat. RocketMQ: the
-  member list that a pass asks for, the route that a poll asks for: inputs are equal if claims are.)
-- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender. Where its
-  exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's session
-  timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see `Exchange.within`.)
+  member list that a pass asks for.) A receiver that knows more than it is asked for names a `Judge` of claims instead
+  (RocketMQ's name server: the routes that a client has), one that does not mind a part of a claim has `ANY` there.
+- Of a message that is under way its kind tells whether it is harmless, unless the receiver judges it by what it says
+  (`JudgingNode`).
+- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender (`Guard`).
+  Where its exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's
+  session timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see
+  `Exchange.within`.)
+- *Held* requests wait at this node until their timer is due; then it answers, and the sender, whom the answer tells
+  nothing, asks the same again at once. The node names as the ``claim`` the request that it expects, the sender the one
+  that it would send (in ``harmless``, for the answer). Such rounds, which begin with the answer, are computed with the
+  sender's own, because they use the same links.
 - *Idle* timers, should they fire while the node is at rest, tell and send nothing and disturb nobody (a check that
   finds nothing overdue). They fire as always.
 - *Flows*: nothing comes of them but what `Flow` says, as long as the peer would answer (`FlowNode.leads`).
@@ -65,12 +73,32 @@ one that comes within milliseconds of a queue's change of hands may be read on t
 An example with leases is in ``tests/protocols/engine/leases.py``, one with a reader in ``readers.py`` beside it.
 """
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.load import Production
+
+
+class _Any:
+    """Equals everything."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+ANY: Any = _Any()
+"""A part of a claim, on the receiver's side, which does not matter to it."""
+
+
+class Judge(NamedTuple):
+    """In place of a claim: whether the receiver agrees with the sender's."""
+
+    agrees: Callable[[Any], bool]
 
 
 class Call(NamedTuple):
@@ -117,8 +145,6 @@ class Flow(NamedTuple):
     request: Message
     """The one that is under way or held by the peer; its first field is its number, which its answer has as well."""
     answer: type[Message]
-    production: Production
-    """What the queue takes in, as the node believes."""
     asked: int
     """The first record for which the request asks."""
     done: int
@@ -133,12 +159,54 @@ class Flow(NamedTuple):
     """When the node tells the peer next how far it is, beside its requests, and how often, in milliseconds."""
     within: Time = inf
     """So many milliseconds after a request its answer has come, else it is overdue."""
+    together: Hashable = None
+    """Flows of the node with an equal one share those who handle records; None: this one has its own,"""
+    hands: float = inf
+    """so many. Where they have more to do, records wait for one of them, and no flow of theirs is passed over."""
+
+
+class Held(NamedTuple):
+    """A request that waits at the node, and is answered when the timer is due at the latest."""
+
+    timer: TimerName
+    """Set for this request alone."""
+    sender: str
+    request: Message
+    answer: type[Message]
+    hold: Time
+    """How long it is held, in milliseconds."""
+    about: Hashable = None
+    """See `Exchange.about`."""
+    repeats: bool = True
+    """Nothing will come for which it waits: the answer tells nothing, and an equal request changes nothing."""
+
+
+class Guard(NamedTuple):
+    """Who renews a timer."""
+
+    sender: str
+    kind: type[Message]
+    length: Time | None = None
+    """For how long, in milliseconds; None: for no less than what is left of it now."""
+
+
+class Renewal(NamedTuple):
+    """What follows of a message under way that changes nothing: messages of this kind, again and again; in its own
+    direction if they are of its own kind, else back."""
+
+    kind: type[Message]
+    after: Time
+    """The first one is sent so many milliseconds after the message's arrival at the latest (`math.inf`: never),"""
+    period: Time
+    """and the others so many milliseconds after each other."""
 
 
 class Stretch(NamedTuple):
     """How far a flow went that was passed over."""
 
     flow: Flow
+    production: Production
+    """What the queue takes in."""
     since: Time
     until: Time
     travel: Time
@@ -154,7 +222,7 @@ class Stretch(NamedTuple):
     def handled_at(self, now: Time) -> int:
         """The first record that the reader had not handled at some time of the stretch."""
         flow = self.flow
-        return min(self.position, max(flow.done, flow.production.end_offset(now - self.travel - flow.delay)))
+        return min(self.position, max(flow.done, self.production.end_offset(now - self.travel - flow.delay)))
 
     def handling_since(self, first: int) -> Time:
         """Since when the records from ``first`` on were handled: a single one as long as it takes, others evenly."""
@@ -164,7 +232,7 @@ class Stretch(NamedTuple):
     def told_at(self, now: Time) -> int:
         """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is
         when the answer to the one before comes; and the reader tells it now and then (`Flow.told`)."""
-        flow, production = self.flow, self.flow.production
+        flow, production = self.flow, self.production
         sent = now - self.travel
         answered = production.end_offset(sent - self.travel) - 1
         told = production.end_offset(production.arrival(answered) - flow.delay) if answered >= production.before else 0
@@ -180,14 +248,12 @@ class Rest(NamedTuple):
     exchanges: tuple[Exchange, ...] = ()
     harmless: Mapping[tuple[str, type[Message]], Any] = {}
     """Sender and type to the claim that makes it harmless. Answers need no claim: any value."""
-    guarded: Mapping[TimerName, tuple[str, type[Message]]] = {}
-    """Timer to the sender and type of the message that renews it."""
+    guarded: Mapping[TimerName, Guard] = {}
     missed: Mapping[tuple[str, type[Message]], Time] = {}
     """Sender and type to the time from when on an exchange of this node might notice that no more of them come."""
     idle: Collection[TimerName] = ()
     flows: Collection[Flow] = ()
-    held: Mapping[TimerName, Collection[tuple[str, int]]] = {}
-    """Timer to the requests, sender and number, for which alone it is set."""
+    held: Collection[Held] = ()
 
 
 class QuietNode(Protocol):
@@ -208,6 +274,16 @@ class AboutNode(Protocol):
 
     def passed_about(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
         """As `QuietNode.passed`, in its place: messages of this kind about this were passed over."""
+
+
+class JudgingNode(Protocol):
+    """What a node has besides if messages of one kind may or may not be harmless, by what they say."""
+
+    judged: Collection[type[Message]]
+    """These kinds."""
+
+    def judge(self, now: Time, sender: str, message: Message) -> Renewal | None:
+        """What follows of a message under way to this node that will change nothing; None where it will."""
 
 
 class DeafNode(Protocol):

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 from math import ceil
 
 from protocols.engine.alone import alone_of
-from protocols.engine.lanes import Lanes
+from protocols.engine.lanes import Lane, Lanes
 from protocols.engine.lines import Came, Due, Last, Line, Passed, Traffic, Volley, volleys
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
@@ -43,7 +43,10 @@ class Rounds:
     __slots__ = (
         "_alone",
         "_any",
+        "_asked",
+        "_both_ways",
         "_dues",
+        "_ends",
         "_even",
         "_even_until",
         "_free",
@@ -51,6 +54,7 @@ class Rounds:
         "_lanes",
         "_last",
         "_late",
+        "_left",
         "_lines",
         "_may_count",
         "_open",
@@ -89,7 +93,13 @@ class Rounds:
         self._free: Time = -1.0
         """When the last answer under way comes."""
         self._open = 0
-        """Rounds whose next call is yet to go out."""
+        """Calls and answers that are yet to go out."""
+        self._asked: dict[int, Lane] = {}
+        """Order of a due to the lane on which the answer goes out then."""
+        self._left, self._ends = [0] * len(lines), [0.0] * len(lines)
+        """Of each line whose calls are sent all at once: how many answers are yet to go out; when the others come."""
+        self._both_ways = len({line.process for line in lines}) > 1
+        """Whether some rounds begin at the other end: then the order of the requests is not that of the answers."""
         self._threads: dict[str, Time] = {}
         least = min(line.exchange.period for line in lines)
         self._even = [
@@ -163,11 +173,11 @@ class Rounds:
         heapify(self._dues)
 
     def _step(self, due: Due) -> bool:
-        """Compute what the node does now; False where it goes beyond the horizon or threads collide."""
-        now, _, _, at, next_call, begun = due
+        """Compute what happens now; False where it goes beyond the horizon or threads collide."""
+        now, _, order, at, call, begun = due
         line = self._lines[at]
         exchange = line.exchange
-        if next_call == 0:
+        if call == 0:
             begun = now
             self._rounds[at] += 1
             self._any = True
@@ -179,28 +189,47 @@ class Rounds:
                 self._push(now + exchange.period, now, at)
         else:
             self._open -= 1
-        root = self._root(line, at)
-        ended = now
         volleys = self._volleys[at]
         if volleys is not None:
+            root = self._root(line, at)
             for link, kind, messages in volleys:
                 self._came(line, link, kind, self._lanes.of(link).send_at_once(now, messages), now, root)
+            self._over(line, at, now, now)
+        elif call < 0:
+            answered = self._answer(line, at, -call - 1, self._asked.pop(order), now)
+            if exchange.in_turn:
+                self._go_on(line, at, -call, now, answered, begun)
+            else:
+                self._left[at] -= 1
+                self._ends[at] = max(self._ends[at], answered)
+                if not self._left[at]:
+                    self._over(line, at, begun, self._ends[at])
         elif exchange.in_turn:
-            dues, calls = self._dues, len(exchange.calls)
-            while next_call < calls:
-                sent, ended = ended, self._call(line, at, next_call, ended, root)
-                next_call += 1
-                if next_call < calls and (not dues or dues[0][0] <= ended or self._free >= self._horizon):
-                    # Something else comes first.
-                    self._open += 1
-                    self._push(ended, sent, at, next_call, begun)
-                    self._busy(exchange, ended)
-                    return self._free < self._horizon
+            self._go_on(line, at, call, None, now, begun)
         else:
-            for number in range(len(exchange.calls)):
-                ended = max(ended, self._call(line, at, number, now, root))
-        self._over(line, at, begun, ended)
+            found = [self._call(line, at, number, now, begun) for number in range(len(exchange.calls))]
+            self._left[at] = found.count(None)
+            self._ends[at] = max([now, *[each for each in found if each is not None]])
+            if not self._left[at]:
+                self._over(line, at, begun, self._ends[at])
         return self._free < self._horizon
+
+    def _go_on(self, line: Line, at: int, call: int, sent: Time | None, now: Time, begun: Time) -> None:
+        """The calls of a round from this one on, one after the other, until something else comes first. ``sent``: when
+        the answer was sent that comes now; None where nothing can have come first."""
+        exchange, dues, calls = line.exchange, self._dues, len(line.exchange.calls)
+        while call < calls:
+            if sent is not None and (not dues or dues[0][0] <= now or self._free >= self._horizon):
+                self._open += 1
+                self._push(now, sent, at, call, begun)
+                self._busy(exchange, now)
+                return
+            answered = self._call(line, at, call, now, begun)
+            if answered is None:
+                self._busy(exchange, now)
+                return
+            sent, now, call = now, answered, call + 1
+        self._over(line, at, begun, now)
 
     def _root(self, line: Line, at: int) -> int:
         """What a timer does that has set itself again is the clock's doing."""
@@ -254,16 +283,28 @@ class Rounds:
             self._over(line, at, now, ended)
         return True
 
-    def _call(self, line: Line, at: int, number: int, now: Time, root: int) -> Time:
-        """A request and its answer: when the answer (without one, the request) arrives."""
+    def _call(self, line: Line, at: int, number: int, now: Time, begun: Time) -> Time | None:
+        """A request and its answer: when the answer (without one, the request) arrives. None where others may send
+        before the request arrives what the answer comes after: then it is yet to be sent."""
         call, (choices, lanes) = line.exchange.calls[number], self._turns[at][number]
         there, back = lanes[0 if choices is None else choices.next(len(lanes))]
         arrives = there.send(now)
-        self._came(line, there.link, call.request, arrives, now, root)
+        self._came(line, there.link, call.request, arrives, now, self._root(line, at))
         if call.answer is None:
             return now
-        sent, arrives = arrives, back.send(arrives)
-        self._came(line, back.link, call.answer, arrives, sent, root)
+        if self._both_ways and self._dues and self._dues[0][0] <= arrives:
+            self._open += 1
+            self._push(arrives, now, at, -number - 1, begun)
+            self._asked[self._orders] = back
+            return None
+        return self._answer(line, at, number, back, arrives)
+
+    def _answer(self, line: Line, at: int, number: int, back: Lane, now: Time) -> Time:
+        """A request has arrived: when its answer does."""
+        answer = line.exchange.calls[number].answer
+        assert answer is not None
+        arrives = back.send(now)
+        self._came(line, back.link, answer, arrives, now, self._root(line, at))
         return arrives
 
     def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:

@@ -32,9 +32,9 @@ class Streams:
         self._found: dict[tuple[str, str, type[Message]], Stream] = {}
         """Sender, receiver and type."""
         found = self._found
-        for name, lines in alive.items():
+        for lines in alive.values():
             for line in lines:
-                exchange = line.exchange
+                name, exchange = line.process.name, line.exchange
                 calls = exchange.calls
                 if not calls:
                     continue
@@ -47,17 +47,23 @@ class Streams:
                         if call.answer is not None:
                             found[peer, name, call.answer] = _ANSWERS
 
+    def add(self, sender: str, receiver: str, kind: type[Message], stream: Stream) -> None:
+        """Such messages flow, too."""
+        key = sender, receiver, kind
+        self._found[key] = min(stream, self._found.get(key, stream))
+
     def has(self, sender: str, receiver: str, kind: type[Message]) -> bool:
         """Whether such messages are nothing new."""
         return (sender, receiver, kind) in self._found
 
-    def runs_out(self, now: Time, at: Time, sender: str, receiver: str, kind: type[Message]) -> Time:
-        """What each of these messages renews, and what runs out at ``at`` as it stands: when it may run out, if ever.
-
-        How long it is renewed for is not known, but it is no less than what is left of it now.
+    def runs_out(
+        self, now: Time, at: Time, sender: str, receiver: str, kind: type[Message], length: Time | None = None
+    ) -> Time:
+        """What each of these messages renews for ``length``, and what runs out at ``at`` as it stands: when it may run
+        out, if ever. Where it is not known for how long, it is no less than what is left of it now.
         """
         stream = self._found.get((sender, receiver, kind))
         if stream is None or at <= stream.due + stream.travel:
             return at
-        left = at - now
+        left = at - now if length is None else length
         return inf if left > stream.period + stream.travel else stream.due + left

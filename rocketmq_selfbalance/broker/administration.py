@@ -1,21 +1,21 @@
 """What an administrator can do to a broker (spec 1.4, 2.5, 2.8). Commands are not answered."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
 from rocketmq_selfbalance.messages.administration import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
-    Produce,
     ResetOffset,
-    StopBroker,
+    UpdateBrokerConfig,
     UpdateSubscriptionGroup,
     UpdateTopic,
-    Write,
 )
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
 
@@ -32,7 +32,7 @@ def _delete_topic(broker: "Broker", now: Time, sender: str, message: DeleteTopic
         broker.disk.store.delete(message.topic)
         broker.offsets.clean_topic(message.topic)
         broker.unflushed = True
-        pulls.wake(broker, now, message.topic, None, out)
+        pulls.expect(broker, now, message.topic, out)
 
 
 def _update_group(broker: "Broker", now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
@@ -46,6 +46,10 @@ def _delete_group(broker: "Broker", now: Time, sender: str, message: DeleteSubsc
         broker.unflushed = True
 
 
+def _configure(broker: "Broker", now: Time, sender: str, message: UpdateBrokerConfig, out: Outbox) -> None:
+    broker.settings = replace(broker.settings, use_server_side_reset_offset=message.use_server_side_reset_offset)
+
+
 def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
     config = broker.disk.topics.configs.get(message.topic)
     if config is None or not broker.disk.groups.knows(message.group):
@@ -53,14 +57,13 @@ def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: 
         return
     numbers = range(config.write) if message.queue_number < 0 else (message.queue_number,)
     found = {Queue(message.topic, broker.name, number): _offset(broker, now, message, number) for number in numbers}
-    if message.through_clients or not broker.settings.use_server_side_reset_offset:
+    if not broker.settings.use_server_side_reset_offset:
         _reset_through_clients(broker, now, message, found, out)
         return
     for queue, offset in found.items():
         broker.offsets.assign_reset(message.group, queue.topic, queue.number, offset)
         broker.committers.pop((message.group, queue), None)
         out.observe(Committed(message.group, queue, offset, None, None, ""))
-        pulls.reset_waits(broker, now, queue, out)
     broker.unflushed = True
 
 
@@ -98,7 +101,7 @@ def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Ou
     config = broker.disk.topics.configs.get(message.topic)
     if config is not None:
         broker.open(now, config)
-        pulls.wake(broker, now, message.topic, None, out)
+        pulls.expect(broker, now, message.topic, out)
 
 
 def _write(broker: "Broker", now: Time, sender: str, message: Write, out: Outbox) -> None:
@@ -117,6 +120,7 @@ COMMANDS: Mapping[type[Message], Callable[["Broker", Time, str, Any, Outbox], No
     DeleteTopicInBroker: _delete_topic,
     UpdateSubscriptionGroup: _update_group,
     DeleteSubscriptionGroup: _delete_group,
+    UpdateBrokerConfig: _configure,
     ResetOffset: _reset,
     Produce: _produce,
     Write: _write,

@@ -51,7 +51,7 @@ def led(broker: "Broker", now: Time, sender: str, stretch: Stretch, out: Outbox)
         broker.followed[key] = Followed(broker.offsets.query(*key), stretch.since, stretch)
     told = stretch.told_at(now)
     if told > broker.offsets.query(*key):
-        pulls.commit(broker, now, sender, Committed(pull.group, pull.queue, told, pull.member, None, ""), out)
+        pulls.commit(broker, now, sender, Committed(pull.group, pull.queue, told, sender, None, ""), out)
     if not stretch.last:
         return
     broker.offsets.commit_pull(pull.group, topic, number, stretch.position)

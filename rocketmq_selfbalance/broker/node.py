@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Rest, Stretch
+from protocols.engine.quiet import Exchange, Renewal, Rest, Stretch
 from protocols.load import Production
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker import administration, following, notifying, pulls, registering, requests, resting
@@ -17,14 +17,13 @@ from rocketmq_selfbalance.broker.offsets import OffsetManager
 from rocketmq_selfbalance.broker.registering import REGISTER
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
-from rocketmq_selfbalance.broker.watches import Watches
 from rocketmq_selfbalance.codes import PERM_WRITE
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.pulling import PullMessage
 from rocketmq_selfbalance.messages.topics import TopicConfig
 
 SCAN, FLUSH, DELIVER, IDLE = "scan", "flush", "deliver", "idle"
-"""Names of timers; `IDLE` and `pulls.HELD` with the peer or the queue as a second part."""
+"""Names of timers; `IDLE` with the peer as a second part. Those of held pulls: `pulls.HELD`."""
 
 
 class Broker:
@@ -45,8 +44,9 @@ class Broker:
         "offsets",
         "settings",
         "unflushed",
-        "watches",
     )
+
+    judged = frozenset({PullMessage})
 
     def __init__(
         self,
@@ -75,7 +75,6 @@ class Broker:
         self.changed_groups: dict[str, None] = {}
         """Groups whose members are to be told at the next `NOTIFY`, where changes are collected."""
         self.unflushed = False
-        self.watches = Watches()
         self.heartbeats: dict[str, HeartBeat] = {}
         """Client to its last heartbeat."""
         self.committers: dict[tuple[str, Queue], str] = {}
@@ -106,10 +105,8 @@ class Broker:
         if isinstance(timer, tuple):
             if timer[0] == IDLE:
                 self._idle(now, timer[1], out)
-            elif timer[0] == pulls.HELD:
-                pulls.held_due(self, now, timer[1], out)
             else:
-                pulls.wake(self, now, timer[1].topic, timer[1].number, out)
+                pulls.held_due(self, now, timer, out)
         else:
             _TIMERS[timer](self, now, out)
 
@@ -155,7 +152,7 @@ class Broker:
         """The topic is like this from now on; name servers are told at once."""
         if self.disk.topics.put(now, config):
             self.open(now, config)
-            pulls.wake(self, now, config.topic, None, out)
+            pulls.expect(self, now, config.topic, out)
             registering.register(self, (config,), out)
 
     def open(self, now: Time, config: TopicConfig) -> None:
@@ -216,7 +213,7 @@ class Broker:
         ]
         if not settings.real_time_notify_consumer_change and not self.changed_groups:
             exchanges.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
-        return resting.rest(self, tuple(exchanges), IDLE)
+        return resting.rest(self, now, tuple(exchanges), IDLE)
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
         self.busy(now, sender)
@@ -229,6 +226,9 @@ class Broker:
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         if timer == FLUSH:
             self._write_offsets(begun)
+
+    def judge(self, now: Time, sender: str, message: Any) -> Renewal | None:
+        return resting.judge(self, now, sender, message)
 
     def leads(self, now: Time, sender: str, request: Message) -> Production | None:
         return following.leads(self, now, sender, request)
@@ -243,7 +243,7 @@ class Broker:
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
         twin.heartbeats = dict(self.heartbeats)
         twin.followed = dict(self.followed)
-        twin.unflushed, twin.watches, twin.committers = self.unflushed, self.watches.copy(), dict(self.committers)
+        twin.unflushed, twin.committers = self.unflushed, dict(self.committers)
         return twin
 
     def key(self, now: Time) -> tuple[Any, ...]:
@@ -253,7 +253,6 @@ class Broker:
             self.offsets.key(),
             self.locks.key(now),
             pulls.key(self.held, now),
-            self.watches.key(now),
             tuple(sorted((peer, last - now) for peer, last in self.active.items())),
             tuple(self.changed_groups),
             self.unflushed,

@@ -1,12 +1,12 @@
 """Pulls at a broker: what is checked and answered, and how a pull that finds nothing is held (spec 2.10, 6.2, 6.3).
 
-Nobody is asked whether it owns the queue. A held pull is looked at again when a record comes or when its time is over.
-A pull that only watches is answered at once; `rocketmq_selfbalance.broker.watches` keeps it in mind.
+Nobody is asked whether it owns the queue. A held pull is answered when a record comes or when its time is over,
+whatever becomes of the topic or of the group's offsets in the meantime.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker.store import StoredQueue
@@ -23,13 +23,13 @@ from rocketmq_selfbalance.codes import (
     SUCCESS,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker
 
-HELD = "held pulls"
-"""First part of a timer's name; the second is the queue."""
+HELD = "held pull"
+"""First part of a timer's name; the others are the queue, the client and the number of its request."""
 
 
 class Held(NamedTuple):
@@ -39,8 +39,18 @@ class Held(NamedTuple):
     message: PullMessage
     until: Time
     """When it is answered at the latest."""
-    due: Time
-    """When it is looked at next."""
+    arrival: Time | None
+    """When the record comes for which it asks; None where nobody knows."""
+
+    @property
+    def due(self) -> Time:
+        """When it is answered, as far as is known."""
+        return self.until if self.arrival is None else min(self.until, self.arrival)
+
+    @property
+    def timer(self) -> TimerName:
+        """Its timer's name."""
+        return HELD, self.message.queue, self.sender, self.message.correlation
 
 
 def pull(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
@@ -50,23 +60,36 @@ def pull(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Ou
         out.send(sender, PullAnswer(message.correlation, code, message.offset, 0, 0))
         return
     if message.commit_offset is not None:
-        told = Committed(message.group, message.queue, message.commit_offset, message.member, None, "")
+        told = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
         commit(broker, now, sender, told, out)
     answer = look(broker, now, message)
-    if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0 or message.watch:
-        broker.watches.seen(now, sender, message, answer)
+    if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
         out.send(sender, answer)
-        return
-    hold(broker, now, sender, message, out)
+    else:
+        hold(broker, now, sender, message, out)
 
 
 def hold(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """The pull waits for a record."""
-    held = broker.held.setdefault(message.queue, [])
-    until = now + message.suspend_ms
-    held.append(Held(sender, message, until, _due(broker, message, until)))
-    # In a stretch that is passed over others may still be held there from before.
-    out.set_timer((HELD, message.queue), max(now, min(each.due for each in held)))
+    held = Held(sender, message, now + message.suspend_ms, _arrival(broker, message))
+    _put(broker, held)
+    # In a stretch that is passed over the record may have come by now.
+    out.set_timer(held.timer, max(now, held.due))
+
+
+def hold_again(broker: "Broker", now: Time, sender: str, group: str, queue: Queue) -> None:
+    """The pull was answered with nothing, and has come again, now for the last time. (It keeps its number: which it is
+    does not matter.)"""
+    again = next(each for each in broker.held[queue] if (each.sender, each.message.group) == (sender, group))
+    broker.held[queue] = [each for each in broker.held[queue] if each is not again]
+    _put(broker, again._replace(until=now + again.message.suspend_ms))
+
+
+def _put(broker: "Broker", held: Held) -> None:
+    waiting = broker.held.setdefault(held.message.queue, [])
+    waiting.append(held)
+    # In the order in which they came: what was passed over may lie ahead of now.
+    waiting.sort(key=lambda each: each.until - each.message.suspend_ms)
 
 
 def commit(broker: "Broker", now: Time, sender: str, told: Committed, out: Outbox) -> None:
@@ -110,11 +133,10 @@ def look(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
     topic, _, number = message.queue
     queue = broker.disk.store.queue(topic, number)
     least, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset(now))
-    production = None if queue is None or queue.records else queue.production
     if broker.settings.use_server_side_reset_offset:
         reset = broker.offsets.take_reset(message.group, topic, number)
         if reset is not None:
-            return PullAnswer(message.correlation, PULL_OFFSET_MOVED, reset, least, end, production)
+            return PullAnswer(message.correlation, PULL_OFFSET_MOVED, reset, least, end)
     offset = message.offset
     if queue is None or end == 0:
         code, following = (PULL_NOT_FOUND, 0) if offset == 0 else (PULL_OFFSET_MOVED, 0)
@@ -126,54 +148,40 @@ def look(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
         code, following = PULL_NOT_FOUND, end
     else:
         return _found(broker, message, queue, end)
-    return PullAnswer(message.correlation, code, following, least, end, production)
+    return PullAnswer(message.correlation, code, following, least, end)
 
 
 def _found(broker: "Broker", message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
     following = min(end, message.offset + message.max_messages)
     broker.offsets.commit_pull(message.group, message.queue.topic, message.queue.number, following)
-    records = queue.records
-    return PullAnswer(
-        message.correlation,
-        SUCCESS,
-        following,
-        queue.min_offset,
-        end,
-        None if records else queue.production,
-        tuple(records[message.offset : following]),
-    )
+    retried = tuple(queue.records[message.offset : following])
+    return PullAnswer(message.correlation, SUCCESS, following, queue.min_offset, end, retried)
 
 
-def held_due(broker: "Broker", now: Time, queue: Queue, out: Outbox) -> None:
-    """The timer of a queue: look again at those that are due."""
-    waiting = broker.held.get(queue, [])
-    broker.held[queue] = [each for each in waiting if each.due > now]
-    for each in waiting:
-        if each.due <= now:
-            broker.push(now, each.sender, _late_answer(broker, now, each.message), out)
-    _set_timer(broker, queue, out)
+def held_due(broker: "Broker", now: Time, timer: TimerName, out: Outbox) -> None:
+    """A held pull has waited for its time, or its record is there."""
+    for held in broker.held.get(timer[1], ()):
+        if held.timer == timer:
+            _release(broker, held, out)
+            broker.push(now, held.sender, _late_answer(broker, now, held.message), out)
+            return
 
 
-def wake(broker: "Broker", now: Time, topic: str, number: int | None, out: Outbox) -> None:
-    """The topic (or one queue of it) is not what it was: answer the pulls that are held there, tell who watches."""
-    for queue in [each for each in broker.held if each.topic == topic and number in (None, each.number)]:
-        broker.held[queue] = [each._replace(due=now) for each in broker.held[queue]]
-        held_due(broker, now, queue, out)
-    for sender, message in broker.watches.on(now, topic, number):
-        answer = _late_answer(broker, now, message)
-        broker.push(now, sender, WatchedPullAnswer(message.correlation, message.group, message.queue, answer), out)
+def wake(broker: "Broker", now: Time, topic: str, number: int, out: Outbox) -> None:
+    """A record has come to the queue: answer the pulls that are held there."""
+    for held in [each for queue in broker.held for each in broker.held[queue] if queue[::2] == (topic, number)]:
+        out.cancel_timer(held.timer)
+        held_due(broker, now, held.timer, out)
 
 
-def reset_waits(broker: "Broker", now: Time, queue: Queue, out: Outbox) -> None:
-    """An offset was reset: who watches the queue is told when the next record comes, which would end a held pull."""
-    stored = broker.disk.store.queue(queue.topic, queue.number)
-    arrival = None if stored is None else stored.next_arrival(stored.max_offset(now))
-    if arrival is not None and any(True for _ in broker.watches.on(arrival, queue.topic, queue.number)):
-        out.set_timer((RESET, queue), arrival)
-
-
-RESET = "record after a reset"
-"""First part of a timer's name; the second is the queue."""
+def expect(broker: "Broker", now: Time, topic: str, out: Outbox) -> None:
+    """Records come to the topic at other times than before: so are pulls that are held there answered."""
+    for queue in [each for each in broker.held if each.topic == topic]:
+        for at, held in enumerate(broker.held[queue]):
+            arrival = _arrival(broker, held.message)
+            if arrival != held.arrival:
+                following = broker.held[queue][at] = held._replace(arrival=arrival)
+                out.set_timer(held.timer, max(now, following.due))
 
 
 def _late_answer(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
@@ -186,21 +194,25 @@ def _late_answer(broker: "Broker", now: Time, message: PullMessage) -> PullAnswe
 
 def forget(broker: "Broker", sender: str, out: Outbox) -> None:
     """A connection ended: nobody waits for its pulls."""
-    broker.watches.forget(sender)
-    for queue in [queue for queue, held in broker.held.items() if any(each.sender == sender for each in held)]:
-        broker.held[queue] = [each for each in broker.held[queue] if each.sender != sender]
-        _set_timer(broker, queue, out)
+    for held in [each for waiting in broker.held.values() for each in waiting if each.sender == sender]:
+        _release(broker, held, out)
 
 
 def let_go(broker: "Broker", sender: str, queue: Queue, group: str, out: Outbox) -> None:
     """The sender's pulls of the queue for this group are held no more."""
-    held = broker.held.get(queue, [])
-    left = [each for each in held if (each.sender, each.message.group) != (sender, group)]
+    for held in list(broker.held.get(queue, ())):
+        if (held.sender, held.message.group) == (sender, group):
+            _release(broker, held, out)
+
+
+def _release(broker: "Broker", held: Held, out: Outbox) -> None:
+    queue = held.message.queue
+    left = [each for each in broker.held[queue] if each is not held]
     if left:
         broker.held[queue] = left
-    elif held:
+    else:
         del broker.held[queue]
-        out.cancel_timer((HELD, queue))
+    out.cancel_timer(held.timer)
 
 
 def key(held: dict[Queue, list[Held]], now: Time) -> tuple[Any, ...]:
@@ -211,16 +223,6 @@ def key(held: dict[Queue, list[Held]], now: Time) -> tuple[Any, ...]:
     )
 
 
-def _due(broker: "Broker", message: PullMessage, until: Time) -> Time:
+def _arrival(broker: "Broker", message: PullMessage) -> Time | None:
     stored = broker.disk.store.queue(message.queue.topic, message.queue.number)
-    arrival = None if stored is None else stored.next_arrival(message.offset)
-    return until if arrival is None else min(until, arrival)
-
-
-def _set_timer(broker: "Broker", queue: Queue, out: Outbox) -> None:
-    waiting = broker.held.get(queue)
-    if waiting:
-        out.set_timer((HELD, queue), min(each.due for each in waiting))
-    else:
-        broker.held.pop(queue, None)
-        out.cancel_timer((HELD, queue))
+    return None if stored is None else stored.next_arrival(message.offset)

@@ -91,7 +91,7 @@ def _commit(broker: "Broker", now: Time, sender: str, message: UpdateConsumerOff
         topic_known=unchecked or topic in broker.disk.topics.configs,
     )
     refusal = "" if answer is None else _REFUSALS.get(answer.code, answer.remark or "")
-    told = Committed(message.group, message.queue, message.offset, message.member, None, refusal)
+    told = Committed(message.group, message.queue, message.offset, sender, None, refusal)
     if answer is not None:
         out.observe(told)
     elif not following.is_ahead(broker, now, message.group, topic, number):

@@ -1,32 +1,32 @@
 """When a broker is at rest (`protocols.engine.quiet`), and what it does about messages that were passed over.
 
 Harmless are heartbeats that repeat what is known, questions for a member list that is known, commits and locks that
-repeat themselves, pulls that watch. What else a broker does by the clock (records that arrive for held pulls,
-deliveries) is simulated.
+repeat themselves, pulls that will be held until their time is over as the one before was. What else a broker does by
+the clock (records that arrive for held pulls, deliveries) is simulated.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Rest
+from protocols.engine.nodes import Message, Outbox, Time
+from protocols.engine.quiet import ANY, Exchange, Guard, Held, Renewal, Rest
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker.pulls import HELD
+from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.messages.locks import LockBatchMq
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.broker.node import Broker
 
 
-def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
+def rest(broker: "Broker", now: Time, exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
-    `locks` (about a group), `commits`. Pulls are about what `Watches.of` tells, their claim is what the client
-    tells of its consumers: a pull goes by the subscription of the last heartbeat.
+    `locks` (about a group), `commits`.
     """
     harmless: dict[tuple[str, type[Message]], Any] = {}
     missed: dict[tuple[str, type[Message]], Time] = {}
@@ -44,15 +44,52 @@ def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
         harmless[channel, HeartBeat] = (heartbeat.client_id, heartbeat.consumers)
         harmless[channel, GetConsumerListByGroup] = member_lists(heartbeat, lists)
         harmless[channel, LockBatchMq] = locks(broker, heartbeat)
+        harmless[channel, PullMessage] = None
         if not resets:
-            harmless[channel, UpdateConsumerOffset] = tuple(sorted(committed.get(channel, ())))
-            harmless[channel, PullMessage] = broker.watches.of(channel, heartbeat.consumers)
-    guarded: dict[TimerName, tuple[str, type[Message]]] = {(idle, peer): (peer, HeartBeat) for peer in broker.active}
-    held = {
-        (HELD, queue): [(each.sender, each.message.correlation) for each in waiting]
+            harmless[channel, UpdateConsumerOffset] = committed.get(channel, {})
+    guarded = {(idle, peer): Guard(peer, HeartBeat) for peer in broker.active}
+    held = [
+        Held(
+            each.timer,
+            each.sender,
+            each.message,
+            PullAnswer,
+            each.message.suspend_ms,
+            (each.message.group, queue),
+            each.arrival is None and not resets and is_repeated_pull(broker, now, each.sender, each.message),
+        )
         for queue, waiting in broker.held.items()
-    }
+        for each in waiting
+    ]
     return Rest(exchanges, harmless, guarded, missed, held=held)
+
+
+def is_repeated_pull(broker: "Broker", now: Time, sender: str, pull: PullMessage) -> bool:
+    """Whether an equal pull finds nothing, now and later, and commits nothing new. (A record that is sent back is
+    delivered by a timer.)"""
+    group, (topic, _, number), offset = pull.group, pull.queue, pull.commit_offset
+    stored = broker.disk.store.queue(topic, number)
+    return (
+        (stored is None or stored.production.per_second <= 0)
+        and pulls.refusal(broker, pull) == SUCCESS
+        and pull.offset == (0 if stored is None else stored.max_offset(now))
+        and (
+            offset is None
+            or (
+                broker.committers.get((group, pull.queue)) == sender
+                and broker.offsets.query(group, topic, number) == offset
+            )
+        )
+    )
+
+
+def judge(broker: "Broker", now: Time, sender: str, pull: PullMessage) -> Renewal | None:
+    """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
+    if pull.suspend_ms <= 0 or any(broker.offsets.resets.values()):
+        return None
+    if not is_repeated_pull(broker, now, sender, pull):
+        return None
+    return Renewal(PullAnswer, pull.suspend_ms, pull.suspend_ms)
 
 
 def member_lists(heartbeat: HeartBeat, lists: dict[str, tuple[str, ...]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -70,15 +107,15 @@ def _locked(broker: "Broker", group: str, client_id: str) -> tuple[Queue, ...]:
     return tuple(sorted([queue for queue, lock in held.items() if lock.client_id == client_id]))
 
 
-def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int | None]]]:
-    """Client to what it committed last, where nobody has committed since: its claim when it commits again, sorted.
-    None for the offset of a queue that takes in records evenly."""
-    found: dict[str, list[tuple[str, Queue, int | None]]] = {}
+def _committed(broker: "Broker") -> dict[str, dict[tuple[str, Queue], int]]:
+    """Client to what it committed last, where nobody has committed since: its claim when it commits again, group and
+    queue to offset. Of a queue that takes in records evenly the offset does not matter."""
+    found: dict[str, dict[tuple[str, Queue], int]] = {}
     for (group, queue), channel in broker.committers.items():
         stored = broker.disk.store.queue(queue.topic, queue.number)
         moves = stored is not None and not stored.records and stored.production.per_second > 0
-        offset = None if moves else broker.offsets.query(group, queue.topic, queue.number)
-        found.setdefault(channel, []).append((group, queue, offset))
+        offset = ANY if moves else broker.offsets.query(group, queue.topic, queue.number)
+        found.setdefault(channel, {})[group, queue] = offset
     return found
 
 
@@ -109,7 +146,7 @@ def passed_about(broker: "Broker", now: Time, sender: str, kind: type[Message], 
     """As `passed`: pulls of a queue, or locks of a group."""
     if kind is PullMessage:
         group, queue = about
-        broker.watches.passed(now, sender, group, queue)
+        pulls.hold_again(broker, now, sender, group, queue)
     elif kind is LockBatchMq:
         client_id = broker.heartbeats[sender].client_id
         for queue in _locked(broker, about, client_id):

@@ -6,7 +6,8 @@ record. Where calls follow one another (ordered consumption), where somebody's o
 time, or pulls are spaced, every pull is simulated.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from protocols.engine.quiet import Flow, Stretch
 from protocols.facts import Delivered
@@ -22,33 +23,29 @@ _BUSY_THREADS = 0.8
 """Where more than this share of the threads work on average, records wait for one."""
 
 
-def flows(client: Instance, consumer: Consumer) -> list[Flow] | None:
-    """How the consumer reads what comes in; None where it does anything else than reading and waiting for records."""
-    moving = [
-        (queue, process_queue)
-        for queue, process_queue in consumer.table.items()
-        if not process_queue.watching or process_queue.count or process_queue.listeners
-    ]
-    if not moving:
-        return []
-    if not _keeps_up(consumer):
-        return None
-    pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
+PulledBy: TypeAlias = tuple[str, Queue, int]
+
+
+def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -> list[Flow] | None:
+    """How the consumer reads what comes in, if anything does; None where it does anything else than reading and waiting
+    for records. ``pulls``: group, queue and number of the process queue to the number of its pull."""
+    keeps_up = _keeps_up(consumer)
     found = []
-    for queue, process_queue in moving:
+    for queue, process_queue in consumer.table.items():
+        if not process_queue.accumulated:
+            continue  # no record has come yet
+        in_hand = process_queue.count or process_queue.listeners
         number = pulls.get((consumer.group, queue, process_queue.number))
-        production = process_queue.production
-        if number is None or process_queue.watching or production is None or production.per_second <= 0:
-            return None
-        if process_queue.taken or process_queue.task_since is not None:
-            return None
-        works = [serial for serial, work in consumer.pool.running.items() if work.batch.queue == queue]
+        if number is None or not keeps_up or process_queue.taken or process_queue.task_since is not None:
+            if in_hand:
+                return None
+            continue
+        works = [serial for serial, work in consumer.pool.running.items() if in_hand and work.batch.queue == queue]
         found.append(
             Flow(
                 client.master(queue.broker) or client.replica(queue.broker) or "",
                 pulling.request(consumer, queue, process_queue, number),
                 PullAnswer,
-                production,
                 process_queue.next_offset,
                 _handled_to(process_queue),
                 consumer.handle,
@@ -59,10 +56,11 @@ def flows(client: Instance, consumer: Consumer) -> list[Flow] | None:
                 ],
                 (client.task_due["persist"], client.settings.persist_consumer_offset_interval_ms),
                 consumer.settings.consumer_timeout_when_suspend_ms,
+                consumer.group,
+                _BUSY_THREADS * consumer.settings.consume_thread_max,
             )
         )
-    needed = sum(flow.production.per_second for flow in found) * consumer.handle / 1000
-    return found if needed <= _BUSY_THREADS * consumer.settings.consume_thread_max else None
+    return found
 
 
 def _keeps_up(consumer: Consumer) -> bool:

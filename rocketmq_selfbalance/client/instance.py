@@ -72,8 +72,6 @@ class Instance:
         "out",
         "owned",
         "pulled",
-        "revisions",
-        "route_claim",
         "routes",
         "running",
         "sent_back",
@@ -103,10 +101,6 @@ class Instance:
         """Topic to the brokers that can be asked for its members: broker id to address."""
         self.name_server = 0
         """Which of the name servers is asked: the same one until it fails."""
-        self.revisions: set[int] = set()
-        """Revisions of the name server's tables from which this round of the routes was told."""
-        self.route_claim: int | None = None
-        """The one revision that all routes of the last round are of; None where there were several."""
         self.connections: set[str] = set()
         self.threads: dict[str, Thread] = {}
         """Name to what it has still to do; a thread without work is not there."""
@@ -255,7 +249,7 @@ class Instance:
 
     def commit(self, consumer: Consumer, queue: Queue, offset: int, address: str) -> None:
         number = self.next_correlation()
-        self.out.send(address, UpdateConsumerOffset(number, consumer.group, queue, offset, True, consumer.member))
+        self.out.send(address, UpdateConsumerOffset(number, consumer.group, queue, offset, True))
 
     def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str) -> None:
         self.out.send(address, UnlockBatchMq(self.next_correlation(), consumer.group, self.client_id, queues, True))

@@ -13,7 +13,6 @@ def copy_of(client: Instance) -> Instance:
     copy.name_server, copy.correlation, copy.heartbeating = client.name_server, client.correlation, client.heartbeating
     copy.consumers = {group: consumer.copy() for group, consumer in client.consumers.items()}
     copy.routes, copy.askable = client.routes.copy(), client.askable.copy()
-    copy.revisions, copy.route_claim = client.revisions.copy(), client.route_claim
     copy.addresses = {broker: known.copy() for broker, known in client.addresses.items()}
     copy.connections = client.connections.copy()
     copy.threads = {name: thread.copy() for name, thread in client.threads.items()}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Rest, Stretch
+from protocols.engine.quiet import Renewal, Rest, Stretch
 from rocketmq_selfbalance.client import (
     changed,
     consuming,
@@ -42,7 +42,7 @@ from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer, WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import PullAnswer
 
 STEPS: Handlers = {
     **pull_from_where.HANDLERS,
@@ -75,6 +75,7 @@ class Client:
     __slots__ = ("instance", "specs")
 
     deaf_to = frozenset({NotifyConsumerIdsChanged})
+    judged = frozenset({PullAnswer})
 
     def __init__(
         self,
@@ -147,13 +148,16 @@ class Client:
         """Nothing is kept of such messages."""
 
     def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
-        resting.passed_about(self.instance, now, sender, kind, about)
+        resting.passed_about(self._at(now, out), sender, kind, about)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         resting.round_passed(self.instance, now, timer, begun)
 
     def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
         following.passed(self._at(now, out), stretch)
+
+    def judge(self, now: Time, sender: str, message: Any) -> Renewal | None:
+        return resting.judge(self.instance, message)
 
     def deaf_until(self, sender: str, kind: type[Message]) -> Time:
         return rebalance_service.deaf_until(self.instance, _changed_at(sender))
@@ -209,10 +213,6 @@ def _pull_answered(client: Instance, sender: str, message: PullAnswer) -> None:
     pulling.answered(client, message)
 
 
-def _watched(client: Instance, sender: str, message: WatchedPullAnswer) -> None:
-    pulling.watched(client, message)
-
-
 def _answer(client: Instance, sender: str, message: Answer) -> None:
     if message.correlation in client.sent_back:
         giving_back.answered(client, message.correlation, message.code)
@@ -224,7 +224,6 @@ Take: TypeAlias = Callable[[Instance, str, Any], None]
 
 _MESSAGES: Mapping[type[Any], Take] = {
     PullAnswer: _pull_answered,
-    WatchedPullAnswer: _watched,
     Answer: _answer,
     NotifyConsumerIdsChanged: _notified,
     ResetConsumerClientOffset: _reset,

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from protocols.engine.nodes import Time
-from protocols.load import Production
 from protocols.offsets import OffsetSet
 
 NOTHING = -1
@@ -29,14 +28,12 @@ class ProcessQueue:
         "next_offset",
         "number",
         "previously_locked",
-        "production",
         "record_bytes",
         "taken",
         "task_since",
         "tries",
         "try_unlock_times",
         "waiting",
-        "watching",
     )
 
     def __init__(self, created: Time, *, locked: bool = False, record_bytes: int = 0) -> None:
@@ -63,10 +60,6 @@ class ProcessQueue:
         """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
         self.next_offset = 0
         """Where the next pull begins."""
-        self.production: Production | None = None
-        """What the queue takes in, as the last pull told; None where it cannot be told."""
-        self.watching = False
-        """The last pull found nothing, and no record can come of which the broker would not tell."""
         self.previously_locked = False
         """Ordered: the starting offset was read again after the lock was there."""
         self.task_since: Time | None = None
@@ -194,8 +187,6 @@ class ProcessQueue:
             self.number,
             self.next_offset,
             self.previously_locked,
-            self.production,
-            self.watching,
             None if self.task_since is None else now - self.task_since,
             tuple(sorted(self.tries.items())),
         )

@@ -17,7 +17,7 @@ from rocketmq_selfbalance.client.removal import TakeOut
 from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNING, SENT
 
 DISPATCHER = "dispatcher"
@@ -122,8 +122,6 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
         settings.broker_suspend_max_time_ms,
         kept if commits else None,
         consumer.subscriptions.get(queue.topic, 0.0),
-        consumer.member,
-        process_queue.watching,
     )
 
 
@@ -152,7 +150,6 @@ def _no_answer(client: Instance, pulled: Pulled) -> None:
     process_queue = consumer.current(pulled.queue, pulled.number) if consumer is not None else None
     if consumer is not None and process_queue is not None:
         client.out.cancel_timer(("pull timeout", *pulled[:2]))
-        process_queue.watching = False
         client.life(consumer, pulled.queue, PULL_FAILED)
         again(client, consumer, pulled.queue, consumer.settings.pull_time_delay_when_exception_ms)
 
@@ -167,35 +164,7 @@ def answered(client: Instance, message: PullAnswer) -> None:
     if process_queue is None:
         return
     client.out.cancel_timer(("pull timeout", *pulled[:2]))
-    held, process_queue.watching = process_queue.watching, False
-    _take(client, consumer, pulled.queue, process_queue, message, held=held)
-
-
-def watched(client: Instance, message: WatchedPullAnswer) -> None:
-    """A pull that the client holds itself would be answered now."""
-    consumer = client.consumers.get(message.group)
-    process_queue = consumer.table.get(message.queue) if consumer is not None else None
-    if consumer is None or process_queue is None or process_queue.dropped or not process_queue.watching:
-        return
-    number = process_queue.number
-    if any(pulled.number == number and pulled.group == message.group for pulled in client.pulled.values()):
-        return  # it is pulling again already
-    client.out.cancel_timer(("pull", message.group, message.queue))
-    process_queue.watching = False
-    _take(client, consumer, message.queue, process_queue, message.answer, held=False)
-
-
-def _take(
-    client: Instance,
-    consumer: Consumer,
-    queue: Queue,
-    process_queue: ProcessQueue,
-    message: PullAnswer,
-    *,
-    held: bool,
-) -> None:
-    """``held``: the pull was answered at once, where it would have been held at the broker."""
-    code, process_queue.production = message.code, message.production
+    queue, code = pulled.queue, message.code
     if code == SUCCESS:
         first, process_queue.next_offset = process_queue.next_offset, message.next_offset
         began = process_queue.put([(first, message.next_offset)], message.max_offset)
@@ -203,18 +172,25 @@ def _take(
         _once_more(client, consumer, queue, process_queue)
     elif code in (PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY):
         process_queue.next_offset = message.next_offset
-        process_queue.watching = message.production is None or not message.production.per_second
         if not process_queue.count and consumer.kind == PUSH:
             consumer.store.table.update(queue, message.next_offset, True)
-        if held and process_queue.watching:
-            again(client, consumer, queue, consumer.settings.broker_suspend_max_time_ms)
-        else:
-            _once_more(client, consumer, queue, process_queue)
+        _once_more(client, consumer, queue, process_queue)
     elif code == PULL_OFFSET_MOVED:
         _repair(client, consumer, queue, process_queue, message.next_offset)
     else:
         client.life(consumer, queue, PULL_FAILED)
         again(client, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms)
+
+
+def would_repeat(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> bool:
+    """Whether an answer that brings nothing has the same pull sent again at once, and changes nothing else."""
+    kept = consumer.store.table.offsets.get(queue)
+    return (
+        not (process_queue.count or process_queue.listeners or consumer.settings.pull_interval_ms)
+        and (consumer.kind != PUSH or kept == process_queue.next_offset)
+        and (not consumer.orderly or not consumer.locks or process_queue.previously_locked)
+        and _held_back(consumer, queue, process_queue) is None
+    )
 
 
 def _consume(client: Instance, consumer: Consumer, batch: Batch, began: bool) -> None:

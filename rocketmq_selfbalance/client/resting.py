@@ -1,26 +1,26 @@
 """When a client is at rest, and what it does about rounds that were passed over (`protocols.engine.quiet`).
 
-At rest nothing happens but its periodic tasks, passes that find what they found before, renewals of locks, and pulls of
-queues that take in nothing. What a client believes is in the claims of its requests; brokers and name servers know
-whether it is so (`rocketmq_selfbalance.broker.resting`).
+At rest nothing happens but its periodic tasks, passes that find what they found before, renewals of locks, and pulls
+that brokers hold until their time is over. What a client believes is in the claims of its requests; brokers and name
+servers know whether it is so (`rocketmq_selfbalance.broker.resting`).
 """
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any
 
 from protocols.engine.nodes import Message, Time, TimerName
-from protocols.engine.quiet import Call, Exchange, Flow, Rest
+from protocols.engine.quiet import Call, Exchange, Flow, Guard, Renewal, Rest
 from protocols.queues import Queue
-from rocketmq_selfbalance.client import following, polling, rebalance_service, tasks
+from rocketmq_selfbalance.client import following, polling, pulling, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import BROKER_ASKED, AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer, Questions
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.rebalance import topics_in_turn
-from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID
+from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID, PULL_NOT_FOUND
 from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, HeartBeat
@@ -53,8 +53,9 @@ def rest(client: Instance) -> Rest | None:
         return None
     if not _ABOUT_TO_BE_TOLD.isdisjoint(client.life_of.values()):
         return None
-    under_way, flows = _under_way(client), _flows(client, consumers)
-    if under_way is None or flows is None or client.route_claim is None:
+    pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
+    under_way, flows = _under_way(client), _flows(client, consumers, pulls)
+    if under_way is None or flows is None:
         return None
     known = addresses_in_turn(client)
     commits = _commits(client, consumers)
@@ -78,7 +79,6 @@ def rest(client: Instance) -> Rest | None:
             within=settings.mq_client_api_timeout_ms,
         ),
         *_locks(client, consumers, under_way),
-        *_pulls(client, consumers, flows),
     ]
     harmless: dict[tuple[str, type[Message]], Any] = {
         (peer, answer): None
@@ -88,11 +88,14 @@ def rest(client: Instance) -> Rest | None:
         if answer is not None
         for peer in peers
     }
+    for consumer in consumers:
+        for address, repeated in _repeated_pulls(client, consumer, pulls).items():
+            harmless.setdefault((address, PullAnswer), {}).update(repeated)
     idle = [(name, consumer.group) for consumer in consumers for name in ("expired", "poll")]
-    guarded = _guarded(client, flows)
+    guarded = _guarded(client)
     # Timers of requests that were answered meanwhile: nothing comes of them.
     idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
-    return Rest(tuple(exchanges), harmless, guarded, idle=idle, flows=tuple(flows.values()))
+    return Rest(tuple(exchanges), harmless, guarded, idle=idle, flows=flows)
 
 
 def _settled(consumer: Consumer) -> bool:
@@ -106,14 +109,14 @@ def _settled(consumer: Consumer) -> bool:
     )
 
 
-def _flows(client: Instance, consumers: list[Consumer]) -> dict[tuple[str, Queue], Flow] | None:
-    """(Group, queue) to how it is read as records come in; None where queues do anything else than that and waiting."""
-    found: dict[tuple[str, Queue], Flow] = {}
+def _flows(client: Instance, consumers: list[Consumer], pulls: Mapping[following.PulledBy, int]) -> list[Flow] | None:
+    """How queues are read as records come in; None where one of them does anything else than that and waiting."""
+    found: list[Flow] = []
     for consumer in consumers:
-        flows = following.flows(client, consumer)
+        flows = following.flows(client, consumer, pulls)
         if flows is None:
             return None
-        found.update({(flow.request[1], flow.request[2]): flow for flow in flows})
+        found += flows
     return found
 
 
@@ -147,15 +150,22 @@ def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[s
 
 def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
     server = client.name_servers[client.name_server]
-    topics = {topic for consumer in consumers for topic in consumer.subscriptions}
-    call = Call((server,), GetRouteInfo, RouteInfoAnswer, claim=client.route_claim)
-    return (call,) * len(topics)
+    readers: dict[str, list[Consumer]] = {}
+    for consumer in consumers:
+        for topic in consumer.subscriptions:
+            readers.setdefault(topic, []).append(consumer)
+    claim = tuple(
+        (topic, client.routes.get(topic) if all(topic in each.routes for each in reading) else None)
+        for topic, reading in readers.items()
+    )
+    call = Call((server,), GetRouteInfo, RouteInfoAnswer, claim=claim)
+    return (call,) * len(readers)
 
 
 def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
-    """The commits of one round; None where a round would change anything here. The claim says nothing of how far a
-    queue is read that takes in records."""
-    sent: list[tuple[str, tuple[str, Queue, int | None]]] = []
+    """The commits of one round; None where a round would change anything here."""
+    sent: list[str] = []
+    claims: dict[str, dict[tuple[str, Queue], int]] = {}
     for consumer in consumers:
         offsets = consumer.store.table.offsets
         if not consumer.table:
@@ -168,19 +178,10 @@ def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
             address = client.master(queue.broker) or client.replica(queue.broker)
             if address is None:
                 return None
-            sent.append((address, (consumer.group, queue, None if _takes_in(consumer.table[queue]) else offset)))
-    claims: dict[str, list[tuple[str, Queue, int | None]]] = {}
-    for address, commit in sent:
-        claims.setdefault(address, []).append(commit)
-    told = {
-        address: Call((address,), UpdateConsumerOffset, None, claim=tuple(sorted(commits)))
-        for address, commits in claims.items()
-    }
-    return tuple(told[address] for address, _ in sent)
-
-
-def _takes_in(process_queue: ProcessQueue) -> bool:
-    return process_queue.production is not None and process_queue.production.per_second > 0
+            sent.append(address)
+            claims.setdefault(address, {})[consumer.group, queue] = offset
+    told = {address: Call((address,), UpdateConsumerOffset, None, claim=claim) for address, claim in claims.items()}
+    return tuple([told[address] for address in sent])
 
 
 def _members(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
@@ -235,44 +236,65 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
         )
 
 
-def _pulls(client: Instance, consumers: list[Consumer], flows: Mapping[tuple[str, Queue], Flow]) -> Iterator[Exchange]:
-    out = {(pulled.group, pulled.queue) for pulled in client.pulled.values()}
-    data = tuple(consumer_data(consumer) for consumer in consumers)
-    for consumer in consumers:
-        for queue in consumer.table:
-            if (consumer.group, queue) in flows:
-                continue
-            address = client.master(queue.broker) or client.replica(queue.broker) or ""
-            yield Exchange(
-                ("pull", consumer.group, queue),
-                consumer.settings.broker_suspend_max_time_ms,
-                (Call((address,), PullMessage, PullAnswer, claim=data),),
-                after_end=True,
-                awaiting=(consumer.group, queue) in out,
-                within=consumer.settings.consumer_timeout_when_suspend_ms,
-                about=(consumer.group, queue),
-            )
-
-
-def _guarded(client: Instance, flows: Mapping[tuple[str, Queue], Flow]) -> dict[TimerName, tuple[str, type[Message]]]:
-    """Timers for overdue answers, and the answers."""
-    found: dict[TimerName, tuple[str, type[Message]]] = {
-        ("pull timeout", pulled.group, pulled.queue): (pulled.address, PullAnswer)
-        for pulled in client.pulled.values()
-        if pulled[:2] not in flows
-    }
-    for asked in client.asked.values():
-        waiting = client.threads[asked.thread].waiting
-        found["thread", asked.thread] = (asked.address, _UNDER_WAY[type(waiting)][1])
+def _repeated_pulls(
+    client: Instance, consumer: Consumer, pulls: Mapping[following.PulledBy, int]
+) -> dict[str, dict[tuple[str, Queue], PullMessage]]:
+    """Broker to what is pulled there and will be pulled again: group and queue to the pull."""
+    found: dict[str, dict[tuple[str, Queue], PullMessage]] = {}
+    for queue, process_queue in consumer.table.items():
+        number = pulls.get((consumer.group, queue, process_queue.number))
+        if number is None or not pulling.would_repeat(consumer, queue, process_queue):
+            continue
+        address = client.pulled[number].address
+        if address == (client.master(queue.broker) or client.replica(queue.broker)):
+            pull = pulling.request(consumer, queue, process_queue, number)
+            found.setdefault(address, {})[consumer.group, queue] = pull
     return found
 
 
-def passed_about(client: Instance, now: Time, sender: str, kind: type[Message], about: Any) -> None:
+def judge(client: Instance, message: PullAnswer) -> Renewal | None:
+    """What follows of the answer to a pull that is under way, if it brings nothing."""
+    pulled = client.pulled.get(message.correlation)
+    consumer = None if pulled is None else client.consumers.get(pulled.group)
+    process_queue = None if pulled is None or consumer is None else consumer.current(pulled.queue, pulled.number)
+    if pulled is None or consumer is None or process_queue is None:
+        return Renewal(PullAnswer, inf, inf)  # nobody waits for it
+    if message.code != PULL_NOT_FOUND or message.next_offset != process_queue.next_offset:
+        return None
+    if not pulling.would_repeat(consumer, pulled.queue, process_queue):
+        return None
+    return Renewal(PullAnswer, 0.0, consumer.settings.broker_suspend_max_time_ms)
+
+
+def _guarded(client: Instance) -> dict[TimerName, Guard]:
+    """Timers for overdue answers, and the answers."""
+    found: dict[TimerName, Guard] = {}
+    for pulled in client.pulled.values():
+        timeout = client.consumers[pulled.group].settings.consumer_timeout_when_suspend_ms
+        found["pull timeout", pulled.group, pulled.queue] = Guard(pulled.address, PullAnswer, timeout)
+    for asked in client.asked.values():
+        waiting = client.threads[asked.thread].waiting
+        found["thread", asked.thread] = Guard(asked.address, _UNDER_WAY[type(waiting)][1])
+    return found
+
+
+def passed_about(client: Instance, sender: str, kind: type[Message], about: Any) -> None:
     """Messages of this kind were passed over, the last one came now. (Of other kinds nothing is kept.)"""
     if kind is LockBatchMqAnswer:
         for queue, process_queue in client.consumers[about].table.items():
             if client.master(queue.broker) == sender:
-                process_queue.last_lock = now
+                process_queue.last_lock = client.now
+    elif kind is PullAnswer:
+        group, queue = about
+        consumer = client.consumers[group]
+        process_queue = consumer.table[queue]
+        process_queue.last_pull = client.now
+        # The new pull is the last one that was sent. (It has the old one's number: which it is does not matter.)
+        of = group, queue, process_queue.number
+        number = next(number for number, pulled in client.pulled.items() if pulled[:3] == of)
+        client.pulled[number] = client.pulled.pop(number)
+        timeout = consumer.settings.consumer_timeout_when_suspend_ms
+        client.out.set_timer(("pull timeout", group, queue), client.now + timeout)
 
 
 def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> None:
@@ -283,5 +305,3 @@ def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> 
     what, *of = timer
     if what == "task of":
         client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings)
-    elif what == "pull":
-        client.consumers[of[0]].table[of[1]].last_pull = begun

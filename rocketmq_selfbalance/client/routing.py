@@ -19,9 +19,6 @@ def refresh(client: Instance, name: str, thread: Thread, call: RefreshRoute) -> 
 
 def answered(client: Instance, call: RefreshRoute, message: RouteInfoAnswer) -> None:
     """Take the route over. A topic that does not exist (any more) keeps what the client knew."""
-    client.revisions.add(message.revision)
-    if message.revision != client.route_claim:
-        client.route_claim = None
     if message.code == SUCCESS and message.route is not None:
         take_over(client, call.topic, message.route)
 

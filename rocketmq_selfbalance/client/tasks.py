@@ -74,7 +74,6 @@ def due(client: Instance, name: str) -> None:
 def _update_routes(client: Instance, thread: Thread, step: UpdateRoutes) -> Call | None:
     topics = sorted_as_java({topic for consumer in client.consumers.values() for topic in consumer.subscriptions})
     thread.value = None
-    client.revisions.clear()
     thread.push(_UpdateNext(tuple(topics)))
     return None
 
@@ -82,8 +81,6 @@ def _update_routes(client: Instance, thread: Thread, step: UpdateRoutes) -> Call
 def _update_next(client: Instance, thread: Thread, step: _UpdateNext) -> Call | None:
     # A name server that does not answer ends this round.
     if thread.value is Failure.FAILED or not step.topics:
-        told = client.revisions if thread.value is not Failure.FAILED else ()
-        client.route_claim = next(iter(told)) if len(told) == 1 else None
         return None
     thread.push(_UpdateNext(step.topics[1:]))
     return RefreshRoute(step.topics[0])

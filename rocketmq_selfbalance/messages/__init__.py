@@ -6,7 +6,4 @@ One file per subject: `nameserver` (routes), `membership` (who is in a group), `
 Every record has the ``correlation`` number that its sender made up; an answer repeats it. One-way requests have one,
 too, but nobody answers them. An answer's ``code`` is one of `rocketmq_selfbalance.codes`. A broker's address is the
 name of its node; in a cluster without replicas it equals the broker's name.
-
-``member`` is no part of the real protocol: it is the consumer's name in the scenario, which brokers repeat in the
-facts they tell and never look at.
 """

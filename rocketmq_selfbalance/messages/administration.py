@@ -1,4 +1,4 @@
-"""What administrators say to a broker, and the word of the world to it that producers write."""
+"""What administrators say to a broker."""
 
 from typing import NamedTuple
 
@@ -42,9 +42,16 @@ class DeleteSubscriptionGroup(NamedTuple):
     clean_offset: bool = False
 
 
+class UpdateBrokerConfig(NamedTuple):
+    """Change a setting of the running broker."""
+
+    correlation: int
+    use_server_side_reset_offset: bool
+
+
 class ResetOffset(NamedTuple):
     """Set the group's offsets of a topic at this broker back to a moment (below 0: to the end), or those of one queue
-    to ``offset``; at the broker's own table, or (``through_clients``) by telling the running clients."""
+    to ``offset``; at the broker's own table, or by telling the running clients (`UpdateBrokerConfig`)."""
 
     correlation: int
     group: str
@@ -52,31 +59,5 @@ class ResetOffset(NamedTuple):
     timestamp: Time
     force: bool = True
     """Through clients only: also where that moves an offset forward."""
-    through_clients: bool = False
     queue_number: int = -1
     offset: int | None = None
-
-
-class Produce(NamedTuple):
-    """Producers write so many records per second to each queue of the topic from now on. (No request of RocketMQ: the
-    world's word to the broker, as producers are no nodes.)"""
-
-    correlation: int
-    topic: str
-    per_second: float
-
-
-class Write(NamedTuple):
-    """Producers write so many records at once to one queue. (No request of RocketMQ either.)"""
-
-    correlation: int
-    topic: str
-    number: int
-    records: int
-
-
-class StopBroker(NamedTuple):
-    """The process is asked to end: it flushes what it holds and takes leave of the name servers. Its world ends it
-    right after."""
-
-    correlation: int

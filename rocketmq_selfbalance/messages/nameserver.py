@@ -66,9 +66,6 @@ class RouteInfoAnswer(NamedTuple):
     code: int
     """`SUCCESS` or `TOPIC_NOT_EXIST`."""
     route: Route | None
-    revision: int = 0
-    """No part of the real protocol: rises with each change of the name server's tables. While it is the same, every
-    answer is."""
 
 
 class WipeWritePerm(NamedTuple):

@@ -14,7 +14,6 @@ class UpdateConsumerOffset(NamedTuple):
     queue: Queue
     offset: int
     oneway: bool = True
-    member: str | None = None
 
 
 class QueryConsumerOffset(NamedTuple):

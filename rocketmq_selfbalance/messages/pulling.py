@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.load import Production
 from protocols.queues import Queue
 
 
@@ -19,12 +18,6 @@ class PullMessage(NamedTuple):
     commit_offset: int | None = None
     """Committed when the request comes in, whatever the pull finds."""
     subscription_version: Time = 0.0
-    member: str | None = None
-    watch: bool = False
-    """No part of the real protocol: a pull that finds nothing is answered at once, and it is the client who lets the
-    ``suspend_ms`` pass before it pulls again. It computes from ``production`` which records come in the meantime.
-    What it cannot compute it is told by a `WatchedPullAnswer`: a record of a retry topic has come, the topic or its
-    production is not what it was, a record has come after a reset. So nobody keeps a clock for a queue at rest."""
 
 
 class Retried(NamedTuple):
@@ -47,21 +40,8 @@ class PullAnswer(NamedTuple):
     next_offset: int
     min_offset: int
     max_offset: int
-    production: Production | None = None
-    """What the queue takes in from now on, for a client that computes what its later pulls will bring; None where it
-    cannot be told in advance (retry topics)."""
     retried: tuple[Retried, ...] = ()
     """Of a retry topic: the records, in order."""
-
-
-class WatchedPullAnswer(NamedTuple):
-    """No part of the real protocol: the answer that a held pull would get now, to a pull with ``watch`` that was
-    answered with nothing before. Counts as the client's pull being answered early: it pulls again at once."""
-
-    correlation: int
-    group: str
-    queue: Queue
-    answer: PullAnswer
 
 
 class ConsumerSendMsgBack(NamedTuple):

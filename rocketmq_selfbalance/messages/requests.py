@@ -6,6 +6,7 @@ from rocketmq_selfbalance.messages.administration import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
     ResetOffset,
+    UpdateBrokerConfig,
     UpdateSubscriptionGroup,
     UpdateTopic,
 )
@@ -40,6 +41,7 @@ REQUEST_CODES: dict[type[tuple[Any, ...]], int] = {
     QueryConsumerOffset: 14,
     UpdateConsumerOffset: 15,
     UpdateTopic: 17,
+    UpdateBrokerConfig: 25,
     SearchOffsetByTimestamp: 29,
     GetMaxOffset: 30,
     GetMinOffset: 31,

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Rest
+from protocols.engine.quiet import Exchange, Judge, Rest
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
@@ -45,7 +45,7 @@ class NameServer:
             self._clients[sender] = None
             route = self._route(message.topic)
             code = TOPIC_NOT_EXIST if route is None else SUCCESS
-            out.send(sender, RouteInfoAnswer(message.correlation, code, route, self.table.revision))
+            out.send(sender, RouteInfoAnswer(message.correlation, code, route))
             return
         match message:
             case RegisterBroker():
@@ -98,12 +98,17 @@ class NameServer:
         table = self.table
         harmless: dict[tuple[str, type[Message]], Any] = {}
         missed: dict[tuple[str, type[Message]], Time] = {}
+        known_routes = Judge(self._tells_nothing_new)
         for known in table.live.values():
             harmless[known.channel, RegisterBroker] = known.version
             missed[known.channel, RegisterBroker] = known.last_update + known.timeout_ms
         for client in self._clients:
-            harmless[client, GetRouteInfo] = table.revision
+            harmless[client, GetRouteInfo] = known_routes
         return Rest((Exchange(SCAN, self.settings.scan_not_active_broker_interval_ms),), harmless, missed=missed)
+
+    def _tells_nothing_new(self, claim: tuple[tuple[str, Route | None], ...]) -> bool:
+        """To a client who has these routes. (That a topic does not exist changes nothing for it.)"""
+        return all(route in (None, has) for topic, has in claim for route in (self._route(topic),))
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
         if kind is RegisterBroker:

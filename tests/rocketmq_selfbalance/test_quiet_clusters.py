@@ -7,7 +7,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import RebalanceBegan
-from rocketmq_selfbalance.messages.pulling import WatchedPullAnswer
 from tests.rocketmq_selfbalance.lived import Lived
 from tests.rocketmq_selfbalance.test_random_scenarios import HAPPENINGS, events_of
 
@@ -63,14 +62,31 @@ def test_unusual_periods_and_patience(chosen: dict[str, Any]) -> None:
     assert_equal(*both(seconds=400, settings=chosen))
 
 
-def test_records_wake_only_those_who_still_watch_the_queue() -> None:
+def test_records_wake_those_who_pull_the_queue() -> None:
     """The former owner's last pull is long over when they come, though he goes on pulling other queues."""
     quick, full = both(at(60, join="c3", subscribe=("T", "U")), at(200, produce={"T": 5, "U": 1}), seconds=230)
     assert_equal(quick, full)
-    assert quick.variant.simulation.messages[WatchedPullAnswer] == 6
 
 
-def test_a_broker_that_returns_hears_anew_who_watches() -> None:
+def test_pulls_that_are_held_are_passed_over() -> None:
+    quick, full = both(seconds=600)
+    assert_equal(quick, full)
+    assert quick.variant.simulation.number < full.variant.simulation.number / 4
+
+
+def test_pulls_are_answered_while_the_members_are_asked_for() -> None:
+    """Requests and answers of a pass that takes long, over links that also carry the ends of held pulls."""
+    topics = {f"T{number}": {"broker-a": 2, "broker-b": 2} for number in range(12)}
+    members = {name: {"subscribe": tuple(topics)} for name in ("c1", "c2", "c3")}
+    quick, full = (
+        Lived(topics, members, at(301, leave="c2"), seconds=400, full=full, latency=(1.0, 90.0))
+        for full in (False, True)
+    )
+    assert_equal(quick, full)
+    assert quick.variant.simulation.number < full.variant.simulation.number
+
+
+def test_a_broker_that_returns_holds_pulls_anew() -> None:
     down = [at(60, broker="broker-b", does="kill"), at(61, broker="broker-b", does="return")]
     for burst in (66, 200):
         assert_equal(*both(*down, at(burst, produce={"T": 10}), seconds=250))

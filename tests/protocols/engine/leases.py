@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Call, Exchange, Rest
+from protocols.engine.quiet import Call, Exchange, Guard, Rest
 
 LEASE_MS = 1000.0
 LATE_MS = 900.0
@@ -116,7 +116,7 @@ class Server:
         harmless: dict[tuple[str, type[Message]], Any] = {}
         for name in self.heard:
             harmless |= {(name, Renew): "registered", (name, Ask): self.version, (name, Report): None}
-        guarded = {("lease", name): (name, Renew) for name in self.heard}
+        guarded = {("lease", name): Guard(name, Renew) for name in self.heard}
         missed = {(name, Renew): heard + LATE_MS for name, heard in self.heard.items()}
         return Rest((Exchange("scan", SCAN_MS),), harmless, guarded, missed)
 
@@ -230,9 +230,7 @@ class Client:
                 Exchange("poll", POLL_MS, (ask,) * QUESTIONS, in_turn=True, after_end=True, awaiting=self.left > 0)
             )
         harmless = {(server, kind): None for server in self.servers for kind in (Renewed, Version)}
-        guarded: dict[TimerName, tuple[str, type[Message]]] = {
-            ("overdue", server): (server, Renewed) for server in self.servers
-        }
+        guarded: dict[TimerName, Guard] = {("overdue", server): Guard(server, Renewed) for server in self.servers}
         return Rest(tuple(exchanges), harmless, guarded, idle=("check",))
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:

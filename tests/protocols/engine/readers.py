@@ -7,7 +7,7 @@ how far it has come. The store holds a question until there is something to answ
 from typing import Any, NamedTuple
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Flow, Rest, Stretch
+from protocols.engine.quiet import Flow, Held, Rest, Stretch
 from protocols.facts import Delivered
 from protocols.load import Production
 from protocols.queues import Queue
@@ -72,10 +72,12 @@ class Store:
         out.cancel_timer(peer)
 
     def rest(self, now: Time) -> Rest:
-        return Rest(held={reader: [(reader, ask.number)] for reader, ask in self.held.items()})
+        held = [Held(reader, reader, ask, Found, 0.0, repeats=False) for reader, ask in self.held.items()]
+        return Rest(held=held)
 
     def leads(self, now: Time, sender: str, request: Message) -> Production | None:
-        return self.production if self.production.end_offset(now) - request[1] <= MOST else None
+        production = self.production
+        return production if production.per_second and production.end_offset(now) - request[1] <= MOST else None
 
     def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
         self.told[sender] = max(self.told[sender], stretch.told_at(now))
@@ -97,16 +99,12 @@ class Reader:
     def __init__(self, name: str, handle: Time) -> None:
         self.name, self.handle = name, handle
         self.number = self.offset = self.handled = 0
-        self.production = Production(0.0)
         self.asks = 0
 
     def start(self, now: Time, out: Outbox) -> None:
         self._ask(out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        if sender == OPERATOR:
-            self.production = Production(message[0], now, self.production.end_offset(now))
-            return
         first, self.offset = self.offset, message[1]
         if self.handle:
             out.set_timer((first, self.offset), now + self.handle)
@@ -140,7 +138,6 @@ class Reader:
             "store",
             ask,
             Found,
-            self.production,
             self.offset,
             self.handled,
             self.handle,

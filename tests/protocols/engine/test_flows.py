@@ -34,7 +34,6 @@ class Read:
         self.simulation.start("store", self.store)
         self.readers = [Reader(f"reader-{number}", handle) for number in range(readers)]
         for reader in self.readers:
-            reader.production = Production(per_second)
             self.simulation.start(reader.name, reader)
         happens(self.simulation)
         self.simulation.run(until)
@@ -88,8 +87,7 @@ def test_many_records_cost_no_more_than_few() -> None:
 def test_a_disturbance_is_met_in_the_middle_of_it_all() -> None:
     def rate(simulation: Simulation) -> None:
         def change() -> None:
-            for name in ("store", "reader-0"):
-                simulation.command(name, Rate(50.0))
+            simulation.command("store", Rate(50.0))
 
         simulation.at(30_000.0, change)
 
@@ -117,8 +115,8 @@ def test_a_reader_that_falls_behind_is_not_passed_over() -> None:
 
 
 def test_what_is_told_lags_behind_what_is_handled_by_what_is_in_hand() -> None:
-    flow = Flow("store", Ask(1, 0, 0), Found, Production(1.0), 0, 0, 400.0, 32, (), (10_700.0, 5_000.0))
-    stretch = Stretch(flow, 0.0, 20_000.0, 3.0, 19, last=True, held=True)
+    flow = Flow("store", Ask(1, 0, 0), Found, 0, 0, 400.0, 32, (), (10_700.0, 5_000.0))
+    stretch = Stretch(flow, Production(1.0), 0.0, 20_000.0, 3.0, 19, last=True, held=True)
     assert stretch.handled_at(10_402.0) == 9
     assert stretch.handled_at(10_404.0) == 10
     assert stretch.told_at(10_404.0) == 9, "the request that follows record 9 is sent before it is handled"

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from protocols.engine.nodes import OPERATOR
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker import BrokerSettings
+from rocketmq_selfbalance.broker.commands import StopBroker
 from rocketmq_selfbalance.broker.offset_file import stored_of, text_of
 from rocketmq_selfbalance.broker.offsets import OffsetManager
 from rocketmq_selfbalance.codes import PULL_OFFSET_MOVED, QUERY_NOT_FOUND, SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages.administration import ResetOffset, StopBroker
+from rocketmq_selfbalance.messages.administration import ResetOffset, UpdateBrokerConfig
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset, ResetConsumerClientOffset, UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullMessage
@@ -35,14 +36,14 @@ def test_whoever_commits_wins_owner_or_not_forward_or_back() -> None:
 
 def test_each_commit_is_told_with_who_made_it() -> None:
     broker = OneBroker()
-    commit(broker, 0, "c1", 10, member="m1")
-    assert [each.fact for each in broker.world.facts] == [Committed("g", queue(), 10, "m1", None, "")]
+    commit(broker, 0, "c1", 10)
+    assert [each.fact for each in broker.world.facts] == [Committed("g", queue(), 10, "c1", None, "")]
 
 
 def test_who_repeats_himself_is_told_of_once_but_not_who_repeats_another() -> None:
     broker = OneBroker()
     for at, client in enumerate(("c1", "c1", "c2", "c1")):
-        commit(broker, at, client, 10, member=client)
+        commit(broker, at, client, 10)
     assert [each.fact.member for each in broker.world.facts if isinstance(each.fact, Committed)] == ["c1", "c2", "c1"]
 
 
@@ -133,7 +134,8 @@ def test_a_reset_through_the_clients_is_told_to_every_connection_of_the_group() 
     for number in range(4):
         broker.ask(1, "c1", UpdateConsumerOffset(5, "g", queue(number), 9))
     broker.world.take_sent()
-    broker.ask(2, OPERATOR, ResetOffset(0, "g", "T", 500.0, through_clients=True))
+    broker.ask(2, OPERATOR, UpdateBrokerConfig(0, use_server_side_reset_offset=False))
+    broker.ask(2, OPERATOR, ResetOffset(0, "g", "T", 500.0))
     told = [sent for sent in broker.world.take_sent() if isinstance(sent.message, ResetConsumerClientOffset)]
     assert [sent.to for sent in told] == ["c1", "c2"]
     assert {offset for sent in told for _, offset in sent.message[3]} == {4}
@@ -146,7 +148,8 @@ def test_without_force_a_reset_through_the_clients_never_moves_forward() -> None
     for number in range(4):
         broker.ask(1, "c1", UpdateConsumerOffset(5, "g", queue(number), number))
     broker.world.take_sent()
-    broker.ask(2, OPERATOR, ResetOffset(0, "g", "T", 300.0, force=False, through_clients=True))
+    broker.ask(2, OPERATOR, UpdateBrokerConfig(0, use_server_side_reset_offset=False))
+    broker.ask(2, OPERATOR, ResetOffset(0, "g", "T", 300.0, force=False))
     [told] = [sent.message for sent in broker.world.take_sent() if isinstance(sent.message, ResetConsumerClientOffset)]
     assert [offset for _, offset in told.offsets] == [0, 1, 2, 2]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from protocols.engine.nodes import OPERATOR
+from protocols.engine.nodes import OPERATOR, Message
+from rocketmq_selfbalance.broker.commands import Produce
 from rocketmq_selfbalance.codes import (
     INVALID_PARAMETER,
     NO_PERMISSION,
@@ -20,8 +21,8 @@ from rocketmq_selfbalance.messages.administration import (
     UpdateSubscriptionGroup,
     UpdateTopic,
 )
-from rocketmq_selfbalance.messages.offsets import GetMaxOffset, QueryConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 from rocketmq_selfbalance.messages.topics import TopicConfig
 from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
@@ -70,66 +71,59 @@ def test_a_pull_of_a_still_queue_is_held_for_its_time() -> None:
     assert (at, answer.code) == (20.0, PULL_NOT_FOUND)
 
 
-def watched(broker: OneBroker) -> list[tuple[float, PullAnswer]]:
-    """(seconds, what a held pull would have got) of what watchers were told since the last look."""
-    told = [sent for sent in broker.world.take_sent() if isinstance(sent.message, WatchedPullAnswer)]
-    return [(sent.time / 1000, sent.message[3]) for sent in told]
-
-
-def watch(offset: int, topic: str = "T") -> PullMessage:
-    return PullMessage(2, "g", queue(topic=topic), offset, suspend_ms=HOLD_MS, watch=True)
-
-
-def test_a_pull_that_watches_is_answered_at_once_and_its_client_computes_which_records_come() -> None:
-    broker = joined()
-    answer = broker.ask(5, "c1", watch(50))
-    assert (answer.code, answer.next_offset) == (PULL_NOT_FOUND, 50)
-    assert broker.world.node.held == {}
-    assert answer.production is not None
-    assert answer.production.end_offset(20_000) == broker.ask(20, "c1", GetMaxOffset(1, queue())).offset
-    assert watched(broker) == []
-
-
-def test_a_watcher_is_told_of_a_reset_where_a_held_pull_would_have_ended() -> None:
-    broker = joined()
-    broker.ask(5, "c1", watch(50))
-    broker.ask(6.05, OPERATOR, ResetOffset(0, "g", "T", 1000.0))
+def held(at_s: float, broker: OneBroker, offset: int, topic: str = "T", client: str = "c1") -> None:
+    """The client pulls, and is not answered."""
     broker.world.take_sent()
+    assert broker.ask(at_s, client, PullMessage(2, "g", queue(topic=topic), offset, suspend_ms=HOLD_MS)) is None
+
+
+def test_two_clients_that_pull_one_queue_are_answered_each_in_its_time() -> None:
+    broker = joined(0.0)
+    held(5, broker, 0)
+    held(8, broker, 0, client="c2")
     broker.world.advance(30_000)
-    [(at, answer)] = watched(broker)
-    assert (at, answer.code, answer.next_offset) == (6.1, PULL_OFFSET_MOVED, 9)
+    answered = [(sent.time, sent.to) for sent in broker.world.take_sent() if type(sent.message) is PullAnswer]
+    assert answered == [(20_000.0, "c1"), (23_000.0, "c2")]
 
 
-def test_a_watcher_is_told_of_a_record_of_the_retry_topic_and_of_a_change_of_the_topic() -> None:
+def test_a_held_pull_whose_queue_is_reset_is_answered_with_the_next_record() -> None:
+    broker = joined()
+    held(5, broker, 50)
+    broker.ask(5.05, OPERATOR, ResetOffset(0, "g", "T", 1000.0))
+    broker.world.advance(30_000)
+    [(at, answer)] = answers(broker)
+    assert (at, answer.code, answer.next_offset) == (5.1, PULL_OFFSET_MOVED, 9)
+
+
+def test_a_record_of_the_retry_topic_ends_held_pulls() -> None:
     broker = joined(0.0)
     send_back(broker, 1, 5)
-    broker.ask(2, "c1", watch(0, RETRY))
-    broker.ask(2, "c1", watch(0))
-    broker.world.take_sent()
-    broker.ask(3, OPERATOR, UpdateTopic(0, TopicConfig("T", 8, 8)))
-    assert [(at, answer.code) for at, answer in watched(broker)] == [(3.0, PULL_NOT_FOUND)]
+    held(2, broker, 0, RETRY)
     broker.world.advance(12_000)
-    assert [(at, len(answer.retried)) for at, answer in watched(broker)] == [(11.0, 1)]
-
-
-def test_nobody_is_told_who_has_stopped_to_watch() -> None:
-    broker = joined(0.0)
-    broker.ask(5, "c1", watch(0))
-    broker.ask(5.5, "c1", PullMessage(1, "g", queue(), 0))
-    broker.ask(6, "c1", watch(0, RETRY))
-    broker.world.advance(36_100)  # it has not come again for twice the hold time
-    send_back(broker, 37, 5, delay_level=1)
-    broker.ask(37, OPERATOR, UpdateTopic(0, TopicConfig("T", 8, 8)))
-    broker.world.advance(39_000)
-    assert watched(broker) == []
-
-
-def test_a_change_of_the_topic_ends_held_pulls() -> None:
-    broker = joined(0.0)
-    broker.ask(5, "c1", PullMessage(2, "g", queue(), 0, suspend_ms=HOLD_MS))
-    broker.ask(6, OPERATOR, DeleteTopicInBroker(0, "T"))
     [(at, answer)] = answers(broker)
-    assert (at, answer.code) == (6.0, TOPIC_NOT_EXIST)
+    assert (at, answer.code, len(answer.retried)) == (11.0, SUCCESS, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [(UpdateTopic(0, TopicConfig("T", 8, 8)), PULL_NOT_FOUND), (DeleteTopicInBroker(0, "T"), TOPIC_NOT_EXIST)],
+)
+def test_a_change_of_the_topic_is_told_when_the_hold_time_is_over(change: Message, code: int) -> None:
+    broker = joined(0.0)
+    held(5, broker, 0)
+    broker.ask(6, OPERATOR, change)
+    broker.world.advance(30_000)
+    [(at, answer)] = answers(broker)
+    assert (at, answer.code) == (20.0, code)
+
+
+def test_a_held_pull_waits_for_records_that_come_sooner_than_it_was_to_be_expected() -> None:
+    broker = joined(0.01)
+    held(5, broker, 0)
+    broker.ask(6, OPERATOR, Produce(0, "T", 10.0))
+    broker.world.advance(30_000)
+    [(at, answer)] = answers(broker)
+    assert (at, answer.code) == (pytest.approx(6.1, abs=0.001), SUCCESS)
 
 
 def test_nobody_answers_a_pull_whose_connection_has_ended() -> None:

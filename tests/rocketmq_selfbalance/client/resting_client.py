@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Self
 
 from protocols import Queue
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Call, Exchange, Rest
-from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
+from protocols.engine.quiet import Call, Exchange, Renewal, Rest
+from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, PULL_NOT_FOUND
 from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import (
@@ -17,11 +17,11 @@ from rocketmq_selfbalance.messages.membership import (
     NotifyConsumerIdsChanged,
     Subscription,
 )
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteInfoAnswer
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
-BEAT_MS, ROUTE_MS, PASS_MS, PERSIST_MS, PULL_MS, LOCK_MS = 3000.0, 3100.0, 2000.0, 500.0, 1500.0, 2100.0
+BEAT_MS, ROUTE_MS, PASS_MS, PERSIST_MS, HOLD_MS, LOCK_MS = 3000.0, 3100.0, 2000.0, 500.0, 1500.0, 2100.0
 SERVERS = {"namesrv": "namesrv", "a": "broker-a", "b": "broker-b"}
 BROKERS = ("broker-a", "broker-b")
 
@@ -42,12 +42,12 @@ class RestingClient:
         """Broker to how many heartbeats it has answered."""
         self.commits: dict[str, int] = {}
         """Broker to how many commits it was sent."""
-        self.pulled: dict[str, bool] = {}
-        """Broker to whether the last pull there found nothing."""
+        self.pulled: dict[str, PullMessage] = {}
+        """Broker to the pull that is there."""
         self.locked: dict[str, bool] = {}
         self.members: dict[str, tuple[str, ...]] = {}
-        self.revision = -1
-        self.waiting = {"beat": 0, "route": 0, "pass": 0, "pull broker-a": 0, "pull broker-b": 0, "lock": 0}
+        self.route: Route | None = None
+        self.waiting = {"beat": 0, "route": 0, "pass": 0, "lock": 0}
         self.number = 0
 
     def start(self, now: Time, out: Outbox) -> None:
@@ -78,27 +78,28 @@ class RestingClient:
                 out.set_timer(timer, now + PERSIST_MS)
                 for broker in BROKERS:
                     self.commits[broker] = self.commits.get(broker, 0) + 1
-                    out.send(broker, UpdateConsumerOffset(self.number, "g", self.queues[broker], 7, True, self.name))
+                    out.send(broker, UpdateConsumerOffset(self.number, "g", self.queues[broker], 7))
             case ("lock", _, _):
                 out.set_timer(timer, now + LOCK_MS)
                 self.waiting["lock"] = 2
                 for broker in BROKERS:
                     out.send(broker, LockBatchMq(self.number, "g", self.name, (self.queues[broker],)))
             case ("pull", _, broker):
-                out.set_timer(timer, now + PULL_MS)
-                self.waiting[timer] = 1
-                queue = self.queues[broker]
-                out.send(
-                    broker, PullMessage(self.number, "g", queue, 0, suspend_ms=PULL_MS, commit_offset=7, watch=True)
-                )
+                self._pull(broker, out)
+
+    def _pull(self, broker: str, out: Outbox) -> None:
+        self.number += 1
+        pull = PullMessage(self.number, "g", self.queues[broker], 0, suspend_ms=HOLD_MS, commit_offset=7)
+        self.pulled[broker] = pull
+        out.send(broker, pull)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         match message:
-            case RouteInfoAnswer(_, _, route, revision):
+            case RouteInfoAnswer(_, _, route):
                 self.waiting["route"] = 0
-                if revision != self.revision:
+                if route not in (None, self.route):
                     out.observe(Told("route", route))
-                self.revision = revision
+                    self.route = route
             case Answer():
                 self.waiting["beat"] -= 1
                 self.answered[sender] = self.answered.get(sender, 0) + 1
@@ -112,13 +113,14 @@ class RestingClient:
                 self.waiting["lock"] -= 1
                 self.locked[sender] = bool(locked)
             case PullAnswer():
-                self.waiting[f"pull {sender}"] = 0
-                self.pulled[sender] = True
-                if message.code != 19:
-                    self.pulled[sender] = False
-                    out.observe(Told(f"pull at {sender}", message.code))
-            case WatchedPullAnswer():
-                out.observe(Told(f"watched at {sender}", message.answer[1:]))
+                pull = self.pulled.get(sender)
+                if pull is not None and pull.correlation == message.correlation:
+                    del self.pulled[sender]
+                    if message.code == PULL_NOT_FOUND:
+                        self._pull(sender, out)
+                    else:
+                        out.observe(Told(f"pull at {sender}", message.code))
+                        out.set_timer(f"pull {sender}", now + HOLD_MS)
             case NotifyConsumerIdsChanged():
                 out.observe(Told(f"notice of {sender}", None))
 
@@ -126,22 +128,24 @@ class RestingClient:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         out.observe(Told("closed", peer))
-        for table in (self.answered, self.commits, self.pulled, self.locked, self.members):
+        tables: list[dict[str, Any]] = [self.answered, self.commits, self.pulled, self.locked, self.members]
+        for table in tables:
             table.pop(peer, None)
-        self.revision = -1 if peer == "namesrv" else self.revision
+        if peer in BROKERS:
+            out.set_timer(f"pull {peer}", now + HOLD_MS)
 
     def rest(self, now: Time) -> Rest | None:
-        everybody = all(broker in table for broker in BROKERS for table in (self.answered, self.pulled, self.members))
-        if not everybody or self.revision < 0 or not all(self.pulled.values()) or not all(self.locked.values()):
+        everybody = all(broker in table for broker in BROKERS for table in (self.answered, self.members))
+        if not everybody or self.route is None or not all(self.locked.values()):
             return None
         if len(set(self.members.values())) != 1 or len(self.locked) != 2 or min(self.commits.values(), default=0) < 1:
             return None
         members = (("g", self.members["broker-a"]),)
         beat = [Call((each,), HeartBeat, Answer, claim=(self.name, self.data)) for each in BROKERS]
         ask = Call(BROKERS, GetConsumerListByGroup, ConsumerList, label="broker", claim=members)
-        commit = [Call((each,), UpdateConsumerOffset, None, claim=(("g", self.queues[each], 7),)) for each in BROKERS]
+        commit = [Call((each,), UpdateConsumerOffset, None, claim={("g", self.queues[each]): 7}) for each in BROKERS]
         lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(self.queues[each],)) for each in BROKERS]
-        route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=self.revision)
+        route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=(("T", self.route),))
         awaiting = {timer: count > 0 for timer, count in self.waiting.items()}
         exchanges = [
             Exchange("route", ROUTE_MS, (route,), awaiting=awaiting["route"]),
@@ -149,19 +153,18 @@ class RestingClient:
             Exchange("pass", PASS_MS, (ask,), awaiting=awaiting["pass"]),
             Exchange("persist", PERSIST_MS, tuple(commit)),
             Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"], about="g"),
-            *(
-                Exchange(
-                    *(timer, PULL_MS, (Call((broker,), PullMessage, PullAnswer, claim=self.data),)),
-                    awaiting=awaiting[timer],
-                    about=("g", self.queues[broker]),
-                )
-                for broker in BROKERS
-                for timer in (f"pull {broker}",)
-            ),
         ]
-        answers = (Answer, ConsumerList, LockBatchMqAnswer, PullAnswer)
+        answers = (Answer, ConsumerList, LockBatchMqAnswer)
         harmless: dict[tuple[str, type[Message]], Any] = {(each, kind): None for each in BROKERS for kind in answers}
+        for broker, pull in self.pulled.items():
+            harmless[broker, PullAnswer] = {("g", pull.queue): pull}
         return Rest(tuple(exchanges), {**harmless, ("namesrv", RouteInfoAnswer): None})
+
+    judged = frozenset({PullAnswer})
+
+    def judge(self, now: Time, sender: str, message: Message) -> Renewal | None:
+        assert isinstance(message, PullAnswer)
+        return Renewal(PullAnswer, 0.0, HOLD_MS) if message.code == PULL_NOT_FOUND else None
 
     def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None: ...
 
@@ -173,4 +176,4 @@ class RestingClient:
         return deepcopy(self)
 
     def key(self, now: Time) -> tuple[Any, ...]:
-        return (self.name, self.revision, *sorted(self.members.items()))
+        return (self.name, self.route, *sorted(self.members.items()))

@@ -19,7 +19,7 @@ from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.messages.administration import ResetOffset
+from rocketmq_selfbalance.messages.administration import ResetOffset, UpdateBrokerConfig
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
@@ -138,7 +138,8 @@ def test_a_reset_through_the_clients_pauses_them_for_ten_seconds() -> None:
     cluster.start("c1")
     cluster.run(20_000)
     began = cluster.simulation.now
-    cluster.command("broker-a", ResetOffset(0, GROUP, "T", 5_000.0, through_clients=True))
+    cluster.command("broker-a", UpdateBrokerConfig(0, use_server_side_reset_offset=False))
+    cluster.command("broker-a", ResetOffset(0, GROUP, "T", 5_000.0))
     cluster.run(9_900)
     assert not [now for now, fact in cluster.facts(Delivered) if now > began + 10]
     cluster.run(3_000)

@@ -1,0 +1,59 @@
+"""What the world tells a 0.8 consumer or ZooKeeper without any network: the user, the administrator, the scenario."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kafka_coordinator.zookeeper.settings import ConsumerSettings
+from protocols.load import Production
+from protocols.queues import Queue
+
+
+class Shutdown(NamedTuple):
+    """Close the consumer properly."""
+
+
+class Reopen(NamedTuple):
+    """Close the consumer properly and begin anew with this (0.8 cannot change a running one)."""
+
+    topics: tuple[str, ...]
+    pattern: str | None
+    settings: ConsumerSettings
+
+
+class Freeze(NamedTuple):
+    """The user's loop stands still from now on."""
+
+
+class Thaw(NamedTuple):
+    """The user's loop goes on."""
+
+
+class CommitNow(NamedTuple):
+    """Commit the positions, or these offsets."""
+
+    offsets: tuple[tuple[str, int, int], ...] | None
+    """Topic, number, offset."""
+
+
+class NewLoad(NamedTuple):
+    """What producers write from now on."""
+
+    production: Mapping[Queue, Production]
+    """Never changed once it was sent."""
+
+
+class TellDelivered(NamedTuple):
+    """Tell what the user has handled so far."""
+
+
+class SetPersistent(NamedTuple):
+    """To ZooKeeper: write a persistent node."""
+
+    path: str
+    data: Any
+
+
+class RemoveNode(NamedTuple):
+    """To ZooKeeper: remove a node, if it is there."""
+
+    path: str

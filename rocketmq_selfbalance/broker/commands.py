@@ -1,0 +1,28 @@
+"""What the world tells a broker without any network: what producers write, and that its process is to end."""
+
+from typing import NamedTuple
+
+
+class Produce(NamedTuple):
+    """Producers write so many records per second to each queue of the topic from now on. (Producers are no
+    nodes: their records are never objects.)"""
+
+    correlation: int
+    topic: str
+    per_second: float
+
+
+class Write(NamedTuple):
+    """Producers write so many records at once to one queue."""
+
+    correlation: int
+    topic: str
+    number: int
+    records: int
+
+
+class StopBroker(NamedTuple):
+    """The process is asked to end: it flushes what it holds and takes leave of the name servers. Its world ends it
+    right after."""
+
+    correlation: int

@@ -1,0 +1,37 @@
+"""Who commits: a broker knows its clients, the scenario its members."""
+
+from typing import Any
+
+from protocols.engine.nodes import Message, Time
+from protocols.engine.simulation import Observer
+from protocols.facts import Committed
+from protocols.scenario.places import Places
+
+
+class MemberNames:
+    """An observer that hands on what it is told, with members where a broker names the node of a client. (No request
+    carries a member's name; a client has one member of a group at most.)"""
+
+    __slots__ = ("_following", "_places")
+
+    def __init__(self, following: Observer, places: Places) -> None:
+        self._following, self._places = following, places
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        if type(fact) is Committed and fact.member is not None:
+            for each in self._places.members.get(fact.member, ()):
+                if each.group == fact.group and each.member != fact.member:
+                    fact = fact._replace(member=each.member)
+                    break
+        self._following.fact(now, node, fact, root, cause)
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        self._following.created(number, due, kind, node, what, cause)
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        self._following.sent(now, arrives, sender, to, message, number, cause)
