@@ -6,10 +6,10 @@ from dataclasses import replace
 from math import sqrt
 
 from compare.audit.finding import Case, Finding, finding, named, several
-from compare.audit.kinds import ROCKETMQ
 from compare.audit.model import REBALANCING, Modelled, recompute
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
+from compare.catalogues import ROCKETMQ
 from protocols import Allocation, Group
 from rocketmq_selfbalance import allocate
 

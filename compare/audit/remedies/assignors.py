@@ -1,22 +1,14 @@
 """Kafka: another assignor, or the same one from a clean start, said in the settings of those who run the group."""
 
 from compare.audit.finding import Case
-from compare.audit.kinds import SERVER
 from compare.audit.model import Modelled
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Restart, Risk
 from compare.audit.what_if import under
+from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
 from kafka_coordinator import assign
 from protocols import Allocation
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
-_CLASSES = {
-    "range": "RangeAssignor",
-    "roundrobin": "RoundRobinAssignor",
-    "sticky": "StickyAssignor",
-    "cooperative-sticky": "CooperativeStickyAssignor",
-}
-_KEEPING = ("sticky", "cooperative-sticky")
-_EAGER = ("range", "roundrobin", "sticky")
 
 
 def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
@@ -27,7 +19,7 @@ def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
     if today is None:
         return [ask_for_state(case)]
     # Who keeps what members have today does not go back to what moves everything at each change.
-    classic = ("cooperative-sticky",) if today in _KEEPING else ("cooperative-sticky", "roundrobin")
+    classic = ("cooperative-sticky",) if today in KEEPING else ("cooperative-sticky", "roundrobin")
     names = ("uniform",) if case.usable == SERVER else classic
     found = []
     for name in names:
@@ -51,8 +43,7 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     """The change to an assignor of the group's protocol; ``after`` is the ownership expected then, if known."""
     gain = case.gain(after)
     if name in SERVER:
-        value = name.removeprefix("server-")
-        setting = f"{_prefix(case)}group.remote.assignor={value}"
+        setting = f"{_prefix(case)}group.remote.assignor={SERVER_NAMES[name]}"
         return Remedy(
             f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name.",
             (setting,),
@@ -63,7 +54,7 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
             after,
         )
     today = case.observed.strategy or ""
-    old, new = _CLASSES[today], _CLASSES[name]
+    old, new = CLASSIC_CLASSES[today], CLASSIC_CLASSES[name]
     key = f"{_prefix(case)}partition.assignment.strategy"
     return Remedy(
         f"Set {key} to {_PACKAGE}{new} in {_where(case)}, in two steps: first listed in front of today's {old}, then,"
@@ -111,11 +102,11 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
                 SERIOUS,
             )
         )
-    if name in _EAGER and today not in _EAGER:
+    if name in EAGER and today not in EAGER:
         found.append(Risk("every rebalance stops all members for a moment, not only those that lose partitions", LIGHT))
     if name == "roundrobin":
         found.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
-    if (name in _EAGER) != (today in _EAGER):
+    if (name in EAGER) != (today in EAGER):
         found.append(
             Risk(
                 "librdkafka clients refuse eager and cooperative assignors in one list, so that there all members stop"
