@@ -10,7 +10,7 @@ from protocols.scenario import events
 from protocols.scenario.commits import records_of
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
-from rocketmq_selfbalance.broker import Broker, Disk
+from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.registering import CLUSTER
 from rocketmq_selfbalance.broker.store import MessageStore
@@ -66,7 +66,8 @@ class Servers:
     def broker(self, name: str) -> Broker | None:
         """The broker of this name; None where it does not run. Not to be changed."""
         process = self._simulation.processes.get(name)
-        return process.node if process is not None and isinstance(process.node, Broker) else None
+        node = None if process is None else process.node
+        return node.broker if isinstance(node, BrokerNode) else None
 
     def running(self) -> list[Broker]:
         """The brokers that run."""
@@ -138,7 +139,8 @@ class Servers:
     # Brokers.
 
     def _start_broker(self, name: str) -> None:
-        self._simulation.start(name, Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,)))
+        broker = Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,))
+        self._simulation.start(name, BrokerNode(broker))
 
     def _broker(self, event: events.BrokerEvent) -> None:
         name = event.broker

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.client.consumer import Consumer
-    from rocketmq_selfbalance.client.instance import Instance
 
 PERIODIC = "periodic"
 """The trigger of a pass that nothing but the time caused."""
@@ -48,16 +47,16 @@ class RebalanceService:
         under_way = self.in_pass and (self.trigger != PERIODIC or bool(self.told))
         return under_way or self.notified or bool(self.triggers)
 
-    def begin(self, client: "Instance", consumer: "Consumer") -> None:
+    def begin(self, out: Outbox, consumer: "Consumer") -> None:
         """The consumer's part of the pass is worth telling."""
         if self.in_pass and consumer.group not in self.told:
             self.told[consumer.group] = consumer
-            client.out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
+            out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
 
-    def tell_end(self, client: "Instance") -> None:
+    def tell_end(self, out: Outbox) -> None:
         """The pass is over."""
         for group, consumer in self.told.items():
-            client.out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
+            out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
         self.told.clear()
         self.changed.clear()
 
