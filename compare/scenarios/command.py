@@ -35,11 +35,18 @@ MANY = 20
 """Runs from which on their number is told where standard error is no terminal."""
 
 
-@click.command(
-    context_settings=HELP_OPTIONS,
-    epilog=f"Systems and strategies: {', '.join(variant_names())}. Behind one of kafka's, {STATIC} makes every member "
-    "static. docs/strategies.md says what each does.",
-)
+class _NamesStrategies(click.Command):
+    """Help that ends with all strategies; they are looked up only for those who read it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.epilog = (
+            f"Systems and strategies: {', '.join(variant_names())}. Behind one of kafka's, {STATIC} makes every member "
+            "static. docs/strategies.md says what each does."
+        )
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=_NamesStrategies, context_settings=HELP_OPTIONS)
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO.yaml...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
