@@ -17,8 +17,8 @@ from tabulate import tabulate
 from kafka_coordinator import assign
 from protocols import Group
 
-SIZES = ((300, 20), (1000, 60))
-"""Groups, and the seconds that the audit may take."""
+SIZES = ((300, 20), (1000, 60), (10_000, 30))
+"""Groups, and the CPU seconds that the audit may take; its report may have 10 MB."""
 
 
 def members_view(groups: int, seed: int = 1) -> Iterator[str]:
@@ -66,7 +66,7 @@ def main() -> None:
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             rows.append((groups, limit, wall, cpu, report.stat().st_size / 1e6))
-    print(tabulate(rows, headers=["groups", "must be below (s)", "wall s", "CPU s", "report MB"], floatfmt=".1f"))
+    print(tabulate(rows, headers=["groups", "must be below (CPU s)", "wall s", "CPU s", "report MB"], floatfmt=".1f"))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from compare.termination import EXIT_CODE, Terminated, hear_sigterm
 from protocols import UserError
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "audit": ("compare.audit.command", "Read what admin tools print and say which groups are unfair."),
-    "compare": ("compare.scenarios.command", "Let systems live through the same scenario and say how each fared."),
+    "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
+    "compare": ("compare.scenarios.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Play recorded answers of the real systems against the model."),
     "states": ("compare.states.command", "Draw the state machines from which the systems' models run."),
 }

@@ -4,12 +4,18 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import get_args
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+from compare.audit import cost, score
+from compare.audit.columns import NAMES as COLUMN_NAMES
+from compare.audit.explain import MOST_DETAILED
+from compare.audit.kinds import Kind
+from compare.audit.remedies import remedy
 from compare.figures.definitions import NAMES
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
@@ -135,6 +141,37 @@ def test_every_figure_is_explained() -> None:
     ]
     for name in (*NAMES, *told):
         assert f"`{name}`" in text or name == "fairness", name
+
+
+def test_the_page_on_auditing_has_every_kind_and_column_and_the_weights_as_they_are() -> None:
+    text = (DOCS / "audit.md").read_text(encoding="utf-8")
+    # Share groups are recognised and left out, so that no audit shows the kind.
+    assert [kind for kind in get_args(Kind) if f"| `{kind}` |" not in text] == ["share"]
+    assert [name for name in COLUMN_NAMES if f"`{name}`" not in text] == []
+    assert f"first {MOST_DETAILED}, which" in text
+    points = {
+        "a rolling restart": remedy.RESTARTS["rolling"][0],
+        "a restart of all members at once": remedy.RESTARTS["all at once"][0],
+        "what cannot be undone": remedy.IRREVERSIBLE,
+        "a risk that somebody may notice": remedy.LIGHT,
+        "a serious risk: records out of order or handled in vain": remedy.SERIOUS,
+        "a grave risk: queues without a reader, positions lost": remedy.GRAVE,
+        "heaviest load beyond the optimum's": score.HEAVIEST,
+        "misplaced queues": score.MISPLACED,
+    }
+    rows = [f"| {what} | {number:g} |" for what, number in points.items()]
+    rows += [
+        f"| records that wait where nobody reads (no owner, no member) | {cost.UNREAD:g} log",
+        f"| other records that wait | {cost.WAITING:g} log",
+        f"| queues without owner | {cost.UNOWNED:g} √",
+        f"| queues with two owners | {cost.DOUBLE_OWNED:g} √",
+        f"| idle members | {cost.IDLE:g} ×",
+        f"| heaviest load over the mean | {cost.HEAVIEST:g} (",
+        f"| idle members | {score.IDLE:g} |",
+        f"| queues without owner | {score.UNOWNED:g} |",
+        f"| queues with two owners | {score.DOUBLE_OWNED:g} |",
+    ]
+    assert [row for row in rows if row not in text] == []
 
 
 def test_every_target_that_make_lists_runs_although_a_folder_has_its_name() -> None:

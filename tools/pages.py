@@ -8,6 +8,7 @@
 | docs/notebooks.md | the notebooks' titles and first words |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
+| the audit's example in README.md | what `equipoise audit` prints of examples/captures |
 
 A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
 scenario, the label of the variant, the field of its JSON (with dots where it lies deeper; an object of numbers is added
@@ -33,6 +34,7 @@ from compare.scenarios.runs import Order, run_all
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import chosen
 from protocols.scenario.model import Scenario
+from tools.readme import with_example
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -43,7 +45,7 @@ HELP_WIDTH = 100
 NUMBER = re.compile(r"(?P<number>\d[\d,.]*)(?P<unit>[^\d<|]*)<!--=(?P<where>[^>]*)-->")
 
 MORE: Mapping[str, str] = {
-    "audit": "What the figures mean: [figures.md](figures.md).",
+    "audit": "More on it: [audit.md](audit.md); what the figures mean: [figures.md](figures.md).",
     "compare": "More on it: [compare.md](compare.md); how a scenario is written: [scenario.md](scenario.md).",
     "conformance": "What it found: [closeness.md](closeness.md).",
     "states": "What the machines are for: [architecture.md](architecture.md).",
@@ -90,6 +92,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     for path in sorted(DOCS.rglob("*.md")):
         if path not in made:
             yield path, with_numbers(path.read_text(encoding="utf-8"))
+    readme = ROOT / "README.md"
+    yield readme, with_example(readme.read_text(encoding="utf-8"), ROOT)
 
 
 # Commands.

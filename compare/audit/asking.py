@@ -66,7 +66,9 @@ class Answer:
     """What a group would be: one row per strategy that it can be set to, the optimum, and the other strategies.
 
     Where numbers of members were asked for: ``counts`` under ``strategy`` (today's, else the optimum), and
-    ``next_useful``: per strategy the next number of members that lowers the heaviest load, None if none does.
+    ``next_useful``: per strategy the next number of members that lowers the heaviest load, None if none does. These
+    count queues. ``loads`` says what the loads of ``rows`` are sums of: ``queues``, or the weight where it is told;
+    ``weighed``: whether a weight was asked for.
     """
 
     group: str
@@ -74,6 +76,8 @@ class Answer:
     strategy: str
     counts: tuple[Mapping[str, Any], ...]
     next_useful: Mapping[str, int | None]
+    loads: str = "queues"
+    weighed: bool = False
 
 
 def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
@@ -100,12 +104,16 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
     if (question.without or question.queues) and not (without or queues):
         return None
     usable = usable_strategies(explained.group.observed, explained.kind)
-    found = what_if(modelled, without=without, queues=queues, usable=usable)
-    best = optimum_row(modelled, without=without, queues=queues)
+    # Of queues that are not there yet nobody knows the weight.
+    weights = None if queues else explained.weights
+    weighed = explained.weight is not None
+    loads = "queues" if weights is None or explained.weight is None else explained.weight
+    found = what_if(modelled, without=without, queues=queues, usable=usable, weights=weights)
+    best = optimum_row(modelled, without=without, queues=queues, weights=weights)
     rows = (*(row for row in found if row.reachable), best, *(row for row in found if not row.reachable))
     strategy = modelled.strategy if any(row.strategy == modelled.strategy for row in rows) else None
     if question.members is None:
-        return Answer(explained.group.observed.name, rows, strategy or "optimum", (), {})
+        return Answer(explained.group.observed.name, rows, strategy or "optimum", (), {}, loads, weighed)
     tables = {row.strategy: next_useful_members(modelled, row.strategy, question.members) for row in rows}
     members = len(modelled.group.members)
     useful = {name: next_useful(table, members) for name, table in tables.items()}
@@ -115,6 +123,8 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
         strategy or "optimum",
         tuple(asdict(row) for row in tables[strategy or "optimum"]),
         {name: row.members if row else None for name, row in useful.items()},
+        loads,
+        weighed,
     )
 
 
@@ -126,7 +136,9 @@ def print_answers(found: Sequence[Answer], question: Question, format: str) -> N
             _row(row) + ([number(answer.next_useful[row.strategy])] if answer.next_useful else [])
             for row in answer.rows
         ]
-        print_table(columns, rows, format, f"What if: {answer.group}")
+        what = "numbers of queues" if answer.loads == "queues" else f"sums of {answer.loads}"
+        title = f"What if: {answer.group}" + (f" (loads are {what})" if answer.weighed else "")
+        print_table(columns, rows, format, title)
         if answer.counts:
             helps = f"the next useful number of members is {answer.next_useful[answer.strategy]}"
             if answer.next_useful[answer.strategy] is None:
@@ -135,7 +147,8 @@ def print_answers(found: Sequence[Answer], question: Question, format: str) -> N
                 [*(number(row[name]) for name in ("members", "max", "min", "idle_members")), _mark(row)]
                 for row in answer.counts
             ]
-            print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}: {helps}")
+            counted = ", counted in queues" if answer.loads != "queues" else ""
+            print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
     if not found:
         print_line("What if: of no group do the sources tell who owns what.", format)
 

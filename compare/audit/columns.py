@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import floor
 from typing import TypeAlias
 
 from compare.audit.explain import Explained
@@ -43,7 +44,8 @@ def _state(explained: Explained) -> Value:
 
 
 def _points(value: float | int | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
+    # Half a point counts up, as in the report.
+    return "-" if value is None else str(floor(value + 0.5))
 
 
 TABLE = (

@@ -8,6 +8,7 @@ own, members that do nothing; unevenness last, for it is no harm by itself.
 | queues without owner | 40 times the square root of their share of all queues |
 | queues with two owners | 30 times the square root of their share |
 | idle members | 20 times their share of all members |
+| subscribed topics that do not exist | 10 times the square root of their share of all subscribed topics |
 | heaviest load over the mean | 5 times (1 - mean / heaviest) |
 
 What the sources do not tell costs nothing. Groups that share no queues (broadcasting, POP) cost what waits.
@@ -24,13 +25,16 @@ from protocols import Queue
 UNREAD, WAITING = 10.0, 3.0
 """Points for each power of ten of the records that wait."""
 
-UNOWNED, DOUBLE_OWNED, IDLE, HEAVIEST = 40.0, 30.0, 20.0, 5.0
+UNOWNED, DOUBLE_OWNED, IDLE, MISSING, HEAVIEST = 40.0, 30.0, 20.0, 10.0, 5.0
 """Points at the most."""
 
 
 def waiting(observed: ObservedGroup, unowned: Collection[Queue]) -> tuple[int, int]:
-    """Records that wait where nobody reads, and the others. A negative lag (the queue was made anew) counts 0."""
-    nobody = observed.members == ()
+    """Records that wait where nobody reads, and the others. A negative lag (the queue was made anew) counts 0.
+
+    Consumers that call assign() are members of nothing: of their group it is not told whether somebody reads.
+    """
+    nobody = (observed.members == () and not observed.only_offsets) or observed.seems_deserted
     unread = others = 0
     for queue, lag in observed.lag.items():
         if lag is not None and lag > 0:
@@ -53,6 +57,10 @@ def cost(observed: ObservedGroup, figures: Mapping[str, Figure]) -> float:
         points += DOUBLE_OWNED * sqrt(min(1.0, (figures["double_owned_queues"] or 0) / queues))
     if members:
         points += IDLE * (figures["idle_members"] or 0) / members
+    missing = set(observed.missing_topics)
+    if missing:
+        topics = missing.union(queue.topic for queue in observed.queues or () if not is_retry(queue.topic))
+        points += MISSING * sqrt(len(missing) / len(topics))
     if over:
         points += HEAVIEST * (1 - 1 / over)
     return points

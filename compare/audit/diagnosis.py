@@ -1,9 +1,15 @@
 """Why a group is as it is and what would help, the most expensive first."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compare.audit.causes.absence import nobody, rebalancing, static_member_silent, untold
+from compare.audit.causes.absence import (
+    missing_topics,
+    nobody,
+    nobody_online,
+    rebalancing,
+    static_member_silent,
+    untold,
+)
 from compare.audit.causes.balance import (
     as_fair_as_can_be,
     lopsided_topics,
@@ -12,7 +18,7 @@ from compare.audit.causes.balance import (
     uneven,
 )
 from compare.audit.causes.ownership import broken_ownership
-from compare.audit.finding import Finding, Search, case_of
+from compare.audit.finding import Finding, Readers, Search, case_of
 from compare.audit.model import Modelled
 
 if TYPE_CHECKING:
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
 
 SEARCHES: tuple[Search, ...] = (
     nobody,
+    nobody_online,
     rebalancing,
     broken_ownership,
     uneven,
@@ -27,13 +34,14 @@ SEARCHES: tuple[Search, ...] = (
     static_member_silent,
     unequal_subscriptions,
     lopsided_topics,
+    missing_topics,
     untold,
 )
 """Where two findings cost the same, the earlier search's comes first."""
 
 
 def diagnose(
-    group: "AuditedGroup", modelled: Modelled | None = None, readers: Mapping[str, Sequence[str]] | None = None
+    group: "AuditedGroup", modelled: Modelled | None = None, readers: Readers | None = None
 ) -> tuple[Finding, ...]:
     """All findings, ranked by cost; () where nothing can be said.
 

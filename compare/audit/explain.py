@@ -1,10 +1,10 @@
 """What stands beside a group's figures: causes and remedies, score, optimum, what-if, and who would own what."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.audit.diagnosis import diagnose
-from compare.audit.finding import Finding
+from compare.audit.finding import Finding, Reader, Readers
 from compare.audit.judge import AuditedGroup
 from compare.audit.kinds import Kind, kind_of, usable_strategies
 from compare.audit.model import ASSUMPTIONS, Modelled, model_of
@@ -19,16 +19,17 @@ Owners = Mapping[str, tuple[Queue, ...]]
 
 
 MOST_DETAILED = 300
-"""Groups of an audit that get pictures and what-if tables: those that come first. ``--group`` names any other."""
+"""Groups of an audit that get pictures and what-if tables: those that cost most. ``--group`` names any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
     """Everything that follows from a group's ownership; what needs a model is None or empty without one.
 
-    ``findings``: the most expensive first. ``remedies``: theirs, in the same order. ``score`` and ``score_after`` (the
-    first remedy): 0 to 100. ``what_if``: one row per strategy, () where the group gets no details.
-    ``assumption``: a sentence about what the sources do not tell.
+    ``findings``: the most expensive first. ``score`` and ``score_after`` (the first of `remedies`): 0 to 100.
+    ``what_if``: one row per strategy, () where the group gets no details.
+    ``assumption``: a sentence about what the sources do not tell. ``weight``: what was asked for to weigh queues by,
+    ``weights`` each queue's, None where one is not told.
     """
 
     group: AuditedGroup
@@ -41,20 +42,28 @@ class Explained:
     what_if: tuple[WhatIf, ...]
     assumption: str | None
     detailed: bool = True
+    weight: str | None = None
+    weights: Weights | None = None
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """Of all findings, the first one's first."""
-        return tuple(remedy for each in self.findings for remedy in each.remedies)
+        """Of all findings, the first one's first, but last resorts behind everything else."""
+        return _in_order(self.findings)
+
+
+def _in_order(findings: Iterable[Finding]) -> tuple[Remedy, ...]:
+    found = [remedy for each in findings for remedy in each.remedies]
+    return tuple(sorted(found, key=lambda remedy: remedy.is_last_resort))
 
 
 def explain_all(groups: Sequence[AuditedGroup], weight: str | None = None) -> list[Explained]:
     """The explanation of every group, in order; details for the first `MOST_DETAILED`."""
-    readers: dict[System, dict[str, list[str]]] = {"kafka": {}, "rocketmq": {}}
+    readers: dict[System, dict[str, list[Reader]]] = {"kafka": {}, "rocketmq": {}}
     for group in groups:
         of_system = readers[group.observed.system]
+        reader = Reader(group.observed.name, kind_of(group.observed))
         for topic in {queue.topic: None for queue in group.observed.queues or ()}:
-            of_system.setdefault(topic, []).append(group.observed.name)
+            of_system.setdefault(topic, []).append(reader)
     return [
         explain(group, weight, readers[group.observed.system], detailed=at < MOST_DETAILED)
         for at, group in enumerate(groups)
@@ -64,7 +73,7 @@ def explain_all(groups: Sequence[AuditedGroup], weight: str | None = None) -> li
 def explain(
     group: AuditedGroup,
     weight: str | None = None,
-    readers: Mapping[str, Sequence[str]] | None = None,
+    readers: Readers | None = None,
     *,
     detailed: bool = True,
 ) -> Explained:
@@ -79,9 +88,9 @@ def explain(
     modelled = model_of(observed)
     findings = diagnose(group, modelled, readers)
     if modelled is None:
-        return Explained(group, kind, None, findings, None, None, None, (), None, detailed)
+        return Explained(group, kind, None, findings, None, None, None, (), None, detailed, weight)
     now = score(modelled.today)
-    first = next((remedy for each in findings for remedy in each.remedies), None)
+    first = next(iter(_in_order(findings)), None)
     best: WhatIf | None = None
     rows: tuple[WhatIf, ...] = ()
     weights = None if weight is None else _weights(group, modelled, weight)
@@ -99,6 +108,8 @@ def explain(
         rows,
         ASSUMPTIONS[modelled.basis],
         detailed,
+        weight,
+        weights,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compare.audit.kinds import Kind, kind_of, usable_strategies
-from compare.audit.model import Modelled, model_of
+from compare.audit.model import Modelled, is_on_the_move, model_of
 from compare.audit.remedies.remedy import Gain, Remedy, best_first
 from compare.audit.score import Points, points_lost, score
 from compare.audit.what_if import best_loads, loads_of
@@ -55,13 +55,25 @@ def finding(
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """A group that reads a topic."""
+
+    name: str
+    kind: Kind
+
+
+Readers: TypeAlias = Mapping[str, Sequence[Reader]]
+"""Topic to the groups that read it, as far as the sources tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A group with everything that follows from it. What needs a model is None without one.
 
     ``best``: the fairest loads, descending; ``lost``: points that today's ownership loses. ``pile_up``, ``lag`` as in
     the figures. ``unowned``: queues known to have no owner, those of topics that nobody reads any more included.
-    ``kind``: whose group it is; ``usable``: the strategies that it can be set to. ``readers``: topic to the groups that
-    read it, as far as the sources tell.
+    ``kind``: whose group it is; ``usable``: the strategies that it can be set to. ``readers``: who
+    reads which topic.
     """
 
     observed: ObservedGroup
@@ -74,12 +86,17 @@ class Case:
     unowned: tuple[Queue, ...]
     kind: Kind
     usable: tuple[str, ...]
-    readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    readers: Readers = field(default_factory=dict)
 
     @property
     def is_kafka(self) -> bool:
         """Whether the group is Kafka's."""
         return self.observed.system == "kafka"
+
+    @property
+    def on_the_move(self) -> bool:
+        """Whether what members own is about to change, so that nothing may be concluded from it."""
+        return is_on_the_move(self.observed)
 
     @property
     def falls_short(self) -> bool:
@@ -106,18 +123,19 @@ class Case:
         return Gain(
             max=max(self.loads) - max(loads),
             idle_members=self.loads.count(0) - loads.count(0),
-            max_over_mean=_max_over_mean(self.loads) - _max_over_mean(loads),
+            max_over_mean=over_mean(self.loads) - over_mean(loads),
             unowned_queues=len(today.unowned) - len(after.unowned),
             double_owned_queues=len(today.double_owned) - len(after.double_owned),
             score=self.points_back(after),
         )
 
-    def others_reading(self, topic: str) -> list[str]:
-        """Names of the other groups that read a topic."""
-        return [name for name in self.readers.get(topic, ()) if name != self.observed.name]
+    def others_reading(self, topic: str) -> list[Reader]:
+        """The other groups that read a topic."""
+        return [reader for reader in self.readers.get(topic, ()) if reader.name != self.observed.name]
 
 
-def _max_over_mean(loads: Sequence[int]) -> float:
+def over_mean(loads: Sequence[int]) -> float:
+    """The heaviest load over the mean; 1 where nobody carries anything."""
     return max(loads) * len(loads) / sum(loads) if sum(loads) else 1.0
 
 
@@ -128,7 +146,7 @@ Search: TypeAlias = Callable[[Case], Iterator[Finding]]
 def case_of(
     group: "AuditedGroup",
     modelled: Modelled | None = None,
-    readers: Mapping[str, Sequence[str]] | None = None,
+    readers: Readers | None = None,
 ) -> Case:
     """The case of an audited group; ``modelled`` if it is there already, ``readers`` as in `Case`."""
     observed = group.observed

@@ -13,7 +13,7 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
     if not groups:
         return "No group found."
     total = f"{len(groups)} groups" if len(groups) > 1 else ONE
-    peopled = [group for group in groups if group.figure("members") != 0]
+    peopled = _peopled(groups)
     found = [
         each
         for each in (
@@ -23,40 +23,60 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
         )
         if each
     ]
-    silent = [group for group in groups if group.mode == "shared" and group.figure("idle_members") is None]
+    silent = [group for group in peopled if group.mode == "shared" and group.figure("idle_members") is None]
     in_part = sum(group.observed.partial is not None and bool(group.topics) for group in silent)
     untold = len(silent) - in_part
-    sentences = [*_deserted(groups, total)]
+    sentences = [*_deserted(groups, total), *_without_members(groups, total)]
     if found:
         sentences.append("; ".join(found) + ".")
-    elif len(silent) < len(peopled):
+    elif any(group.figure("idle_members") is not None for group in peopled):
         sentences.append(f"No idle member, no queue without owner or with two in {total}.")
     sentences += _lag(groups, total)
     if untold:
-        of = "them" if found else total
-        sentences.append(f"For {untold} of {of} the sources do not tell who owns what.")
+        sentences.append(f"Ownership is unknown for {untold} of {total}.")
     if in_part:
-        of = "them" if found else total
-        sentences.append(f"For {in_part} of {of} the sources tell a part only.")
+        sentences.append(f"Ownership is known in part for {in_part} of {total}.")
     return " ".join(sentences)
 
 
+def _peopled(groups: Sequence[AuditedGroup]) -> list[AuditedGroup]:
+    return [group for group in groups if _is_peopled(group)]
+
+
+def _is_peopled(group: AuditedGroup) -> bool:
+    return group.figure("members") != 0 and not group.observed.seems_deserted
+
+
 def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
-    deserted = [group for group in groups if group.figure("members") == 0]
-    if not deserted:
-        return []
-    records = sum(waiting(group.observed, ())[0] for group in deserted)
-    who = f"{len(deserted)} of {total}" if total != ONE else "The group"
-    has = "have" if len(deserted) > 1 else "has"
-    return [
-        f"{who} {has} no member, and {_count(records, 'record')} wait there." if records else f"{who} {has} no member."
-    ]
+    told = [group for group in groups if group.figure("members") == 0 and not group.observed.only_offsets]
+    seem = [group for group in groups if group.observed.seems_deserted]
+    sentences = []
+    for deserted, singular, plural in (
+        (told, "has no member", "have no member"),
+        (seem, "seems to have nobody online", "seem to have nobody online"),
+    ):
+        if not deserted:
+            continue
+        records = sum(waiting(group.observed, ())[0] for group in deserted)
+        who = f"{len(deserted)} of {total}" if total != ONE else "The group"
+        has = plural if len(deserted) > 1 else singular
+        wait = "" if not records else f", and {_count(records, 'record')} {'wait' if records > 1 else 'waits'} there"
+        sentences.append(f"{who} {has}{wait}.")
+    return sentences
+
+
+def _without_members(groups: Sequence[AuditedGroup], total: str) -> list[str]:
+    count = sum(group.observed.only_offsets for group in groups)
+    who = f"{count} of {total}" if total != ONE else "The group"
+    store = "store" if count > 1 else "stores"
+    return [f"{who} only {store} offsets for consumers that call assign()."] if count else []
 
 
 def _lag(groups: Sequence[AuditedGroup], total: str) -> list[str]:
-    more = " more" if any(group.figure("members") == 0 and sum(waiting(group.observed, ())) for group in groups) else ""
-    peopled = [group for group in groups if group.figure("members") != 0]
-    lags = [lag for group in peopled if (lag := sum(waiting(group.observed, ()))) > 0]
+    deserted = [group for group in groups if not _is_peopled(group) and not group.observed.only_offsets]
+    more = " more" if any(sum(waiting(group.observed, ())) for group in deserted) else ""
+    others = [group for group in groups if _is_peopled(group) or group.observed.only_offsets]
+    lags = [lag for group in others if (lag := sum(waiting(group.observed, ()))) > 0]
     if not lags:
         return []
     where = f"{len(lags)} of {total}" if total != ONE else "it"

@@ -36,6 +36,18 @@ Kind = Literal[
     "unknown",
 ]
 
+_LIBRARIES = (
+    (re.compile(r"rdkafka"), "librdkafka"),
+    (re.compile(r"(kafka-python|aiokafka)-[0-9].*"), "kafka-python or aiokafka"),
+    (re.compile(r"sarama"), "Sarama"),
+    (re.compile(r"kafkajs"), "KafkaJS"),
+)
+"""Client libraries other than Java's, by the client id that they use if they are given none."""
+
+_BROUGHT_ALONG = {"librdkafka": ("range", "roundrobin", "cooperative-sticky"), "KafkaJS": ("roundrobin",)}
+_ELSEWHERE = ("range", "roundrobin", "sticky")
+"""Assignors of the other libraries."""
+
 _MIRRORMAKER = re.compile(r"(?:^|[^a-z0-9])(?:mirror-?_?maker[0-9]*|mm2)(?:$|[^a-z0-9])", re.IGNORECASE)
 
 
@@ -64,6 +76,14 @@ def kind_of(observed: ObservedGroup) -> Kind:
     return "plain" if clients else "unknown"
 
 
+def libraries_of(observed: ObservedGroup) -> tuple[str, ...]:
+    """The client libraries other than Java's that the members' client ids give away, sorted; Java's has no such id,
+    and a client id of one's own tells nothing."""
+    clients = [each.client_id or "" for each in observed.members or observed.seen]
+    found = {library for client in clients for form, library in _LIBRARIES if form.fullmatch(client)}
+    return tuple(sorted(found))
+
+
 def usable_strategies(observed: ObservedGroup, kind: Kind) -> tuple[str, ...]:
     """The strategies that a setting of the group's own members can choose; () where none can, or nobody knows."""
     if observed.system == "rocketmq":
@@ -73,7 +93,10 @@ def usable_strategies(observed: ObservedGroup, kind: Kind) -> tuple[str, ...]:
     if observed.consumer_protocol:
         return SERVER
     # Somebody's own assignor may be there for a reason that no figure shows.
-    return CLASSIC if observed.strategy is None or observed.strategy in CLASSIC else ()
+    if observed.strategy is not None and observed.strategy not in CLASSIC:
+        return ()
+    lacking = [_BROUGHT_ALONG.get(library, _ELSEWHERE) for library in libraries_of(observed)]
+    return tuple(name for name in CLASSIC if name == observed.strategy or all(name in brought for brought in lacking))
 
 
 def _of_rocketmq(observed: ObservedGroup) -> Kind:

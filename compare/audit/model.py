@@ -28,7 +28,7 @@ Basis = Literal["told", "recomputed", "assumed", "owned"]
 KAFKA = (*CLASSIC, *SERVER)
 
 REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Reconciling", "Assigning", "rebalancing")
-"""Kafka's states of a group whose ownership is about to change."""
+"""Kafka's states of a group whose ownership is about to change; `is_on_the_move` knows what else shows that."""
 
 STATELESS: Mapping[str, Callable[[Group], Allocation]] = {
     **{name: partial(assign, name) for name in KAFKA if name not in KEEPING},
@@ -64,6 +64,14 @@ ASSUMPTIONS: Mapping[Basis, str | None] = {
     " read only the topics of which they own queues.",
 }
 """What must be said beside figures that rest on a `Basis`; None where nothing is assumed."""
+
+
+def is_on_the_move(observed: ObservedGroup) -> bool:
+    """Whether ownership is about to change: the state says so, or members have not reached their target assignment.
+
+    What members own shows it without the state view, and against one that was taken at another time.
+    """
+    return observed.state in REBALANCING or bool(observed.moving)
 
 
 def model_of(observed: ObservedGroup) -> Modelled | None:
@@ -145,7 +153,7 @@ def _of_kafka(
     alike = _kafka_model(observed, members, owned, topics, dict.fromkeys(owned, tuple(topics)), "assumed")
     if explained_by(alike, observed.strategy):
         return Modelled(alike.group, alike.today, alike.strategy, "recomputed")
-    if observed.state in REBALANCING:
+    if is_on_the_move(observed):
         return alike
     loads = [len(each) for each in owned.values()]
     looks_at_the_past = observed.strategy not in STATELESS

@@ -9,7 +9,7 @@ from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
 from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
-from compare.audit.untold import untold_of
+from compare.audit.untold import untold_of, untold_of_topics
 from compare.output import print_json, print_line, print_table
 from compare.reading.observed import Skipped
 from compare.untold import sentences
@@ -95,7 +95,7 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         **group.figures,
         **_what_is_untold(explained),
         "missing_topics": list(observed.missing_topics),
-        "owners": _owners(group.owners),
+        "owners": None if pictures and not explained.detailed else _owners(group.owners),
         "topics": dict(group.topics),
         "cause": first.cause if first else None,
         "remedy": remedies[0].text if remedies else None,
@@ -115,7 +115,12 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "score_after": explained.score_after,
         "optimum": None if best is None else {name: getattr(best, name) for name in _OPTIMUM},
         "what_if": [asdict(row) for row in explained.what_if],
-        "notes": [*observed.notes, *([explained.assumption] if explained.assumption else []), *_left_out(explained)],
+        "notes": [
+            *observed.notes,
+            *([explained.assumption] if explained.assumption else []),
+            *untold_of_topics(group),
+            *_left_out(explained),
+        ],
         "sources": list(observed.sources),
     }
     if pictures:
@@ -132,7 +137,7 @@ def _left_out(explained: Explained) -> list[str]:
     if explained.detailed or explained.modelled is None:
         return []
     return [
-        f"pictures and what-if are made for the {MOST_DETAILED} groups that come first; --group NAME asks for another"
+        f"pictures and what-if are made for the {MOST_DETAILED} groups that cost most; --group NAME asks for another"
     ]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.audit.explain import Explained
+from compare.audit.explain import MOST_DETAILED, Explained
 from compare.audit.judge import AuditedGroup
 from compare.figures import FIGURES
 from compare.reading.observed import ObservedGroup
@@ -35,6 +35,19 @@ def untold_of(explained: Explained) -> list[Untold]:
     return [Untold(tuple(figures), why) for why, figures in reasons.items()]
 
 
+def untold_of_topics(group: AuditedGroup) -> list[str]:
+    """Why single topics lack a figure that the group as a whole has; sentences without stop."""
+    reasons = {
+        "lag": "of some topics nothing is committed whose end is known, so no lag of theirs follows",
+        "max_over_mean": "of some topics nobody carries anything, so there is no mean to compare with",
+    }
+    return [
+        why
+        for name, why in reasons.items()
+        if group.figures[name] is not None and any(figures[name] is None for figures in group.topics.values())
+    ]
+
+
 def _reasons(explained: Explained) -> Iterator[tuple[str, str]]:
     group, observed = explained.group, explained.group.observed
     if observed.strategy is None:
@@ -49,7 +62,15 @@ def _reasons(explained: Explained) -> Iterator[tuple[str, str]]:
     if explained.score is None:
         yield "score", _no_score(group, missing)
     if explained.optimum is None:
-        yield "optimum", _NO_WEIGHT if explained.score is not None else _no_score(group, missing)
+        yield "optimum", _no_optimum(explained, missing)
+
+
+def _no_optimum(explained: Explained, missing: Sequence[str]) -> str:
+    if explained.score is None:
+        return _no_score(explained.group, missing)
+    if explained.weights is None:
+        return _NO_WEIGHT
+    return f"with weights it is made for the {MOST_DETAILED} groups that come first; --group NAME asks for another"
 
 
 def _no_strategy(observed: ObservedGroup, figures: Mapping[str, float | int | None]) -> str:

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import TypeAlias
 
+from compare.audit.employing import with_idle_employed
 from compare.audit.model import KAFKA, Modelled
 from compare.best import fairest_loads, optimum
 from compare.catalogues import ROCKETMQ
@@ -109,7 +111,7 @@ def optimum_row(
     """The best that the subscriptions allow, and the fewest moves to it; arguments as in `what_if`.
 
     With weights nobody can be sure to find the best in reasonable time: where a strategy's answer is better than what
-    was found, it is that.
+    was found, it is that. Members without a queue are given some that weigh nothing, where others have several.
     """
     after = changed(modelled, members=members, without=without, queues=queues)
     small = len(after.group.members) * len(after.group.topics) <= MOST_QUEUES_TO_KEEP
@@ -123,10 +125,18 @@ def optimum_row(
     answers = [
         answer for name in (*KAFKA, *ROCKETMQ) if (answer := under(after, name)) is not None and not _fault(answer)
     ]
-    closest = min((best.allocation, *answers), key=lambda answer: sorted(_loads(answer, weights), reverse=True))
-    if closest is best.allocation:
-        return found
-    return _row("optimum", "optimum", closest, after.today, True, weights)
+    least = min((_idle(answer) for answer in answers), default=0)
+    candidates = [best.allocation, *answers]
+    if (best.idle_members or 0) > least:
+        # Sparing moves kept somebody idle.
+        candidates.append(optimum(after.group, None, weights, moves=False).allocation)
+    employed = [with_idle_employed(each, weights) for each in candidates]
+    closest = min(employed, key=lambda each: (sorted(_loads(each, weights), reverse=True), _idle(each)))
+    return found if closest is best.allocation else _row("optimum", "optimum", closest, after.today, True, weights)
+
+
+def _idle(allocation: Allocation) -> int:
+    return sum(not queues for queues in allocation.values())
 
 
 def _plain(value: float) -> float:
@@ -169,7 +179,7 @@ def _row(
         name,
         _plain(max(loads)),
         _plain(min(loads)),
-        sum(not queues for queues in allocation.values()),
+        _idle(allocation),
         sum(loads) ** 2 / squares if squares else 1.0,
         moves,
         *broken,
@@ -181,17 +191,24 @@ def _fault(allocation: Allocation) -> str | None:
     """What makes an allocation's loads no merit."""
     faults = (
         (allocation.unowned, "without an owner"),
-        (allocation.double_owned, "with two"),
+        (allocation.double_owned, "with two owners"),
         (allocation.unsubscribed, "with members that do not read them"),
     )
-    found = [f"{len(queues)} {words}" for queues, words in faults if queues]
-    return f"it leaves queues {' and '.join(found)}" if found else None
+    found = [f"{len(queues)} queue{'s' if len(queues) > 1 else ''} {words}" for queues, words in faults if queues]
+    return f"it leaves {' and '.join(found)}" if found else None
 
 
 def _loads(allocation: Allocation, weights: Weights | None) -> list[int] | list[float]:
     if weights is None:
         return loads_of(allocation)
-    return [sum(weights[queue] for queue in queues) for queues in allocation.values()]
+    return [_total([weights[queue] for queue in queues]) for queues in allocation.values()]
+
+
+def _total(weights: Sequence[int | float]) -> float:
+    """Whole numbers exactly, others rounded once, so that equal loads are equal in whatever order they are added."""
+    if all(isinstance(weight, int) for weight in weights):
+        return sum(weights)
+    return _plain(fsum(weights))
 
 
 def _moves(allocation: Allocation, today: Allocation) -> int:

@@ -70,7 +70,11 @@ class ObservedGroup:
     Kafka's consumer protocol (KIP-848), None where nothing tells. ``orderly``: whether a RocketMQ member says that it
     consumes in order, None where nobody was asked. ``compacted``: topics that are told to be compacted.
     ``only_offsets``: the group is told to be of the type that stores offsets for consumers that call assign().
+    ``moving``: ids of members that are told to have not reached their target assignment yet (consumer protocol), () if
+    all have, None where it is not told. ``classic_members``: ids of members of a consumer-protocol group that speak
+    the classic protocol still.
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
+    ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
     """
 
     system: System
@@ -97,4 +101,7 @@ class ObservedGroup:
     orderly: bool | None = None
     compacted: tuple[str, ...] = ()
     only_offsets: bool = False
+    moving: tuple[str, ...] | None = None
+    classic_members: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
+    seems_deserted: bool = False

@@ -100,7 +100,7 @@ def _notes(group: Mapping[str, Any]) -> list[str]:
 
 def _what_if(row: Mapping[str, Any]) -> list[Any]:
     shown = [_text(row.get("system")), _text(row.get("strategy")), *(_short(row.get(name)) for name in WHAT_IF)]
-    return [*shown, bool(row.get("reachable", True))]
+    return [*shown, _text(row.get("why")), bool(row.get("reachable", True))]
 
 
 def _per_topic(topics: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:

@@ -1,6 +1,7 @@
 """The page: a ranked table that reads and prints without a script, and the details as data for one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import floor
 from typing import Any
 
 from compare.output import number
@@ -113,7 +114,8 @@ def _row(group: Group) -> dict[str, Any]:
 
 
 def _score(score: float | None) -> str | None:
-    return None if score is None else number(score, 0)
+    # Half a point counts up, as the page's script has it.
+    return None if score is None else str(floor(score + 0.5))
 
 
 def _grade(score: float | None) -> str:

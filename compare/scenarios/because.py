@@ -21,7 +21,7 @@ def because_of(record: Mapping[str, Any]) -> str:
     if _is_per_topic(record) and len(record["fairness"]["topics"]) > 1:
         return ", because it shares each topic by itself and the first members get the remainder of every topic"
     if _strategy(record) == "CONSISTENT_HASH":
-        return ", because it deals queues by hash, which evens out only over many"
+        return ", because it deals queues by hash, and hashing is uneven with few queues"
     return ""
 
 

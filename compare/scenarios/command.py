@@ -108,7 +108,7 @@ def compare(
     baseline: Path | None,
     parquet: Path | None,
 ) -> int:
-    """Let several systems live through the same scenario and say how each fared.
+    """Run a scenario on several systems and compare the results.
 
     With --story or --sequence the text of these variants is printed instead of the comparison. Exit code 1 if
     something that a scenario expects does not hold.

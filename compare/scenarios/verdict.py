@@ -238,7 +238,7 @@ def _too_few(told: Telling) -> Sentence:
     moved = f"moves queues only {often(moves)}" if moves else "moves no queue"
     when = "when the next event comes" if at < len(after) - 1 else "at the end"
     return told.resting(
-        f"{moved} where the fairest sharing after every event takes {many(fewest, 'move')}: it does not reach that"
+        f"{moved}, while reaching the optimum after every event takes {many(fewest, 'move')}"
         f" (after: {listed(after[at]['events'])}, {still} {when})",
         "moves",
         "fewest_moves",

@@ -81,6 +81,10 @@ class RealKafka:
         main_class = "org.apache.kafka.tools.TopicCommand"
         return self.tool(main_class, "--bootstrap-server", self.plaintext, *arguments)
 
+    def groups(self, *arguments: str) -> str:
+        """``kafka-groups``."""
+        return self.tool("org.apache.kafka.tools.GroupsCommand", "--bootstrap-server", self.plaintext, *arguments)
+
 
 @contextmanager
 def running(folder: Path) -> Iterator[RealKafka]:

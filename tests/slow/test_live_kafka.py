@@ -164,7 +164,7 @@ def test_the_live_cluster_and_the_tools_text_tell_the_same(kafka: RealKafka) -> 
     live = _observed(kafka.plaintext)
     views = [["--members", "--verbose"], ["--state", "--verbose"], []]
     shown = [kafka.consumer_groups("--describe", "--all-groups", *view) for view in views]
-    told, _ = read(*(text(each) for each in [*shown, kafka.topics("--describe")]))
+    told, _ = read(*(text(each) for each in [*shown, kafka.topics("--describe"), kafka.groups("--list")]))
     assert live.keys() == told.keys() == {*GROUPS, "simple", "left"}
     for name, group in told.items():
         assert _comparable(live[name]) == _comparable(group)
@@ -216,6 +216,7 @@ def _groups(document: str) -> list[dict[str, Any]]:
 def test_the_command_audits_the_cluster_as_it_audits_the_tools_text(kafka: RealKafka, tmp_path: Path) -> None:
     shown = {
         "topics.txt": kafka.topics("--describe"),
+        "groups.txt": kafka.groups("--list"),
         "offsets.txt": kafka.consumer_groups("--describe", "--all-groups"),
     }
     for view in ("members", "state"):

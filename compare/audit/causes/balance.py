@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from compare.audit.finding import Case, Finding, finding, named, several
 from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
-from compare.audit.model import KAFKA, REBALANCING, Modelled
+from compare.audit.model import KAFKA, Modelled
 from compare.audit.remedies.assignors import ask_for_state, fairer_assignors, fresh_start, to_assignor
 from compare.audit.remedies.members import at_most
 from compare.audit.remedies.queues import multiples, one_for_each_member
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.remedies.strategies import average_and_multiples, fairer_strategy, lists_by_hand
 from compare.audit.score import HEAVIEST, IDLE, MISPLACED
-from compare.best import optimum
 from compare.catalogues import KEEPING, ROCKETMQ
 from kafka_coordinator import assign
 
@@ -26,7 +25,7 @@ REDUCED = 0.25
 def uneven(case: Case) -> Iterator[Finding]:
     """A fairer ownership is reachable: the strategy is the cause."""
     modelled = case.modelled
-    if modelled is None or not case.falls_short or case.observed.state in REBALANCING or _is_broken(modelled):
+    if modelled is None or not case.falls_short or case.on_the_move or _is_broken(modelled):
         return
     # A name of the other system's is that of somebody's own strategy.
     own = case.observed.strategy in (KAFKA if case.is_kafka else ROCKETMQ)
@@ -41,7 +40,7 @@ def uneven(case: Case) -> Iterator[Finding]:
     elif strategy == "CONSISTENT_HASH":
         yield finding(
             "hash-is-uneven",
-            f"CONSISTENT_HASH deals queues by hash, which evens out only over many: {_loads(case)}.",
+            f"CONSISTENT_HASH deals queues by hash, and hashing is uneven with few queues: {_loads(case)}.",
             (
                 fairer_strategy(case, modelled) or average_and_multiples(case, modelled),
                 lists_by_hand(case, modelled),
@@ -55,7 +54,7 @@ def uneven(case: Case) -> Iterator[Finding]:
 def more_members_than_queues(case: Case) -> Iterator[Finding]:
     """Members that no allocation can employ."""
     modelled = case.modelled
-    if modelled is None or _is_broken(modelled) or case.observed.state in REBALANCING:
+    if modelled is None or _is_broken(modelled) or case.on_the_move:
         return
     queues, idle = sum(case.best), list(case.best).count(0)
     members = len(case.best)
@@ -65,15 +64,19 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
     dealt_by_topic = case.observed.strategy not in ACROSS_TOPICS
     needed = members if dealt_by_topic else largest + members - queues
     what = several(queues, "partition" if case.is_kafka else "queue")
+    # Where RocketMQ's strategy finds work for fewer still, `uneven` says what helps, which would say otherwise here.
+    says_more = not case.is_kafka and case.falls_short and case.observed.strategy in PER_TOPIC and modelled.alike
+    remedies: list[Remedy | None] = []
+    if case.kind != "unknown" and not says_more:
+        fewer = at_most(case, members - idle, "more than that find nothing to read")
+        remedies = [fewer, one_for_each_member(case, modelled, needed)]
+    subscriptions = "" if modelled.alike else " with these subscriptions"
     yield finding(
         "more-members-than-queues",
         f"{several(members, 'member shares', 'members share')} {what}, and each has one owner:"
-        f" {several(idle, 'member is', 'members are')} idle under every strategy.",
-        (
-            None if case.kind == "unknown" else at_most(case, queues, "more than that find nothing to read"),
-            one_for_each_member(case, modelled, needed),
-        ),
-        IDLE * idle / members,
+        f" {several(idle, 'member is', 'members are')} idle under every strategy{subscriptions}.",
+        remedies,
+        max([IDLE * idle / members, *(each.points for each in remedies if each is not None)]),
         {"members": members, "queues": queues, "idle_members": idle},
     )
 
@@ -83,13 +86,13 @@ def unequal_subscriptions(case: Case) -> Iterator[Finding]:
     modelled = case.modelled
     if modelled is None or modelled.alike or case.falls_short or not case.is_kafka or case.kind in STREAMS:
         return
-    if case.observed.state in REBALANCING or max(case.loads) - min(case.loads) <= 1:
+    if case.on_the_move or max(case.loads) - min(case.loads) <= 1:
         return
     even = -(-sum(case.loads) // len(case.loads))
     seem = "seem to subscribe" if modelled.basis == "owned" else "subscribe"
     remedy = Remedy(
-        f"If the members may read the same topics, subscribe all of them to all ({even} partitions at the most then);"
-        " else make one group per set of topics.",
+        "If the members may read the same topics, subscribe all of them to all"
+        f" ({several(even, 'partition')} at the most then); else make one group per set of topics.",
         restart="rolling",
         risks=(
             Risk("every member must be able to handle the records of all topics", SERIOUS),
@@ -111,7 +114,7 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
     modelled = case.modelled
     if modelled is None or case.falls_short or not modelled.alike or _is_broken(modelled):
         return
-    if case.observed.state in REBALANCING or case.kind in STREAMS:
+    if case.on_the_move or case.kind in STREAMS:
         return
     members = len(case.loads)
     loads: dict[str, dict[str, int]] = {}
@@ -164,9 +167,13 @@ def as_fair_as_can_be(case: Case) -> Iterator[Finding]:
     if members == 1:
         cause = "As fair as it can be: the group has one member."
     else:
-        cause = f"As fair as it can be: {max(case.loads)} queues at the most, {min(case.loads)} at the least."
-    strategy = case.observed.strategy if case.observed.strategy in (*PER_TOPIC, *ACROSS_TOPICS) else "optimum"
-    more = next_useful(next_useful_members(case.modelled, strategy), members) if case.modelled.alike else None
+        most = several(max(case.loads), "partition" if case.is_kafka else "queue")
+        cause = f"As fair as it can be: {most} at the most, {min(case.loads)} at the least."
+    strategy = case.observed.strategy
+    more = None
+    # Streams hands out tasks, not partitions; of other strategies nobody knows what they would do.
+    if case.kind not in STREAMS and strategy in (*PER_TOPIC, *ACROSS_TOPICS) and case.modelled.alike:
+        more = next_useful(next_useful_members(case.modelled, strategy), members)
     if more is not None:
         cause += f" The next number of members that lowers the heaviest load is {more.members}: {more.max} at the most."
     yield finding("as-fair-as-can-be", cause, (), 0.0, {"next_useful_members": more and more.members})
@@ -203,13 +210,16 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
         if known
         else f"{strategy} is no released assignor, so why it deals as it does is not known: {_loads(case)}."
     )
-    return finding("strategy-falls-short", cause, remedies, _cost(case, modelled, remedies), _evidence(case))
+    return finding("strategy-falls-short", cause, remedies, _cost(case, remedies), _evidence(case))
 
 
-def _cost(case: Case, modelled: Modelled, remedies: Sequence[Remedy | None]) -> float:
-    """What the best remedy wins back; what the optimum would, where no remedy is known."""
+def _cost(case: Case, remedies: Sequence[Remedy | None]) -> float:
+    """What the best remedy wins back; what the fairest loads would, where no remedy is known."""
     points = max((each.points for each in remedies if each is not None), default=0.0)
-    return points or case.points_back(optimum(modelled.group, moves=False).allocation)
+    if points or case.lost is None:
+        return points
+    fairest = 100.0 - IDLE * list(case.best).count(0) / len(case.best)
+    return max(0.0, fairest - case.lost.score)
 
 
 def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
@@ -230,7 +240,7 @@ def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
         f"{strategy} deals each topic from the first member on, so the same members get the remainder of"
         f" {several(len(odd), 'topic')}: {_loads(case)}.",
         remedies,
-        _cost(case, modelled, remedies),
+        _cost(case, remedies),
         {**_evidence(case), "pile_up": case.pile_up, "topics": odd, "heaviest": heaviest},
     )
 

@@ -4,20 +4,27 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
+from shlex import quote
 
 from compare.audit.finding import Case, Finding, finding, named, several
-from compare.audit.model import REBALANCING, Modelled, recompute
+from compare.audit.model import Modelled, recompute
+from compare.audit.remedies.commands import GROUPS, of_group
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
 from compare.catalogues import ROCKETMQ
-from protocols import Allocation, Group
+from protocols import Allocation, Group, Queue
 from rocketmq_selfbalance import allocate
+
+_WAIT = (
+    "Take the views again after a minute: a rebalance under way, or an orderly member that died, leaves queues like"
+    " this for up to a minute."
+)
 
 
 def broken_ownership(case: Case) -> Iterator[Finding]:
     """The most specific cause that fits: they all show as queues without owner and with two."""
     observed = case.observed
-    if observed.mode != "shared" or observed.members == () or observed.state in REBALANCING:
+    if observed.mode != "shared" or observed.members == () or case.on_the_move:
         return
     if case.is_kafka:
         yield from _kafka(case)
@@ -70,7 +77,8 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
     after = None
     if case.modelled is not None:
         group = case.modelled.group
-        everything = tuple(group.topics)
+        read = {topic for member in group.members for topic in member.subscription}
+        everything = tuple(topic for topic in group.topics if topic in read)
         members = tuple(replace(member, subscription=everything) for member in group.members)
         after = _allocated(case, replace(group, members=members))
     yield finding(
@@ -86,7 +94,8 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
                 after=after,
             ),
             Remedy(
-                "Make one group per set of topics, with the positions of today's group.",
+                "Make one group per set of topics: stop the members, copy today's positions topic by topic, check them"
+                " with consumerProgress -g NEW_GROUP, and start each member under its new group.",
                 ("mqadmin cloneGroupOffset -n NAMESRV -s OLD_GROUP -d NEW_GROUP -t TOPIC",),
                 "all at once",
                 risks=(
@@ -104,7 +113,7 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
     observed, modelled = case.observed, case.modelled
     strategies = list(observed.strategies) if len(observed.strategies) > 1 else []
     double = modelled is not None and bool(modelled.today.double_owned)
-    broken = bool(case.unowned) or double or observed.members_disagree
+    broken = bool(_unread(case)) or double or observed.members_disagree
     unexplained = (
         modelled is not None
         and observed.strategy in ROCKETMQ
@@ -132,10 +141,15 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         )
     group = None if modelled is None else modelled.group
     after = None if group is None else _allocated(case, group)
-    command = f"mqadmin consumerStatus -n NAMESRV -g {observed.name} -i ID"
+    command = of_group("consumerStatus", observed.name, "-i ID")
+    if not broken and not strategies:
+        yield finding("mixed-strategies", cause, (_ask_each(command),), 0.0, {"strategies": [], "fitting": fitting})
+        return
+    first = "" if strategies else f"{_WAIT} Only if it stays: "
+    call = "Call" if strategies else "call"
     remedy = Remedy(
-        f"Call setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of each);"
-        ' mqadmin\'s "Rebalance OK" does not check this.',
+        f"{first}{call} setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of"
+        ' each); mqadmin\'s "Rebalance OK" does not check this.',
         (command,),
         "rolling",
         risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
@@ -148,6 +162,22 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         (remedy,),
         _cost(case, after),
         {"strategies": strategies, "fitting": fitting, "unowned_queues": len(case.unowned)},
+    )
+
+
+def _unread(case: Case) -> list[Queue]:
+    """Queues without owner, of topics that somebody subscribes to: offsets outlive a subscription."""
+    if case.modelled is None or case.modelled.basis != "told":
+        return list(case.unowned)
+    read = {topic for member in case.modelled.group.members for topic in member.subscription}
+    return [queue for queue in case.unowned if queue.topic in read]
+
+
+def _ask_each(command: str) -> Remedy:
+    return Remedy(
+        f"Take the views again, and ask each member with {command}. Nothing needs a restart while every queue has one"
+        " owner; members that run different strategies get the same one with their next release.",
+        (command,),
     )
 
 
@@ -172,7 +202,11 @@ def _left_by_strategy(case: Case) -> Iterator[Finding]:
     if observed.strategy == "CONFIG":
         kind = "configured-gaps"
         cause = "The members' lists of AllocateMessageQueueByConfig do not fit together:"
-        check = Remedy("Correct the lists so that each queue is in exactly one.", restart="rolling")
+        check = Remedy(
+            "Correct the lists so that each queue is in exactly one.",
+            restart="rolling",
+            risks=(Risk("until all members have the new lists, queues have two owners or none", LIGHT),),
+        )
     else:
         kind = "unowned-queues" if case.unowned else "two-owners"
         cause = f"The strategy {observed.strategy} does not cover the queues:"
@@ -206,7 +240,9 @@ def _allocated(case: Case, group: Group) -> Allocation:
 
 def _cost(case: Case, after: Allocation | None) -> float:
     if after is not None:
-        return case.points_back(after)
+        broken = 0.0 if case.lost is None else case.lost.unowned + case.lost.double_owned
+        # A remedy may make loads less even, and still find a reader for queues that have none.
+        return max(case.points_back(after), broken)
     queues = len(case.observed.queues or ())
     # Without a model only the share without owner is known, and often not even that.
     return UNOWNED * sqrt(min(1.0, len(case.unowned) / queues)) if case.unowned and queues else UNOWNED / 2
@@ -258,8 +294,7 @@ def _for_unowned(case: Case) -> list[Remedy]:
 
 
 def _left_over(name: str, topics: list[str]) -> Finding:
-    tool = "kafka-consumer-groups.sh --bootstrap-server HOST"
-    delete = tuple(f"{tool} --delete-offsets --group {name} --topic {topic}" for topic in topics)
+    delete = tuple(f"{GROUPS} --delete-offsets --group {quote(name)} --topic {quote(topic)}" for topic in topics)
     return finding(
         "left-over-topics",
         f"No member reads {named(topics)}: the group only has committed offsets there.",

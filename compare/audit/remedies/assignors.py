@@ -1,7 +1,11 @@
 """Kafka: another assignor, or the same one from a clean start, said in the settings of those who run the group."""
 
-from compare.audit.finding import Case
+import re
+
+from compare.audit.finding import Case, named
+from compare.audit.kinds import libraries_of
 from compare.audit.model import Modelled
+from compare.audit.remedies.commands import connector, describe
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Restart, Risk
 from compare.audit.what_if import under
 from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
@@ -9,6 +13,7 @@ from kafka_coordinator import assign
 from protocols import Allocation
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
+_TASK = re.compile(r"connector-consumer-(.+)-[0-9]+")
 
 
 def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
@@ -20,7 +25,7 @@ def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
         return [ask_for_state(case)]
     # Who keeps what members have today does not go back to what moves everything at each change.
     classic = ("cooperative-sticky",) if today in KEEPING else ("cooperative-sticky", "roundrobin")
-    names = ("uniform",) if case.usable == SERVER else classic
+    names = [name for name in ("uniform", *classic) if name in case.usable]
     found = []
     for name in names:
         after = under(modelled, name)
@@ -31,11 +36,10 @@ def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
 
 def ask_for_state(case: Case) -> Remedy:
     """The assignor is not told: the view that tells it."""
-    command = f"kafka-consumer-groups.sh --bootstrap-server HOST --describe --group {case.observed.name} --state"
     return Remedy(
         "Add the output of kafka-consumer-groups.sh --describe --state: the sources do not tell the assignor, and"
         " what is safe depends on it.",
-        (command,),
+        (describe(case.observed.name, "state"),),
     )
 
 
@@ -45,7 +49,8 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     if name in SERVER:
         setting = f"{_prefix(case)}group.remote.assignor={SERVER_NAMES[name]}"
         return Remedy(
-            f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name.",
+            f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name."
+            f"{_not_upgraded(case)}",
             (setting,),
             _restart(case),
             True,
@@ -54,6 +59,11 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
             after,
         )
     today = case.observed.strategy or ""
+    libraries = libraries_of(case.observed)
+    if libraries == ("librdkafka",):
+        return _in_librdkafka(case, today, name, after)
+    if libraries and "librdkafka" not in libraries:
+        return _in_another_library(case, today, name, after)
     old, new = CLASSIC_CLASSES[today], CLASSIC_CLASSES[name]
     key = f"{_prefix(case)}partition.assignment.strategy"
     return Remedy(
@@ -68,6 +78,51 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     )
 
 
+def _in_librdkafka(case: Case, today: str, name: str, after: Allocation | None) -> Remedy:
+    """librdkafka has names instead of classes, and starts with no list that holds eager and cooperative ones."""
+    key = f"{_prefix(case)}partition.assignment.strategy"
+    steps: tuple[str, ...]
+    restart: Restart
+    if (name in EAGER) == (today in EAGER):
+        text = (
+            f"Set {key}={name} in {_where(case)}, in two steps: first listed in front of today's {today}, then, when"
+            " every member has both, alone."
+        )
+        steps, restart = (f"{key}={name},{today}", f"{key}={name}"), _restart(case)
+        risks = _risks(today, name, case)
+    else:
+        text = (
+            f"Stop all members, and start them with {key}={name}: librdkafka takes no list of {today} and {name}, and"
+            " members with one each refuse to be in one group."
+        )
+        steps, restart = (f"{key}={name}",), "all at once"
+        risks = [
+            *_risks(today, name, case),
+            Risk("nobody consumes between stop and start", LIGHT),
+            Risk(
+                "a rebalance callback of the application's own that calls assign() must call incremental_assign() where"
+                " the assignor is cooperative, and the other way round",
+                SERIOUS,
+            ),
+        ]
+    return Remedy(text, steps, restart, True, tuple(risks), case.gain(after), after)
+
+
+def _in_another_library(case: Case, today: str, name: str, after: Allocation | None) -> Remedy:
+    """Each library has a setting of its own for the assignor; none takes the names of Java's classes."""
+    return Remedy(
+        f"Set the assignor {name} in {_where(case)} by the setting that its client library"
+        f" ({' or '.join(libraries_of(case.observed))}) has for it, in two steps: first listed in front of today's"
+        f" {today}, then, when every member has both, alone.",
+        (),
+        _restart(case),
+        True,
+        tuple(_risks(today, name, case)),
+        case.gain(after),
+        after,
+    )
+
+
 def fresh_start(case: Case, modelled: Modelled, strategy: str) -> Remedy | None:
     """All members leave, so that a strategy that keeps what they have deals afresh; None where that gains nothing."""
     after = assign(strategy, modelled.group)
@@ -75,21 +130,52 @@ def fresh_start(case: Case, modelled: Modelled, strategy: str) -> Remedy | None:
         return None
     risks = [Risk("nobody consumes between stop and start", LIGHT)]
     if any(member.instance_id is not None for member in modelled.group.members):
-        risks.append(Risk("static members keep their partitions until session.timeout.ms has passed", LIGHT))
-    connector = case.observed.name.removeprefix("connect-")
+        risks.append(Risk(f"static members keep their partitions until {session_timeout(case)} has passed", LIGHT))
     if case.kind == "connect":
-        how = f"Stop the connector (PUT /connectors/{connector}/stop), and resume it once the group is Empty"
+        name = connector_of(case)
+        how = (
+            f"Stop the connector ({connector(name, 'stop')}, from Kafka 3.5 on), and resume it once the group is Empty"
+        )
     else:
         how = "Stop all members, and start them once the group is Empty"
     return Remedy(
         f"{how}: {strategy} then deals afresh, instead of keeping what members have.",
-        (f"kafka-consumer-groups.sh --bootstrap-server HOST --describe --group {case.observed.name} --state",),
+        (describe(case.observed.name, "state"),),
         "all at once",
         True,
         tuple(risks),
         case.gain(after),
         after,
     )
+
+
+def _not_upgraded(case: Case) -> str:
+    """Which members cannot be given a server's assignor; they are shared out by it all the same."""
+    classic = case.observed.classic_members
+    if not classic:
+        return ""
+    speak, take = ("speaks", "takes") if len(classic) == 1 else ("speak", "take")
+    until = "it is" if len(classic) == 1 else "they are"
+    return (
+        f" {named(classic)} {speak} the classic protocol still and {take} no group.remote.assignor until {until}"
+        " upgraded to group.protocol=consumer; leave out the setting there."
+    )
+
+
+def session_timeout(case: Case) -> str:
+    """The setting after which a silent member is taken for gone; a client of the consumer protocol refuses its own."""
+    if not case.observed.consumer_protocol:
+        return "session.timeout.ms"
+    return "the broker's group.consumer.session.timeout.ms (or the group's own consumer.session.timeout.ms)"
+
+
+def connector_of(case: Case) -> str:
+    """The connector's name, as its tasks' client ids tell it, else the group's."""
+    for member in case.observed.members or case.observed.seen:
+        told = _TASK.fullmatch(member.client_id or "")
+        if told is not None:
+            return told[1]
+    return case.observed.name.removeprefix("connect-")
 
 
 def _risks(today: str, name: str, case: Case) -> list[Risk]:
@@ -106,11 +192,12 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
         found.append(Risk("every rebalance stops all members for a moment, not only those that lose partitions", LIGHT))
     if name == "roundrobin":
         found.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
-    if (name in EAGER) != (today in EAGER):
+    if (name in EAGER) != (today in EAGER) and libraries_of(case.observed) != ("librdkafka",):
+        listener = "" if name in EAGER else "a rebalance listener is told only what changes from then on, and "
         found.append(
             Risk(
-                "librdkafka clients refuse eager and cooperative assignors in one list, so that there all members stop"
-                " before the first one starts with the new assignor alone",
+                f"{listener}librdkafka clients refuse eager and cooperative assignors in one list, so that there all"
+                " members stop before the first one starts with the new assignor alone",
                 LIGHT,
             )
         )

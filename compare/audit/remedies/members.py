@@ -1,15 +1,21 @@
 """Fewer members: the ones too many do nothing."""
 
-from compare.audit.finding import Case, several
+from compare.audit.finding import Case, named, over_mean, several
 from compare.audit.remedies.remedy import LIGHT, Gain, Remedy, Restart, Risk
 from compare.audit.score import IDLE
 
 
 def at_most(case: Case, count: int, why: str) -> Remedy:
-    """Run no more than ``count`` members; ``why`` is a clause. Whoever is idle today stops."""
-    idle = len(case.loads) - count
-    gain = Gain(0, idle, 0.0, 0, 0, IDLE * idle / len(case.loads))
-    spare = Risk("fewer members stand by to take over when another one fails", LIGHT)
+    """Run no more than ``count`` members; ``why`` is a clause. Whoever is idle today stops: as many as that at least.
+
+    The gain counts idle members only: the heaviest load stays what it is.
+    """
+    before, idle = len(case.loads), case.loads.count(0)
+    stopped = before - count
+    loads = sorted(case.loads, reverse=True)[:count]
+    points = IDLE * (idle / before - (idle - stopped) / count)
+    gain = Gain(0, stopped, over_mean(case.loads) - over_mean(loads), 0, 0, points)
+    risks = [Risk("fewer members stand by to take over when another one fails", LIGHT)]
     restart: Restart = "none"
     commands: tuple[str, ...] = ()
     if case.kind == "connect":
@@ -18,10 +24,15 @@ def at_most(case: Case, count: int, why: str) -> Remedy:
     elif case.kind in ("streams", "ksqldb"):
         setting = "ksql.streams.num.stream.threads" if case.kind == "ksqldb" else "num.stream.threads"
         text = (
-            f"Run {several(idle, 'thread')} fewer ({setting}, or fewer instances): {why}. Threads without a task may"
+            f"Run {several(stopped, 'thread')} fewer ({setting}, or fewer instances): {why}. Threads without a task may"
             " keep standby copies of state (num.standby.replicas), which they would lose."
         )
         commands, restart = (setting,), "rolling"
     else:
-        text = f"Run at most {several(count, 'member')}: {why}."
-    return Remedy(text, commands, restart, True, (spare,), gain)
+        nothing = [] if case.modelled is None else [id for id, owned in case.modelled.today.items() if not owned]
+        who = f"{stopped} of the members" if stopped < idle else several(stopped, "member")
+        owns = "owns" if stopped == 1 == idle else "own"
+        text = f"Run at most {several(count, 'member')}: {why}. Stop {who} that {owns} nothing today: {named(nothing)}."
+        if case.is_kafka:
+            risks.append(Risk("the group rebalances when a member stops", LIGHT))
+    return Remedy(text, commands, restart, True, tuple(risks), gain)

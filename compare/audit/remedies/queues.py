@@ -3,15 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count, filterfalse, islice
+from shlex import quote
 
 from compare.audit.finding import Case, named, several
 from compare.audit.model import Modelled
-from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
-from compare.audit.what_if import under
+from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
+from compare.audit.what_if import loads_of, under
 from compare.best import optimum
 from protocols import Allocation, Group, Queue, sort_queues
 
 _INTERNAL = ("-changelog", "-repartition")
+_ROCKETMQS_OWN = ("%", "RMQ_SYS_", "rmq_sys_", "SCHEDULE_TOPIC_", "TBW102")
+_STREAMS = ("streams", "ksqldb")
 _CONNECT = ("connect-configs", "connect-offsets", "connect-status", "_schemas")
 MOST_SHOWN = 3
 """Topics whose arithmetic is written out in the sentence; the commands name all."""
@@ -23,20 +26,30 @@ def is_compacted(case: Case, topic: str) -> bool:
 
 
 def may_grow(case: Case, topic: str) -> bool:
-    """Whether more queues can be thought of: never where keys must stay in their partition."""
-    return case.kind not in ("streams", "ksqldb", "unknown", "assign") and not is_compacted(case, topic)
+    """Whether more queues can be thought of: never where keys must stay in their partition, nor where a Streams
+    application reads the topic, which would stop with an error."""
+    if case.kind in (*_STREAMS, "unknown", "assign") or any(
+        reader.kind in _STREAMS for reader in case.others_reading(topic)
+    ):
+        return False
+    if not case.is_kafka and topic.startswith(_ROCKETMQS_OWN):
+        return False
+    return not is_compacted(case, topic)
 
 
 def one_for_each_member(case: Case, modelled: Modelled, needed: int) -> Remedy | None:
     """The largest topic that may grow gets ``needed`` queues, so that every member has one."""
     topics = [topic for topic in modelled.group.topics if may_grow(case, topic)]
-    if not topics:
+    if not topics or not modelled.alike:
+        # Whoever is idle may not read the topic that would grow.
         return None
     topic = max(topics, key=lambda each: len(modelled.group.topics[each]))
     if len(modelled.group.topics[topic]) < max(map(len, modelled.group.topics.values())):
         # Of a smaller topic it would take more queues than were counted.
         needed = len(modelled.group.members)
-    return _grow(case, modelled, {topic: needed}, f"{several(len(modelled.group.members), 'member')}, one queue each")
+    grown = _grow(case, modelled, {topic: needed}, f"{several(len(modelled.group.members), 'member')}, one queue each")
+    # A strategy that deals by hash may pass a member by all the same.
+    return None if grown.after is None or 0 in loads_of(grown.after) else grown
 
 
 def multiples(case: Case, modelled: Modelled, odd: Sequence[str], strategy: str | None = None) -> Remedy | None:
@@ -81,12 +94,14 @@ def _grow(case: Case, modelled: Modelled, wanted: Mapping[str, int], why: str, s
         after = _by_broker(topics[topic])
         if case.is_kafka:
             sums.append(f"{topic} from {len(group.topics[topic])} to {total} partitions")
-            commands.append(f"kafka-topics.sh --bootstrap-server HOST --alter --topic {topic} --partitions {total}")
+            alter = f"kafka-topics.sh --bootstrap-server HOST --alter --topic {quote(topic)} --partitions {total}"
+            commands.append(alter)
             continue
         at = ", ".join(f"{broker} {before[broker]} -> {number}" for broker, number in after.items())
         sums.append(f"{topic} from {sum(before.values())} to {sum(after.values())} queues ({at})")
         commands += [
-            f"mqadmin updateTopic -n NAMESRV -b ADDRESS_OF_{broker} -t {topic} -r {number} -w {number}"
+            f"mqadmin updateTopic -n NAMESRV -b {quote('ADDRESS_OF_' + broker)} -t {quote(topic)}"
+            f" -r {number} -w {number}"
             for broker, number in after.items()
             if number != before[broker]
         ]
@@ -111,32 +126,53 @@ def _expected(case: Case, modelled: Modelled, grown: Group, strategy: str | None
 
 
 def _risks(case: Case, topics: Sequence[str]) -> list[Risk]:
-    what = "which the members consume in order, " if case.kind == "orderly" else ""
+    others = sorted({reader.name for topic in topics for reader in case.others_reading(topic)})
+    in_order = {reader.name for topic in topics for reader in case.others_reading(topic) if reader.kind == "orderly"}
+    who = "which the members consume in order" if case.kind == "orderly" else ""
+    if in_order and not who:
+        who = f"which {named(sorted(in_order))} consume in order" if len(in_order) > 1 else ""
+        who = who or f"which {named(sorted(in_order))} consumes in order"
+    keys = f"records of a key, {who}," if who else "records of a key"
     found = [
         Risk(
-            f"the order per key is lost: records of a key, {what}go to another queue from then on, while earlier ones"
-            " still wait",
-            SERIOUS,
+            f"the order per key is lost: {keys} go to another queue from then on, while earlier ones still wait",
+            GRAVE if who else SERIOUS,
         )
     ]
-    others = sorted({name for topic in topics for name in case.others_reading(topic)})
     if others:
         reads = several(len(others), "other group reads", "other groups read")
         found.append(Risk(f"{reads} {named(topics)}, too: {named(others)}", LIGHT))
     else:
         found.append(Risk(f"other groups may read {named(topics)}, of which the sources tell nothing", LIGHT))
-    if case.is_kafka:
-        found.append(
-            Risk(
-                "consumers notice new partitions within metadata.max.age.ms (5 minutes), and with"
-                " auto.offset.reset=latest skip what was written there before",
-                LIGHT,
-            )
-        )
-        found.append(Risk("a compacted topic keeps old values of moved keys for good (check cleanup.policy)", LIGHT))
-    else:
-        found.append(Risk("updateTopic sets permission and order flag anew: repeat -p and -o as they are", LIGHT))
-    return found
+    return found + (_of_kafka() if case.is_kafka else _of_rocketmq())
+
+
+def _of_kafka() -> list[Risk]:
+    return [
+        Risk(
+            "consumers notice new partitions within metadata.max.age.ms (5 minutes), and with auto.offset.reset=latest"
+            " skip what was written there before",
+            LIGHT,
+        ),
+        Risk("a compacted topic keeps old values of moved keys for good (check cleanup.policy)", LIGHT),
+        Risk(
+            "a Kafka Streams application that reads the topic with state stops with an error, as its own topics keep"
+            " the old number of partitions",
+            LIGHT,
+        ),
+    ]
+
+
+def _of_rocketmq() -> list[Risk]:
+    return [
+        Risk("updateTopic sets permission and order flag anew: repeat -p and -o as they are", LIGHT),
+        Risk("new queues are read up to 50 seconds after records arrive there", LIGHT),
+        Risk(
+            "to undo it, lower -w first, and -r only once the queues to go are read to their end: what waits there is"
+            " out of reach afterwards",
+            LIGHT,
+        ),
+    ]
 
 
 def _by_broker(queues: Sequence[Queue]) -> dict[str, int]:

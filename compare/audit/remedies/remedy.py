@@ -6,7 +6,7 @@ The order weighs the points of the score that a remedy wins back against its pri
 |---|---|
 | a rolling restart | 1 |
 | a restart of all members at once | 4 |
-| it cannot be undone | 8 |
+| it cannot be undone | 40 |
 | a risk | its weight: `LIGHT`, `SERIOUS` or `GRAVE` |
 """
 
@@ -25,7 +25,9 @@ RESTARTS: dict[Restart, tuple[float, str]] = {
 }
 """Price and words of each way to restart."""
 
-IRREVERSIBLE = 8.0
+IRREVERSIBLE = 40.0
+"""More than what a reversible remedy of the same finding usually wins less: it comes before."""
+
 LIGHT, SERIOUS, GRAVE = 2.0, 8.0, 20.0
 """Weights of a risk: somebody may notice; records out of order or in vain; queues without a reader, positions lost."""
 
@@ -76,6 +78,11 @@ class Remedy:
         """Points that it must win back to be worth it."""
         undo = 0.0 if self.reversible else IRREVERSIBLE
         return RESTARTS[self.restart][0] + undo + sum(risk.weight for risk in self.risks)
+
+    @property
+    def is_last_resort(self) -> bool:
+        """Whether it cannot be undone, or may leave queues without a reader or lose positions."""
+        return not self.reversible or any(risk.weight >= GRAVE for risk in self.risks)
 
     @property
     def terms(self) -> str:

@@ -14,6 +14,16 @@ WORTH_LISTS = 10.0
 """Points of the score from which on lists made by hand are mentioned at all."""
 
 
+_OF_CHANGING = (
+    Risk(
+        "members with the old and the new strategy side by side leave queues without owner and with two, so no"
+        " member may run while another still has the old one",
+        LIGHT,
+    ),
+    Risk("records handled in the last 5 seconds before the stop may be delivered again", LIGHT),
+)
+
+
 def fairer_strategy(case: Case, modelled: Modelled) -> Remedy | None:
     """The released strategy that wins most back; None where none does."""
     answers = {
@@ -27,14 +37,7 @@ def fairer_strategy(case: Case, modelled: Modelled) -> Remedy | None:
     name = max(helping, key=lambda each: case.points_back(helping[each]))
     after = helping[name]
     call = f"setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES[name]}())"
-    risks = [
-        Risk(
-            "members with the old and the new strategy side by side leave queues without owner and with two, so no"
-            " member may run while another still has the old one",
-            LIGHT,
-        ),
-        Risk("records handled in the last 5 seconds before the stop may be delivered again", LIGHT),
-    ]
+    risks = [*_OF_CHANGING]
     if case.observed.strategy not in ROCKETMQ:
         risks.append(
             Risk(f"what {case.observed.strategy or 'today’s strategy'} is there for (rooms, lists) is lost", SERIOUS)
@@ -63,7 +66,8 @@ def average_and_multiples(case: Case, modelled: Modelled) -> Remedy | None:
         return None
     call = f"setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES['AVG']}())"
     text = f"Stop all members, and start them with {call}; before that, {grown.text[0].lower()}{grown.text[1:]}"
-    return replace(grown, text=text, commands=(*grown.commands, call), restart="all at once")
+    commands, risks = (*grown.commands, call), (*grown.risks, *_OF_CHANGING)
+    return replace(grown, text=text, commands=commands, restart="all at once", risks=risks)
 
 
 def lists_by_hand(case: Case, modelled: Modelled) -> Remedy | None:

@@ -38,6 +38,8 @@ class MembersTable:
     """Members view of one group. ``assigned``: it is the verbose form, which tells what each member owns.
 
     ``targets`` are the queues of all target assignments; ``consumer_protocol`` is None where the table does not tell.
+    ``moving``: ids of members that have not reached their target assignment, None where the table does not tell;
+    ``classic``: ids of those that are told not to be upgraded to the consumer protocol, ``upgraded`` of those that are.
     """
 
     source: str
@@ -47,11 +49,17 @@ class MembersTable:
     targets: tuple[Queue, ...]
     consumer_protocol: bool | None
     complete: bool
+    moving: tuple[str, ...] | None = None
+    classic: tuple[str, ...] = ()
+    upgraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """What the state view, a listing or a notice says of a group; None where it does not say."""
+    """What the state view, a listing or a notice says of a group; None where it does not say.
+
+    ``only_offsets``: no protocol is told of it, so that it only stores offsets for consumers that call assign().
+    """
 
     source: str
     group: str
@@ -60,6 +68,7 @@ class GroupState:
     strategy: str | None = None
     members: int | None = None
     consumer_protocol: bool | None = None
+    only_offsets: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ def _observed(lot: Lot) -> ObservedGroup | None:
     state = _state(states)
     counted = [each for each in states if each.members is not None]
     count = counted[-1].members if counted else None
-    ownership = find_ownership(members, offsets, count, empty=state in _GONE or count == 0)
+    only_offsets = _only_offsets(states)
+    ownership = find_ownership(members, offsets, count, empty=state in _GONE or count == 0 or only_offsets)
     shown = best(offsets)
     consumer_protocol = _consumer_protocol(states, members, ownership.members)
     verbose = best([each for each in members if each.assigned])
@@ -57,6 +58,9 @@ def _observed(lot: Lot) -> ObservedGroup | None:
         partial=what_is_missing(ownership, members, shown),
         consumer_protocol=consumer_protocol,
         compacted=tuple(sorted({queue.topic for queue in queues.queues or ()} & lot.compacted)),
+        only_offsets=only_offsets and not ownership.members,
+        moving=None if verbose is None or verbose.moving is None else tuple(sorted(verbose.moving)),
+        classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
     )
 
 
@@ -90,3 +94,17 @@ def _consumer_protocol(
     if not told:
         told = [each for member in members if (each := speaks_consumer_protocol(member.id)) is not None]
     return any(told) if told else None
+
+
+def _only_offsets(states: Sequence[GroupState]) -> bool:
+    """What the last source that tells it says."""
+    told = [each.only_offsets for each in states if each.only_offsets is not None]
+    return bool(told) and told[-1]
+
+
+def _classic_members(members: Sequence[ObservedMember], verbose: MembersTable | None) -> tuple[str, ...]:
+    """Members of a consumer-protocol group that speak the classic protocol: the verbose members view tells them while
+    there are some of both, else the form of their ids does."""
+    told = {} if verbose is None else {**dict.fromkeys(verbose.classic, True), **dict.fromkeys(verbose.upgraded, False)}
+    ids = (each.id for each in members)
+    return tuple(sorted(id for id in ids if told.get(id, speaks_consumer_protocol(id) is False)))

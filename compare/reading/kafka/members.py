@@ -2,7 +2,8 @@
 
 The verbose form tells what each member owns now (CURRENT-ASSIGNMENT, before version 4 ASSIGNMENT) and, in the
 consumer protocol, what it is to own (TARGET-ASSIGNMENT); the short form only how many queues, and so does the verbose
-one of the versions that leave the topics out.
+one of the versions that leave the topics out. A member that owns something else than it is to own, or whose epoch is
+not that of the target assignment, is on its way there; where one is, Kafka calls the group Reconciling.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ class _Row(NamedTuple):
     member: ObservedMember
     targets: tuple[Queue, ...]
     epoch: int | None
+    moves: bool | None
+    upgraded: str
 
 
 def read_members(block: Block, columns: Columns) -> Iterator[MembersTable | Skipped]:
@@ -61,6 +64,8 @@ def _table(source: str, group: str, rows: list[_Row], columns: Columns, complete
         told = [row.epoch is not None for row in rows]
     else:
         told = [each for row in rows if (each := speaks_consumer_protocol(row.member.id)) is not None]
+    moving = tuple(row.member.id for row in rows if row.moves)
+    all_told = complete and any(row.moves is not None for row in rows)
     return MembersTable(
         source=source,
         group=group,
@@ -69,6 +74,9 @@ def _table(source: str, group: str, rows: list[_Row], columns: Columns, complete
         targets=tuple(dict.fromkeys(queue for row in rows for queue in row.targets)),
         consumer_protocol=any(told) if told else None,
         complete=complete,
+        moving=moving if moving or all_told else None,
+        classic=tuple(row.member.id for row in rows if row.upgraded == "false"),
+        upgraded=tuple(row.member.id for row in rows if row.upgraded == "true"),
     )
 
 
@@ -99,8 +107,8 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
     )
     assignment = _assignment_column(columns)
     assignment_at = None if assignment is None else columns.names.index(assignment)
-    target_at, epoch_at = columns.index("TARGET-ASSIGNMENT"), columns.index("CURRENT-EPOCH")
-    upgraded_at = columns.index("UPGRADED")
+    target_at, target_epoch_at = columns.index("TARGET-ASSIGNMENT"), columns.index("TARGET-EPOCH")
+    epoch_at, upgraded_at = columns.index("CURRENT-EPOCH"), columns.index("UPGRADED")
 
     def read(line: str) -> _Row:
         cells = columns.cells(line)
@@ -113,7 +121,8 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
             raise RowError("expected a number under #PARTITIONS and an address under HOST")
         if not is_consumer_id(consumer, cells[client_at].rstrip(" ")):
             raise RowError("expected a whole consumer id under CONSUMER-ID")
-        if upgraded_at is not None and cells[upgraded_at].strip(" ") not in _UPGRADED:
+        upgraded = "" if upgraded_at is None else cells[upgraded_at].strip(" ")
+        if upgraded not in _UPGRADED:
             raise RowError("expected true, false or - under UPGRADED")
         owned: tuple[Queue, ...] | None = () if count == 0 else None
         if assignment is not None and assignment_at is not None:
@@ -133,6 +142,11 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         )
         targets = () if target_at is None else read_assignment(cells[target_at], "TARGET-ASSIGNMENT")
         epoch = None if epoch_at is None else number(cells[epoch_at], "CURRENT-EPOCH")
-        return _Row(group_of(cells, group_at, block.source), member, targets, epoch)
+        target_epoch = None if target_epoch_at is None else number(cells[target_epoch_at], "TARGET-EPOCH")
+        # Members of the classic protocol have neither epochs nor a target.
+        moves: bool | None = None
+        if epoch is not None and target_epoch is not None:
+            moves = epoch != target_epoch or (owned is not None and set(owned) != set(targets))
+        return _Row(group_of(cells, group_at, block.source), member, targets, epoch, moves, upgraded)
 
     return read

@@ -22,7 +22,8 @@ _WORD = re.compile(r"[A-Za-z]+")
 _CONSUMER_TYPES = {"Consumer": True, "Classic": False}
 _STREAMS = "Streams"
 _TOOL_KINDS = {"kafka-share-groups": "Share", "kafka-streams-groups": _STREAMS}
-_CONSUMER_PROTOCOLS = ("", MISSING, "consumer")
+_NO_PROTOCOL = ("", MISSING)
+_CONSUMER = "consumer"
 
 
 def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped]:
@@ -92,7 +93,7 @@ def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGrou
     yield from rows.skipped
     for offset, (group, kind, state, protocol) in rows.found:
         kind = kind or tool_kind or (_STREAMS if state == "NotReady" else "")
-        if kind in ("Share", _STREAMS) or protocol not in _CONSUMER_PROTOCOLS:
+        if kind in ("Share", _STREAMS) or protocol not in (*_NO_PROTOCOL, _CONSUMER):
             yield OtherGroup(block.source.name, group)
             why = f"{group!r} is no consumer group ({kind or protocol}), so no member owns queues"
             if kind == _STREAMS:
@@ -100,6 +101,18 @@ def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGrou
             yield skipped(block, offset, why)
         else:
             told = _CONSUMER_TYPES.get(kind)
-            yield GroupState(block.source.name, group, "list", state, consumer_protocol=told)
+            # A group gets its protocol from its first member: one without has never had any, only committed offsets.
+            only_offsets: bool | None = None
+            if protocol == _CONSUMER:
+                only_offsets = False
+            elif protocol_at is not None and kind == "Classic" and not _is_cut(block, offset, columns):
+                only_offsets = True
+            yield GroupState(block.source.name, group, "list", state, consumer_protocol=told, only_offsets=only_offsets)
     if not rows.found and not rows.skipped:
         yield skipped(block, 0, "header without rows, expected a row per group below it")
+
+
+def _is_cut(block: Block, offset: int, columns: Columns) -> bool:
+    """Whether the text ends within the row, so that its last column may be lost: no line feed stands behind it."""
+    is_last = block.first + offset == len(block.source.lines)
+    return is_last and len(block.lines[offset]) <= columns.starts[-1]

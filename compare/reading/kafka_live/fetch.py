@@ -167,9 +167,12 @@ def _facts(
         state = REBALANCING
     strategy = about.partition_assignor or None
     members = tuple(sorted((_member(each) for each in about.members), key=lambda member: member.id))
-    yield GroupState(source, group, "state", state, strategy, len(members), consumer_protocol)
+    only_offsets = bool(about.is_simple_consumer_group)
+    yield GroupState(source, group, "state", state, strategy, len(members), consumer_protocol, only_offsets)
     targets = {queue for each in about.members for queue in _queues(each.target_assignment)}
-    yield MembersTable(source, group, members, True, sort_queues(targets), consumer_protocol, complete=True)
+    yield MembersTable(
+        source, group, members, True, sort_queues(targets), consumer_protocol, complete=True, moving=_moving(about)
+    )
     if committed is None:
         return
     owned = {each.id: each.owned for each in members if each.owned}
@@ -197,6 +200,14 @@ def _member(about: Any) -> ObservedMember:
 
 def _owned(member: Any) -> tuple[Queue, ...]:
     return sort_queues(set(_queues(member.assignment)))
+
+
+def _moving(about: Any) -> tuple[str, ...] | None:
+    """Members that do not own yet what they are to own; None where no target is told, as in the classic protocol."""
+    aimed = [each for each in about.members if each.target_assignment is not None]
+    if not aimed:
+        return None
+    return tuple(each.member_id for each in aimed if set(_owned(each)) != set(_queues(each.target_assignment)))
 
 
 def _to_own(member: Any) -> list[Queue]:

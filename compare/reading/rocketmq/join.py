@@ -88,6 +88,7 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
         partial=partial,
         orderly=any(orderly) if orderly else None,
         missing_topics=topics.missing,
+        seems_deserted=mode == "shared" and is_deserted(clients, table),
     )
 
 

@@ -9,8 +9,10 @@ const TOPIC_HEADS = {
 function table(caption, heads, rows, marked = () => null) {
   const head = el("tr", {}, ...heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, text)));
   const body = rows.map((row, at) => el("tr", { class: marked(at) }, ...row.map((cell, column) => el("td", { class: heads[column][1] }, el("bdi", {}, cell)))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", { class: "plain" }, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
+  // The name stands above the region that scrolls, where a narrow window does not cut it.
+  return el("div", { class: "named" }, el("p", { class: "tablename", "aria-hidden": "true" }, caption),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      el("table", { class: "plain" }, el("thead", {}, head), el("tbody", {}, ...body))));
 }
 
 // Which views there are: place among the columns of `members`, title, what stands under it.
@@ -66,6 +68,7 @@ function ownersTable(group) {
 function findings(group) {
   if (!group.findings.length) return null;
   const remedyOf = ([text, terms, risks]) => el("li", { class: "remedy" }, el("p", {}, text), el("p", { class: "quiet" }, terms),
+    risks.length ? el("p", { class: "quiet" }, risks.length > 1 ? "Risks:" : "Risk:") : null,
     risks.length ? el("ul", { class: "risks" }, ...risks.map((risk) => el("li", {}, risk))) : null);
   const items = group.findings.map(([cause, remedies]) => el("li", {}, cause ? el("p", { class: "cause" }, cause) : null,
     remedies.length ? el("ol", { class: remedies.length > 1 ? "remedies" : "remedies single" }, ...remedies.map(remedyOf)) : null));
@@ -107,15 +110,19 @@ function whatIf(group) {
   if (!group.what_if.length) return null;
   const heads = [["system", "short"], ["strategy", "who"], ...payload.what_if.map((name) => [WHAT_IF_HEADS[name], "n"])];
   const cells = ([system, strategy, ...values]) => [system ?? "-", strategy ?? "-", ...values.map((value) => number(value, 3))];
-  const reach = group.what_if.filter((row) => row.at(-1)).map((row) => cells(row.slice(0, -1)));
-  const others = group.what_if.filter((row) => !row.at(-1)).map((row) => cells(row.slice(0, -1)));
+  const reach = group.what_if.filter((row) => row.at(-1)).map((row) => cells(row.slice(0, -2)));
+  const others = group.what_if.filter((row) => !row.at(-1)).map((row) => cells(row.slice(0, -2)));
+  const reasons = new Map();
+  for (const row of group.what_if) if (row.at(-2)) reasons.set(row.at(-2), [...(reasons.get(row.at(-2)) ?? []), row[1]]);
+  const whys = [...reasons].map(([why, names]) => el("li", {}, "- under ", el("bdi", {}, names.join(", ")), `: ${why}.`));
   const today = ["today", group.strategy ?? "-", ...payload.what_if.slice(0, 4).map((name) => number(figure(group, name), 3)), "-"];
   const hasBest = group.optimum.some((value) => value !== null);
   const all = [today, ...reach, ...(hasBest ? [["optimum", "-", ...group.optimum.map((value) => number(value, 3))]] : [])];
   const isBest = ([system, strategy]) => group.best === strategy && system === group.system;
   const kind = (at) => (at === 0 ? "today" : hasBest && at === all.length - 1 ? "optimum" : isBest(all[at]) ? "best" : null);
   return el("section", {}, el("h3", {}, "What if"), table("The same group under strategies that it can be set to", heads, all, kind),
-    others.length ? table("For comparison: strategies that no setting of this group chooses", heads, others) : null);
+    others.length ? table("For comparison: strategies that no setting of this group chooses", heads, others) : null,
+    whys.length ? el("ul", { class: "notes" }, ...whys) : null);
 }
 
 function more(group) {

@@ -91,6 +91,7 @@ ACCUSED = {
         "kafka/cluster-a/sink.devices_backfill-43",
         "kafka/cluster-a/etl_cart-consumer-group-26",
     },
+    "nobody-online": {"rocketmq/groups/offline_backlog"},
     "no-members": {
         "kafka/groups/simple-offsets",
         "kafka/cluster-a/lagging",

@@ -1,10 +1,13 @@
 """Whose group it is, and that advice never asks for what such a group cannot or must not do."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from compare.audit.cost import UNREAD, WAITING
 from compare.audit.explain import explain_all
+from compare.audit.headline import headline
 from compare.audit.judge import judge
 from compare.audit.kinds import CLASSIC, SERVER, kind_of, usable_strategies
 from compare.reading.observed import ObservedGroup, ObservedMember
@@ -121,8 +124,28 @@ def test_a_group_that_only_stores_offsets_is_not_told_to_start_its_consumers() -
     )
     assert kind_of(group) == "assign"
     (finding,) = findings(group).values()
-    assert [remedy.reversible for remedy in finding.remedies] == [False]
-    assert "call assign()" in finding.remedies[0].terms
+    look, delete = finding.remedies
+    assert "nobody tells whether they are at work" in finding.cause
+    assert "Take the offsets view twice" in look.text
+    assert (look.restart, look.reversible, look.risks) == ("none", True, ())
+    assert not delete.reversible
+    assert "call assign()" in delete.terms
+
+
+def test_records_of_a_group_that_only_stores_offsets_are_not_said_to_be_nobodys() -> None:
+    queue = Queue("t", "", 0)
+    fields: dict[str, Any] = {"lag": {queue: 999}, "consumer_protocol": False}
+    assign = ObservedGroup("kafka", "g", "shared", "Empty", None, (), (queue,), only_offsets=True, **fields)
+    (simple,), (empty,) = judge([assign]), judge([replace(assign, only_offsets=False)])
+    assert (empty.cost, simple.cost) == (UNREAD * 3, WAITING * 3)
+    assert headline([empty]) == "The group has no member, and 999 records wait there."
+    assert headline([simple]) == (
+        "The group only stores offsets for consumers that call assign(). 999 records wait in it."
+    )
+    assert headline([empty, simple]) == (
+        "1 of 2 groups has no member, and 999 records wait there. 1 of 2 groups only stores offsets for consumers that"
+        " call assign(). 999 more records wait in 1 of 2 groups."
+    )
 
 
 def test_the_best_strategy_is_one_that_the_group_can_be_set_to() -> None:

@@ -51,7 +51,7 @@ def test_the_row_is_marked_and_a_sentence_below_the_table_gives_the_reason(forma
     assert "ONLINE (partial)" in row
     text = done.stdout.replace("\\", "")
     assert "inconsistent_subs_3 is told in part (- under idle): consumerProgress does not tell all queues of" in text
-    assert "For 1 of them the sources tell a part only." in text
+    assert "Ownership is known in part for 1 of" in text
     assert "- under score of inconsistent_subs_3: the members subscribe to different topics" in text
 
 

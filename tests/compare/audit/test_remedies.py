@@ -69,9 +69,13 @@ def test_partitions_cannot_be_taken_back_and_queues_can() -> None:
     assert "Cannot be undone." in more.terms
 
 
-def test_orderly_members_are_told_that_their_order_is_lost() -> None:
-    (remedy, *_) = remedies(pile_up({"a": {"b": 1}, "c": {"b": 1}}, 2, orderly=True))
-    assert any("the members consume in order" in risk.text for risk in remedy.risks)
+def test_orderly_members_are_told_that_their_order_is_lost_and_other_remedies_come_before() -> None:
+    group = pile_up({"a": {"b": 1}, "c": {"b": 1}}, 2, orderly=True)
+    (explained,) = explain_all(judge([group]))
+    first, *others = explained.remedies
+    assert first.text.startswith("Run at most 1 member")
+    (more,) = [each for each in others if any("updateTopic" in command for command in each.commands)]
+    assert any("the members consume in order" in risk.text and risk.weight == GRAVE for risk in more.risks)
 
 
 def test_lists_by_hand_come_with_their_price_and_last() -> None:

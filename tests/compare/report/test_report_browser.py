@@ -139,3 +139,35 @@ def test_a_thousand_groups_are_searched_and_sorted(show: Any) -> None:
 @pytest.mark.parametrize("made", [{}, {"groups": [{}]}, document({"group": "g", "owners": {"c": None}, "members": 1})])
 def test_what_is_missing_does_no_harm(show: Any, made: dict[str, Any]) -> None:
     assert show(made).run("document.querySelectorAll('.detail').length") == len(made.get("groups", []))
+
+
+def test_a_strategy_without_figures_says_why_and_scores_are_rounded_alike(show: Any) -> None:
+    made = uneven("worst")
+    broken = {"max": None, "min": None, "idle_members": None, "jain": None, "moves": 0}
+    why = "it leaves 2 queues without an owner"
+    for strategy in ("AVG", "AVG_BY_CIRCLE"):
+        made["what_if"].append({"system": "rocketmq", "strategy": strategy, **broken, "why": why, "reachable": False})
+    made |= {"score": 70.0, "score_after": 82.5}
+    page = show(document(made))
+    notes = page.run("[...document.querySelectorAll('.named + .notes li')].map(each => each.textContent)")
+    assert notes == [f"- under AVG, AVG_BY_CIRCLE: {why}."]
+    assert "83 expected after the remedy" in page.run("document.querySelector('.meter').textContent")
+    assert "83" in page.run("document.querySelector('#g0').textContent")
+
+
+def test_the_name_of_a_table_is_not_cut_in_a_narrow_window(show: Any) -> None:
+    page = show(document(uneven("worst")), 400)
+    outside = page.run(
+        "[...document.querySelectorAll('.tablename')].every(each => each.getBoundingClientRect().right <= 400"
+        " && each.scrollWidth <= each.clientWidth)"
+    )
+    assert outside
+    assert page.run("document.querySelectorAll('.tablename').length") > 1
+
+
+def test_risks_stand_under_their_name(show: Any) -> None:
+    remedy = {"text": "Do it.", "restart": "none", "reversible": False, "risks": ["one may break", "two may"]}
+    made = uneven("worst") | {"findings": [{"cause": "Why", "remedies": [remedy]}]}
+    page = show(document(made))
+    parts = "[...document.querySelectorAll('.remedies .remedy p, .remedies .remedy li')].map(each => each.textContent)"
+    assert page.run(parts) == ["Do it.", "No restart. Cannot be undone.", "Risks:", "one may break", "two may"]
