@@ -1,13 +1,12 @@
 """What an administrator can do to a broker (spec 1.4, 2.5, 2.8). Commands are not answered."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import following, pulls, registering
-from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.messages.administration import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
@@ -20,12 +19,15 @@ from rocketmq_selfbalance.messages.administration import (
 )
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
 
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.node import Broker
 
-def _update_topic(broker: Broker, now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
-    registering.put_topic(broker, now, message.config, out)
+
+def _update_topic(broker: "Broker", now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
+    broker.put_topic(now, message.config, out)
 
 
-def _delete_topic(broker: Broker, now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
+def _delete_topic(broker: "Broker", now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
     if broker.disk.topics.delete(now, message.topic):
         broker.disk.store.delete(message.topic)
         broker.offsets.clean_topic(message.topic)
@@ -33,18 +35,18 @@ def _delete_topic(broker: Broker, now: Time, sender: str, message: DeleteTopicIn
         pulls.wake(broker, now, message.topic, None, out)
 
 
-def _update_group(broker: Broker, now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
+def _update_group(broker: "Broker", now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
     broker.disk.groups.put(message.config)
 
 
-def _delete_group(broker: Broker, now: Time, sender: str, message: DeleteSubscriptionGroup, out: Outbox) -> None:
+def _delete_group(broker: "Broker", now: Time, sender: str, message: DeleteSubscriptionGroup, out: Outbox) -> None:
     broker.disk.groups.delete(message.group)
     if message.clean_offset:
         broker.offsets.remove_group(message.group)
         broker.unflushed = True
 
 
-def _reset(broker: Broker, now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
+def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
     config = broker.disk.topics.configs.get(message.topic)
     if config is None or not broker.disk.groups.knows(message.group):
         out.observe(Noted(f"{broker.name} resets nothing: it does not know {message.topic} or {message.group}"))
@@ -62,7 +64,7 @@ def _reset(broker: Broker, now: Time, sender: str, message: ResetOffset, out: Ou
     broker.unflushed = True
 
 
-def _offset(broker: Broker, now: Time, message: ResetOffset, number: int) -> int:
+def _offset(broker: "Broker", now: Time, message: ResetOffset, number: int) -> int:
     """The offset to go back to, of one queue."""
     queue = broker.disk.store.queue(message.topic, number)
     if message.offset is not None:
@@ -73,7 +75,7 @@ def _offset(broker: Broker, now: Time, message: ResetOffset, number: int) -> int
 
 
 def _reset_through_clients(
-    broker: Broker, now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
+    broker: "Broker", now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
 ) -> None:
     """Everybody in the group is told, one way. Without ``force`` no offset moves forward."""
     present = {queue: broker.offsets.query(message.group, queue.topic, queue.number) for queue in found}
@@ -91,7 +93,7 @@ def _reset_through_clients(
         broker.push(now, channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets), out)
 
 
-def _produce(broker: Broker, now: Time, sender: str, message: Produce, out: Outbox) -> None:
+def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Outbox) -> None:
     broker.disk.store.rates[message.topic] = message.per_second
     config = broker.disk.topics.configs.get(message.topic)
     if config is not None:
@@ -99,19 +101,18 @@ def _produce(broker: Broker, now: Time, sender: str, message: Produce, out: Outb
         pulls.wake(broker, now, message.topic, None, out)
 
 
-def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) -> None:
+def _write(broker: "Broker", now: Time, sender: str, message: Write, out: Outbox) -> None:
     queue = broker.disk.store.queue(message.topic, message.number)
     if queue is not None:
         queue.add(now, message.records)
         pulls.wake(broker, now, message.topic, message.number, out)
 
 
-def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
-    following.write_offsets(broker, now)
-    registering.unregister(broker, out)
+def _stop(broker: "Broker", now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
+    broker.stop(now, out)
 
 
-COMMANDS: Mapping[type[Message], Callable[[Broker, Time, str, Any, Outbox], None]] = {
+COMMANDS: Mapping[type[Message], Callable[["Broker", Time, str, Any, Outbox], None]] = {
     UpdateTopic: _update_topic,
     DeleteTopicInBroker: _delete_topic,
     UpdateSubscriptionGroup: _update_group,

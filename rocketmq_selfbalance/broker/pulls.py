@@ -4,12 +4,11 @@ Nobody is asked whether it owns the queue. A held pull is looked at again when a
 A pull that only watches is answered at once; `rocketmq_selfbalance.broker.watches` keeps it in mind.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker.state import Broker, Held
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
@@ -26,11 +25,25 @@ from rocketmq_selfbalance.codes import (
 )
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage, WatchedPullAnswer
 
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.node import Broker
+
 HELD = "held pulls"
 """First part of a timer's name; the second is the queue."""
 
 
-def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
+class Held(NamedTuple):
+    """A pull that waits."""
+
+    sender: str
+    message: PullMessage
+    until: Time
+    """When it is answered at the latest."""
+    due: Time
+    """When it is looked at next."""
+
+
+def pull(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """A client pulls."""
     code = refusal(broker, message)
     if code != SUCCESS:
@@ -47,7 +60,7 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
     hold(broker, now, sender, message, out)
 
 
-def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
+def hold(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """The pull waits for a record."""
     held = broker.held.setdefault(message.queue, [])
     until = now + message.suspend_ms
@@ -56,7 +69,7 @@ def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
     out.set_timer((HELD, message.queue), max(now, min(each.due for each in held)))
 
 
-def commit(broker: Broker, now: Time, sender: str, told: Committed, out: Outbox) -> None:
+def commit(broker: "Broker", now: Time, sender: str, told: Committed, out: Outbox) -> None:
     """Take a committed offset. It is told unless its sender repeats itself: then nothing has changed."""
     group, (topic, _, number), offset = told.group, told.queue, told.offset
     repeated = broker.committers.get((group, told.queue)) == sender
@@ -67,7 +80,7 @@ def commit(broker: Broker, now: Time, sender: str, told: Committed, out: Outbox)
     broker.offsets.commit(now, group, topic, number, offset)
 
 
-def refusal(broker: Broker, message: PullMessage) -> int:
+def refusal(broker: "Broker", message: PullMessage) -> int:
     """What is wrong with a pull, in the order in which a broker looks; `SUCCESS` if nothing is."""
     config = broker.disk.groups.find(message.group)
     if config is None:
@@ -92,7 +105,7 @@ def refusal(broker: Broker, message: PullMessage) -> int:
     return SUCCESS if subscription.version >= message.subscription_version else SUBSCRIPTION_NOT_LATEST
 
 
-def look(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
+def look(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
     """What the queue has for a pull that nothing is wrong with. A pending reset is taken thereby."""
     topic, _, number = message.queue
     queue = broker.disk.store.queue(topic, number)
@@ -116,7 +129,7 @@ def look(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
     return PullAnswer(message.correlation, code, following, least, end, production)
 
 
-def _found(broker: Broker, message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
+def _found(broker: "Broker", message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
     following = min(end, message.offset + message.max_messages)
     broker.offsets.commit_pull(message.group, message.queue.topic, message.queue.number, following)
     records = queue.records
@@ -131,7 +144,7 @@ def _found(broker: Broker, message: PullMessage, queue: StoredQueue, end: int) -
     )
 
 
-def held_due(broker: Broker, now: Time, queue: Queue, out: Outbox) -> None:
+def held_due(broker: "Broker", now: Time, queue: Queue, out: Outbox) -> None:
     """The timer of a queue: look again at those that are due."""
     waiting = broker.held.get(queue, [])
     broker.held[queue] = [each for each in waiting if each.due > now]
@@ -141,7 +154,7 @@ def held_due(broker: Broker, now: Time, queue: Queue, out: Outbox) -> None:
     _set_timer(broker, queue, out)
 
 
-def wake(broker: Broker, now: Time, topic: str, number: int | None, out: Outbox) -> None:
+def wake(broker: "Broker", now: Time, topic: str, number: int | None, out: Outbox) -> None:
     """The topic (or one queue of it) is not what it was: answer the pulls that are held there, tell who watches."""
     for queue in [each for each in broker.held if each.topic == topic and number in (None, each.number)]:
         broker.held[queue] = [each._replace(due=now) for each in broker.held[queue]]
@@ -151,7 +164,7 @@ def wake(broker: Broker, now: Time, topic: str, number: int | None, out: Outbox)
         broker.push(now, sender, WatchedPullAnswer(message.correlation, message.group, message.queue, answer), out)
 
 
-def reset_waits(broker: Broker, now: Time, queue: Queue, out: Outbox) -> None:
+def reset_waits(broker: "Broker", now: Time, queue: Queue, out: Outbox) -> None:
     """An offset was reset: who watches the queue is told when the next record comes, which would end a held pull."""
     stored = broker.disk.store.queue(queue.topic, queue.number)
     arrival = None if stored is None else stored.next_arrival(stored.max_offset(now))
@@ -163,7 +176,7 @@ RESET = "record after a reset"
 """First part of a timer's name; the second is the queue."""
 
 
-def _late_answer(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
+def _late_answer(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
     """What a pull gets that was held until now."""
     code = refusal(broker, message)
     return (
@@ -171,7 +184,7 @@ def _late_answer(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
     )
 
 
-def forget(broker: Broker, sender: str, out: Outbox) -> None:
+def forget(broker: "Broker", sender: str, out: Outbox) -> None:
     """A connection ended: nobody waits for its pulls."""
     broker.watches.forget(sender)
     for queue in [queue for queue, held in broker.held.items() if any(each.sender == sender for each in held)]:
@@ -179,7 +192,7 @@ def forget(broker: Broker, sender: str, out: Outbox) -> None:
         _set_timer(broker, queue, out)
 
 
-def let_go(broker: Broker, sender: str, queue: Queue, group: str, out: Outbox) -> None:
+def let_go(broker: "Broker", sender: str, queue: Queue, group: str, out: Outbox) -> None:
     """The sender's pulls of the queue for this group are held no more."""
     held = broker.held.get(queue, [])
     left = [each for each in held if (each.sender, each.message.group) != (sender, group)]
@@ -198,13 +211,13 @@ def key(held: dict[Queue, list[Held]], now: Time) -> tuple[Any, ...]:
     )
 
 
-def _due(broker: Broker, message: PullMessage, until: Time) -> Time:
+def _due(broker: "Broker", message: PullMessage, until: Time) -> Time:
     stored = broker.disk.store.queue(message.queue.topic, message.queue.number)
     arrival = None if stored is None else stored.next_arrival(message.offset)
     return until if arrival is None else min(until, arrival)
 
 
-def _set_timer(broker: Broker, queue: Queue, out: Outbox) -> None:
+def _set_timer(broker: "Broker", queue: Queue, out: Outbox) -> None:
     waiting = broker.held.get(queue)
     if waiting:
         out.set_timer((HELD, queue), min(each.due for each in waiting))

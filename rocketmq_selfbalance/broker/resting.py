@@ -5,21 +5,23 @@ repeat themselves, pulls that watch. What else a broker does by the clock (recor
 deliveries) is simulated.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.quiet import Exchange, Rest
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker.pulls import HELD
-from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.messages.locks import LockBatchMq
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullMessage
 
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.node import Broker
 
-def rest(broker: Broker, exchanges: tuple[Exchange, ...], idle: str) -> Rest:
+
+def rest(broker: "Broker", exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
@@ -58,17 +60,17 @@ def member_lists(heartbeat: HeartBeat, lists: dict[str, tuple[str, ...]]) -> tup
     return tuple(sorted((data.group, lists[data.group]) for data in heartbeat.consumers))
 
 
-def locks(broker: Broker, heartbeat: HeartBeat) -> dict[str, tuple[Queue, ...]]:
+def locks(broker: "Broker", heartbeat: HeartBeat) -> dict[str, tuple[Queue, ...]]:
     """Group to the claim of a client that renews its locks: those that it holds at this broker, sorted."""
     return {data.group: _locked(broker, data.group, heartbeat.client_id) for data in heartbeat.consumers}
 
 
-def _locked(broker: Broker, group: str, client_id: str) -> tuple[Queue, ...]:
+def _locked(broker: "Broker", group: str, client_id: str) -> tuple[Queue, ...]:
     held = broker.locks.table.get(group, {})
     return tuple(sorted([queue for queue, lock in held.items() if lock.client_id == client_id]))
 
 
-def _committed(broker: Broker) -> dict[str, list[tuple[str, Queue, int | None]]]:
+def _committed(broker: "Broker") -> dict[str, list[tuple[str, Queue, int | None]]]:
     """Client to what it committed last, where nobody has committed since: its claim when it commits again, sorted.
     None for the offset of a queue that takes in records evenly."""
     found: dict[str, list[tuple[str, Queue, int | None]]] = {}
@@ -80,7 +82,7 @@ def _committed(broker: Broker) -> dict[str, list[tuple[str, Queue, int | None]]]
     return found
 
 
-def is_repeated(broker: Broker, channel: str, heartbeat: HeartBeat) -> bool:
+def is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
     """Whether an equal one would change nothing."""
     for data in heartbeat.consumers:
         group = broker.consumers.groups.get(data.group)
@@ -93,7 +95,7 @@ def is_repeated(broker: Broker, channel: str, heartbeat: HeartBeat) -> bool:
     return True
 
 
-def passed(broker: Broker, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+def passed(broker: "Broker", now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
     """Messages of this kind were passed over, the last one came now."""
     if kind is HeartBeat:
         broker.beaten(now, sender, out)
@@ -103,7 +105,7 @@ def passed(broker: Broker, now: Time, sender: str, kind: type[Message], out: Out
             group.last_update = max(group.last_update, now)
 
 
-def passed_about(broker: Broker, now: Time, sender: str, kind: type[Message], about: Any) -> None:
+def passed_about(broker: "Broker", now: Time, sender: str, kind: type[Message], about: Any) -> None:
     """As `passed`: pulls of a queue, or locks of a group."""
     if kind is PullMessage:
         group, queue = about

@@ -281,7 +281,7 @@ class Instance:
         granted = self.granted.setdefault(consumer.group, {})
         if granted.get(topic, ()) == target:
             return
-        self.service.begin(self.out, consumer)
+        self.service.begin(self, consumer)
         granted[topic] = target
         self._tell_granted(consumer, granted)
 
@@ -339,7 +339,7 @@ class Instance:
             queues = sort_queues(consumer.holds())
             if queues != self.owned.get(group, ()):
                 self.owned[group] = queues
-                self.service.begin(self.out, consumer)
+                self.service.begin(self, consumer)
                 self.service.changed.add(group)
                 self.out.observe(Owns(group, consumer.member, queues, None))
         self.dirty.clear()

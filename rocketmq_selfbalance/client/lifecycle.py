@@ -269,7 +269,7 @@ def _stop_threads(client: Instance) -> None:
         client.out.cancel_timer(("task of", name))
     client.out.cancel_timer(rebalance_service.TIMER)
     client.service.in_pass = False
-    client.service.tell_end(client.out)
+    client.service.tell_end(client)
 
 
 def _move(client: Instance, consumer: Consumer, event: str) -> None:

@@ -111,7 +111,7 @@ def look(client: Instance) -> None:
 def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
     consumer = client.consumer(step.group)
     if client.service.trigger != PERIODIC:
-        client.service.begin(client.out, consumer)
+        client.service.begin(client, consumer)
     consumer.seen.clear()
     client.forget_granted(consumer, consumer.subscriptions)
     thread.push(Pass(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
@@ -135,7 +135,7 @@ def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
 def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:
     service, settings = client.service, client.settings
     client.tell_owned()
-    service.tell_end(client.out)
+    service.tell_end(client)
     service.in_pass = False
     service.last = client.now
     balanced = all(consumer.balanced for consumer in client.active())

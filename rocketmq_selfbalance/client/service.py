@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.client.consumer import Consumer
+    from rocketmq_selfbalance.client.instance import Instance
 
 PERIODIC = "periodic"
 """The trigger of a pass that nothing but the time caused."""
@@ -47,16 +48,16 @@ class RebalanceService:
         under_way = self.in_pass and (self.trigger != PERIODIC or bool(self.told))
         return under_way or self.notified or bool(self.triggers)
 
-    def begin(self, out: Outbox, consumer: "Consumer") -> None:
+    def begin(self, client: "Instance", consumer: "Consumer") -> None:
         """The consumer's part of the pass is worth telling."""
         if self.in_pass and consumer.group not in self.told:
             self.told[consumer.group] = consumer
-            out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
+            client.out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
 
-    def tell_end(self, out: Outbox) -> None:
+    def tell_end(self, client: "Instance") -> None:
         """The pass is over."""
         for group, consumer in self.told.items():
-            out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
+            client.out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
         self.told.clear()
         self.changed.clear()
 

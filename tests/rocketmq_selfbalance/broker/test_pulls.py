@@ -84,7 +84,7 @@ def test_a_pull_that_watches_is_answered_at_once_and_its_client_computes_which_r
     broker = joined()
     answer = broker.ask(5, "c1", watch(50))
     assert (answer.code, answer.next_offset) == (PULL_NOT_FOUND, 50)
-    assert broker.world.node.broker.held == {}
+    assert broker.world.node.held == {}
     assert answer.production is not None
     assert answer.production.end_offset(20_000) == broker.ask(20, "c1", GetMaxOffset(1, queue())).offset
     assert watched(broker) == []
@@ -138,7 +138,7 @@ def test_nobody_answers_a_pull_whose_connection_has_ended() -> None:
     broker.close(5, "c1")
     broker.world.advance(30_000)
     assert answers(broker) == []
-    assert broker.world.node.broker.held == {}
+    assert broker.world.node.held == {}
 
 
 def test_an_offset_that_rides_along_is_committed_even_if_the_pull_finds_nothing() -> None:
@@ -168,4 +168,4 @@ def test_what_a_pull_is_refused_for(
     elif change is not None:
         broker.ask(1, OPERATOR, UpdateTopic(0, change))
     assert broker.ask(2, "c1", message._replace(commit_offset=7)).code == code
-    assert broker.world.node.broker.offsets.query("g", "T", 0) == -1
+    assert broker.world.node.offsets.query("g", "T", 0) == -1
