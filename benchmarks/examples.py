@@ -8,9 +8,8 @@ from pathlib import Path
 
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
-from compare.scenarios.systems import known_strategies
+from compare.scenarios.reading import read
 from compare.scenarios.variants import chosen
-from protocols.scenario.reading import read
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "scenarios"
 TEN_MINUTES_MS = 600_000.0
@@ -20,7 +19,7 @@ WANTED_S = 2.0
 def main() -> None:
     took: list[tuple[float, str]] = []
     for path in sorted(EXAMPLES.glob("*.yaml")):
-        scenario = read(path, known_strategies())
+        scenario = read(path)
         longer = scenario.model_copy(update={"run": scenario.run.model_copy(update={"for_": TEN_MINUTES_MS})})
         for variant in chosen(longer, ()):
             began = time.process_time()

@@ -1,36 +1,25 @@
 """The Python door to Kafka's assignors: a strategy's name and a group in, an `Allocation` out.
 
-| strategy | settings |
-|---|---|
-| range, roundrobin | none |
-| sticky, cooperative-sticky | ``generation`` (1): of the claims in ``previous`` |
-| server-range, uniform | ``topic_ids``: topic to its 128-bit id, as a number or as Kafka prints it |
-
-The first four run on the group's leader (classic protocol), the other two in the coordinator (KIP-848). Answers of
-`uniform` depend on topic ids; a topic that is given none gets one made from its name, the same in every run.
+The strategies and their settings are those of `kafka_coordinator.catalogue`: ``generation`` (1) is that of the claims
+in ``previous``; ``topic_ids`` maps a topic to its 128-bit id, as a number or as Kafka prints it. Answers of `uniform`
+depend on topic ids; a topic that is given none gets one made from its name, the same in every run.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
-from kafka_coordinator.assignors.range import range_
-from kafka_coordinator.assignors.roundrobin import roundrobin
-from kafka_coordinator.assignors.server_range import server_range
-from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
-from kafka_coordinator.assignors.uniform import uniform
-from kafka_coordinator.translation import Numbers, Owned, same_subscriptions
+from kafka_coordinator.assignor import Assignor, Strategy
+from kafka_coordinator.assignors.inputs import AssignorError
+from kafka_coordinator.catalogue import CATALOGUE, CLASSIC
+from kafka_coordinator.translation import Owned
 from protocols.allocations import Allocation
 from protocols.errors import StrategyError
 from protocols.groups import Group
-from protocols.strategies import Registry
+from protocols.strategies import Registry, StrategyRecord, never
 
-Strategy: TypeAlias = Callable[..., Any]
-"""``(group, previous, **settings)`` to an `Allocation` or member id to queues; or a class, see `register`."""
-
-STRATEGIES: Registry[Any] = Registry("Kafka")
+STRATEGIES: Registry[Assignor] = Registry("Kafka", CATALOGUE)
 """Kafka's strategies and those that users `register`."""
 
 S = TypeVar("S")
@@ -51,7 +40,7 @@ def assign(
     assignors do, and are in `Allocation.vanished` then.
     Raises `StrategyError` for an unknown strategy or setting, and where the real assignor would throw.
     """
-    strategy = STRATEGIES[name] if isinstance(name, str) else name
+    strategy = STRATEGIES[name].implementation.strategy if isinstance(name, str) else name
     label = name if isinstance(name, str) else getattr(strategy, "__name__", repr(strategy))
     run = _ready(label, strategy, group, previous, settings or {})
     try:
@@ -80,7 +69,8 @@ def register(name: str, strategy: S) -> S:
             f"strategy {name!r} is {strategy!r}, expected a function (group, previous) -> allocation,"
             " or a class that can be called so"
         )
-    STRATEGIES.register(name, strategy)
+    record = StrategyRecord(name, Assignor(strategy), "Registered by a user.", CLASSIC, by_default=never)  # type: ignore[arg-type]
+    STRATEGIES.register(record)
     return strategy
 
 
@@ -112,42 +102,3 @@ def _check_settings(label: str, run: Strategy, given: tuple[Any, ...], settings:
             raise StrategyError(f"{label} cannot be called so: {error}") from None
         expected = f"expected one of {', '.join(named)}" if named else "it has none"
         raise StrategyError(f"unknown setting {unknown[0]!r} of {label}, {expected}") from None
-
-
-def _classic(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
-    def stateless(group: Group, previous: Owned | None) -> Allocation:
-        numbers = Numbers.of(group)
-        return numbers.allocation(assignor(numbers.for_client()))
-
-    return stateless
-
-
-def _sticky(assignor: Callable[[GroupMetadata], Assignment]) -> Strategy:
-    def with_claims(group: Group, previous: Owned | None, *, generation: int = 1) -> Allocation:
-        if not isinstance(generation, int) or isinstance(generation, bool):
-            raise StrategyError(f"setting generation is {generation!r}, expected a whole number")
-        numbers = Numbers.of(group)
-        return numbers.allocation(assignor(numbers.for_client(previous, generation)))
-
-    return with_claims
-
-
-def _server_range(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
-    numbers = Numbers.of(group)
-    return numbers.allocation(server_range(numbers.for_server(None, topic_ids)))
-
-
-def _uniform(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
-    numbers = Numbers.of(group)
-    return numbers.allocation(uniform(numbers.for_server(previous, topic_ids), same_subscriptions(group)))
-
-
-for _name, _strategy in {
-    "range": _classic(range_),
-    "roundrobin": _classic(roundrobin),
-    "sticky": _sticky(sticky),
-    "cooperative-sticky": _sticky(cooperative_sticky),
-    "server-range": _server_range,
-    "uniform": _uniform,
-}.items():
-    STRATEGIES.register(_name, _strategy)

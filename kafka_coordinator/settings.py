@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kafka_coordinator import controller
 from kafka_coordinator.assign import STRATEGIES
-from kafka_coordinator.consumer.assigning import SERVER_SIDE, known_assignor
+from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
 from kafka_coordinator.consumer.settings import NAMES as CONSUMER
 from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
 from protocols.errors import UserError
@@ -62,7 +62,7 @@ def check_protocol(given: Mapping[str, Any], where: str) -> None:
 def check_assignors(names: Iterable[str], where: str) -> None:
     """Raises `UserError` for an assignor that no classic consumer can run."""
     for name in names:
-        if name in SERVER_SIDE:
+        if in_the_broker(name):
             raise UserError(f"{where}: {name} belongs to the consumer protocol, not yet")
         if not known_assignor(name):
             known = [each for each in STRATEGIES if known_assignor(each)]

@@ -131,7 +131,7 @@ class Members:
             if setting not in every:
                 expected = ", ".join((*known, *REAL_NAMES, VERSION))
                 raise UserError(f"{where}: no setting {setting!r} for {name} in RocketMQ, expected one of {expected}")
-        return STRATEGIES[name].make(own, self._group(key.group))(key.member)
+        return STRATEGIES[name].implementation(own, self._group(key.group))(key.member)
 
     def _group(self, name: str) -> Group:
         """Racks and client ids of all who will ever be in the group: the same object while nobody starts anew."""

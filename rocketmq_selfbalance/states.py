@@ -10,12 +10,7 @@ is a listener that still works on an ordered queue.
 succeeded.
 """
 
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import networkx
+from protocols.state_machine import ALWAYS, Edge, StateMachine
 
 ABSENT = "ABSENT"
 LOCKING = "LOCKING"
@@ -37,7 +32,6 @@ REMOVED = "removed"
 NOT_REMOVABLE = "not removable"
 ABANDONED = "abandoned"
 
-ALWAYS = ""
 ORDERED = "ordered"
 CONCURRENT = "concurrent"
 SENT = "sent"
@@ -54,24 +48,7 @@ REFUSED = "refused"
 SHUTDOWN = "shutdown"
 
 
-class Edge(NamedTuple):
-    """In state ``before``, the event leads to ``after`` where the guard holds (``ALWAYS``: there is none)."""
-
-    before: str
-    event: str
-    guard: str
-    after: str
-
-
-class Machine(NamedTuple):
-    """A state machine: its name, its states in the order of a life, its edges."""
-
-    name: str
-    states: tuple[str, ...]
-    edges: tuple[Edge, ...]
-
-
-PROCESS_QUEUE = Machine(
+PROCESS_QUEUE = StateMachine(
     "process queue",
     (ABSENT, LOCKING, LOCATING, WAITING, PULLING, BACKOFF, DROPPED),
     (
@@ -99,7 +76,7 @@ PROCESS_QUEUE = Machine(
 )
 """A queue at one consumer. The code runs from it, `equipoise states rocketmq` draws it."""
 
-CLIENT = Machine(
+CLIENT = StateMachine(
     "client",
     (CREATE_JUST, START_FAILED, RUNNING, SHUTDOWN_ALREADY),
     (
@@ -110,43 +87,3 @@ CLIENT = Machine(
     ),
 )
 """The service state of a consumer."""
-
-_NEXT: Mapping[tuple[str, str, str, str], str] = {
-    (machine.name, *edge[:3]): edge.after for machine in (PROCESS_QUEUE, CLIENT) for edge in machine.edges
-}
-
-
-class IllegalTransition(AssertionError):  # noqa: N818 - what happened, in the system's own words
-    """The model took a step that the table does not have: a mistake of ours."""
-
-
-def next_state(machine: Machine, before: str, event: str, guard: str = ALWAYS) -> str:
-    """Where the event leads; `IllegalTransition` where there is no such edge."""
-    after = _NEXT.get((machine.name, before, event, guard))
-    if after is None:
-        told = f"a {machine.name} in {before} has no edge for {event!r}" + (f" ({guard})" if guard else "")
-        raise IllegalTransition(told)
-    return after
-
-
-@cache
-def process_queue_graph() -> "networkx.MultiDiGraph[str]":
-    """The life of a queue at one consumer as a graph: states are nodes, every edge has ``event`` and ``guard``. Do not
-    change it."""
-    return _graph(PROCESS_QUEUE)
-
-
-@cache
-def client_graph() -> "networkx.MultiDiGraph[str]":
-    """The life of a consumer, in the same form."""
-    return _graph(CLIENT)
-
-
-def _graph(machine: Machine) -> "networkx.MultiDiGraph[str]":
-    import networkx  # so late, that a simulation does not wait for it
-
-    made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph()
-    made.add_nodes_from(machine.states)
-    for edge in machine.edges:
-        made.add_edge(edge.before, edge.after, key=f"{edge.event}/{edge.guard}", event=edge.event, guard=edge.guard)
-    return made

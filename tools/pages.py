@@ -4,6 +4,7 @@
 |---|---|
 | docs/commands.md | the commands' own help |
 | docs/examples.md | the scenarios' names and stories |
+| docs/strategies.md | the catalogues of both systems |
 | docs/notebooks.md | the notebooks' titles and first words |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
@@ -27,12 +28,12 @@ import click
 
 from compare.cli import VERBS, cli
 from compare.scenarios.document import document
+from compare.scenarios.reading import read
 from compare.scenarios.render import print_comparison
 from compare.scenarios.runs import Order, run_all
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import chosen
 from protocols.scenario.model import Scenario
-from protocols.scenario.reading import read
 from tools.readme import with_example
 
 ROOT = Path(__file__).parent.parent
@@ -84,6 +85,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     made = {
         DOCS / "commands.md": commands(),
         DOCS / "examples.md": stories(),
+        DOCS / "strategies.md": strategies(),
         DOCS / "notebooks.md": notebooks(),
     }
     yield from made.items()
@@ -149,6 +151,36 @@ def _plain(text: str) -> str:
     return re.sub(r"([_*<\[\]`])", r"\\\1", " ".join(text.split()))
 
 
+# Strategies.
+
+
+def strategies() -> str:
+    """Every strategy that a scenario may name, with what its record in the system's catalogue says."""
+    parts = [
+        "# Strategies\n",
+        "What a [scenario](scenario.md#systems) may name as `system:strategy`. A scenario that names no system runs "
+        "the classic protocol's strategies of `kafka`, and those of `rocketmq` as far as it gives them what they "
+        "need. The audit compares a group under all strategies of both that need nothing. Sharing *per topic* deals "
+        "every topic by itself from the first member on, so that the first members get every topic's remainder; "
+        "sharing *across topics* gives nobody more than one queue more than anybody else where all members "
+        "subscribe to the same topics. The settings of `kafka` are those of `kafka_coordinator.assign`; those of "
+        "`rocketmq` may stand in scenarios, too. This page is made from the systems' catalogues by `python -m "
+        "tools.pages`.\n",
+    ]
+    for system, known in known_strategies().items():
+        rows = [
+            f"| `{record.name}` | {record.about} | {record.protocol} | `{record.java_class}` | {record.sharing} |"
+            f" {', '.join(f'`{setting}`' for setting in record.settings) or 'none'} | {record.needs or 'nothing'} |"
+            for record in known.records
+        ]
+        head = [
+            "| strategy | what it does | protocol | Java class | sharing | settings | needs |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        parts += [f"## {system}\n", "\n".join([*head, *rows]) + "\n"]
+    return "\n".join(parts)
+
+
 # Notebooks.
 
 
@@ -205,7 +237,7 @@ def value(scenario: str, variant: str, field: str) -> float:
 
 @cache
 def _scenario(name: str) -> Scenario:
-    return read(SCENARIOS / f"{name}.yaml", known_strategies())
+    return read(SCENARIOS / f"{name}.yaml")
 
 
 @cache

@@ -19,6 +19,7 @@ any such trace, or with an assignor that nobody released, is ``unknown``.
 import re
 from typing import Literal
 
+from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
 from compare.reading.observed import ObservedGroup
 
 Kind = Literal[
@@ -34,15 +35,6 @@ Kind = Literal[
     "broadcasting",
     "unknown",
 ]
-
-CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky")
-"""Assignors that a consumer of the classic protocol brings along."""
-
-SERVER = ("server-range", "uniform")
-"""Assignors that a broker brings along for groups of the consumer protocol."""
-
-ROCKETMQ = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
-"""RocketMQ's strategies that need no settings which no tool tells."""
 
 _LIBRARIES = (
     (re.compile(r"rdkafka"), "librdkafka"),

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from compare.audit.model import Modelled
 from compare.audit.what_if import best_loads, changed, loads_of, under
+from compare.catalogues import that_share
 from protocols import Group
 
-PER_TOPIC = ("range", "server-range", "AVG", "AVG_BY_CIRCLE")
+PER_TOPIC = that_share("per topic")
 """Strategies that deal every topic from the first member on: the first ones get every topic's remainder."""
 
-ACROSS_TOPICS = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "optimum")
+ACROSS_TOPICS = (*that_share("across topics"), "optimum")
 """Strategies that, with equal subscriptions, leave nobody more than one queue ahead."""
 
 

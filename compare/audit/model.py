@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from compare.audit.kinds import CLASSIC, ROCKETMQ, SERVER
+from compare.catalogues import CLASSIC, KEEPING, ROCKETMQ, SERVER
 from compare.reading.observed import ObservedGroup, ObservedMember
 from compare.reading.rocketmq.retry import is_retry
 from kafka_coordinator import assign
@@ -31,7 +31,7 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Reconciling", "Assi
 """Kafka's states of a group whose ownership is about to change; `is_on_the_move` knows what else shows that."""
 
 STATELESS: Mapping[str, Callable[[Group], Allocation]] = {
-    **{name: partial(assign, name) for name in ("range", "roundrobin", "server-range")},
+    **{name: partial(assign, name) for name in KAFKA if name not in KEEPING},
     **{name: partial(allocate, name) for name in ROCKETMQ},
 }
 """Strategies whose answer follows from members, subscriptions and queues alone."""

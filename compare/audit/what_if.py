@@ -6,9 +6,9 @@ from math import fsum
 from typing import TypeAlias
 
 from compare.audit.employing import with_idle_employed
-from compare.audit.kinds import ROCKETMQ
 from compare.audit.model import KAFKA, Modelled
 from compare.best import fairest_loads, optimum
+from compare.catalogues import ROCKETMQ
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Member, Queue, UserError
 from rocketmq_selfbalance import allocate

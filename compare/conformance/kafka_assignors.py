@@ -14,21 +14,18 @@ from typing import Any, TypeAlias
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from kafka_coordinator.assignors.claims import highest_generation
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
-from kafka_coordinator.assignors.range import range_
-from kafka_coordinator.assignors.roundrobin import roundrobin
-from kafka_coordinator.assignors.server_range import server_range
 from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
-from kafka_coordinator.assignors.uniform import homogeneous, uniform
+from kafka_coordinator.assignors.uniform import homogeneous
+from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER
 
 Assignor: TypeAlias = Callable[[GroupMetadata], Assignment]
 
+_SIDES: Mapping[str, str] = {CLASSIC: "client", CONSUMER: "server"}
+
 ASSIGNORS: Mapping[str, Assignor] = {
-    "client-range": range_,
-    "client-roundrobin": roundrobin,
-    "client-sticky": sticky,
-    "client-cooperative-sticky": cooperative_sticky,
-    "server-range": server_range,
-    "server-uniform": uniform,
+    f"{_SIDES[record.protocol]}-{record.known_as}": record.implementation.assign
+    for record in CATALOGUE
+    if record.implementation.assign is not None
 }
 """Kinds of vectors, as their lines call them, to the assignors of the model."""
 

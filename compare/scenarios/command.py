@@ -17,13 +17,14 @@ from compare.scenarios.document import document
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
 from compare.scenarios.parquet import write_runs
+from compare.scenarios.reading import read
 from compare.scenarios.render import print_comparison
 from compare.scenarios.runs import Order, Run, failures, run_all
-from compare.scenarios.systems import known_strategies
+from compare.scenarios.systems import variant_names
 from compare.scenarios.variants import Chosen, chosen
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from protocols.scenario.reading import read
+from protocols.scenario.systems import STATIC
 from protocols.timeline.mermaid import sequence
 from protocols.timeline.story import story
 
@@ -34,7 +35,18 @@ MANY = 20
 """Runs from which on their number is told where standard error is no terminal."""
 
 
-@click.command(context_settings=HELP_OPTIONS)
+class _NamesStrategies(click.Command):
+    """Help that ends with all strategies; they are looked up only for those who read it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.epilog = (
+            f"Systems and strategies: {', '.join(variant_names())}. Behind one of kafka's, {STATIC} makes every member "
+            "static. docs/strategies.md says what each does."
+        )
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=_NamesStrategies, context_settings=HELP_OPTIONS)
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO.yaml...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
@@ -104,8 +116,7 @@ def compare(
     before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
     if many is not None and len(seeds) > 1:
         raise UserError("--seeds counts seeds from one on: give --seed once to say which, or not at all")
-    known = known_strategies()
-    read_in = [read(path, known) for path in scenarios]
+    read_in = [read(path) for path in scenarios]
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
     planned = [(scenario, chosen(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]

@@ -7,21 +7,23 @@ from importlib import import_module
 
 from protocols.errors import UserError
 from protocols.scenario.cluster import MakeCluster
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.systems import STATIC, SystemStrategies, split_system
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Where a system's cluster is, where the names of its members' settings (``member_settings``), and how it numbers
-    queues. ``family``: the variants that its bare name stands for; empty: those that a scenario without ``systems`` has
-    of it."""
+    """Where a system's cluster is, where the names of its members' settings (``member_settings``) and its strategies
+    (a registry, or a mapping to records), and how it numbers queues. ``also``: variants for which its bare name stands
+    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
 
     module: str
     cluster: str
     settings: str
+    strategies: str
     numbering: Numbering
-    family: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    static_members: bool = False
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -29,24 +31,25 @@ SYSTEMS: Mapping[str, System] = {
         "kafka_coordinator.cluster",
         "KafkaCluster",
         "kafka_coordinator.settings",
+        "kafka_coordinator.assign",
         THROUGHOUT,
-        (
-            "kafka:range",
-            "kafka:roundrobin",
-            "kafka:sticky",
-            "kafka:cooperative-sticky",
-            f"kafka:range{STATIC}",
-            "kafka-zookeeper:range",
-        ),
+        also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
+        static_members=True,
     ),
     "kafka-zookeeper": System(
         "kafka_coordinator.zookeeper.cluster",
         "ZooKeeperCluster",
         "kafka_coordinator.zookeeper.settings",
+        "kafka_coordinator.zookeeper.catalogue",
         THROUGHOUT,
-        ("kafka-zookeeper:range", "kafka-zookeeper:roundrobin"),
     ),
-    "rocketmq": System("rocketmq_selfbalance.cluster", "RocketMQCluster", "rocketmq_selfbalance.members", PER_BROKER),
+    "rocketmq": System(
+        "rocketmq_selfbalance.cluster",
+        "RocketMQCluster",
+        "rocketmq_selfbalance.members",
+        "rocketmq_selfbalance.registry",
+        PER_BROKER,
+    ),
 }
 """System to where it is. Modules are imported when they are needed."""
 
@@ -85,9 +88,17 @@ def member_settings(name: str | None = None) -> frozenset[str]:
     return frozenset().union(*(import_module(SYSTEMS[each].settings).member_settings() for each in of))
 
 
-def known_strategies() -> dict[str, tuple[str, ...]]:
-    """System to the strategies that users registered, which a scenario may name beside those it always has."""
-    from kafka_coordinator.assign import STRATEGIES as KAFKA
-    from rocketmq_selfbalance.registry import STRATEGIES as ROCKETMQ
+def variant_names() -> tuple[str, ...]:
+    """Every system with each of its strategies: ``kafka:range`` and so on."""
+    return tuple(f"{system}:{name}" for system, strategies in known_strategies().items() for name in strategies.names)
 
-    return {"kafka": tuple(KAFKA), "rocketmq": tuple(ROCKETMQ)}
+
+def known_strategies() -> dict[str, SystemStrategies]:
+    """The systems that are installed with their strategies: those of the catalogues and those that users registered."""
+    found = {}
+    for name, system in SYSTEMS.items():
+        if registered(name):
+            strategies = import_module(system.strategies).STRATEGIES
+            records = tuple(strategies[each] for each in strategies)
+            found[name] = SystemStrategies(records, system.static_members)
+    return found

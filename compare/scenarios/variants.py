@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compare.scenarios.systems import SYSTEMS, known_strategies, registered, system_of
+from compare.scenarios.systems import SYSTEMS, known_strategies, system_of
 from protocols.errors import UserError
 from protocols.scenario.building import systems_left_out
 from protocols.scenario.checks import system_problem
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.reading import with_registered
-from protocols.scenario.systems import split_system
+from protocols.scenario.systems import Systems, example_of, split_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,44 +32,49 @@ def chosen(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] =
     several (``kafka``, ``kafka-zookeeper``, ``rocketmq``, ``all``); none: the scenario's. Raises `UserError` for a
     name that nothing has.
     """
-    parts = _asked(scenario, asked) if asked else _listed(scenario)
+    known = known_strategies()
+    parts = _asked(scenario, asked, known) if asked else _listed(scenario, known)
     for part in parts:
         system_of(part.system)
     return [Chosen(scenario, part, seed) for part in parts for seed in dict.fromkeys(seeds or (scenario.run.seed,))]
 
 
-def _listed(scenario: Scenario) -> list[SystemPart]:
+def _listed(scenario: Scenario, known: Systems) -> list[SystemPart]:
     """The scenario's variants. Where it names none, those that every scenario has, as far as the system is there."""
-    left_out = systems_left_out(scenario)
-    if scenario.systems in ((), left_out):
-        return [part for part in left_out if registered(split_system(part.system)[0])]
-    return list(scenario.systems)
+    return list(scenario.systems or systems_left_out(scenario, known))
 
 
-def _asked(scenario: Scenario, asked: Sequence[str]) -> list[SystemPart]:
+def _asked(scenario: Scenario, asked: Sequence[str], known: Systems) -> list[SystemPart]:
     own = {part.label or part.system: part for part in scenario.systems}
     found: dict[str, SystemPart] = {}
     for name in asked:
-        for part in _named(scenario, name, own):
+        for part in _named(scenario, name, own, known):
             found.setdefault(part.label or part.system, part)
     return list(found.values())
 
 
-def _named(scenario: Scenario, name: str, own: dict[str, SystemPart]) -> list[SystemPart]:
+def _named(scenario: Scenario, name: str, own: dict[str, SystemPart], known: Systems) -> list[SystemPart]:
     if name in own:
         return [own[name]]
     if name == "all":
-        every = [each for each in SYSTEMS if registered(each)]
-        return [part for each in every for part in _named(scenario, each, own)]
-    if name in SYSTEMS:
-        names = [each for each in SYSTEMS[name].family if registered(split_system(each)[0])]
-        listed = [SystemPart(system=each, label=each) for each in names]
-        return listed or [part for part in systems_left_out(scenario) if split_system(part.system)[0] == name]
+        return [part for each in known for part in _named(scenario, each, own, known)]
+    if name in known:
+        return _family(scenario, name, known)
     system, strategy = split_system(name)
     if system not in SYSTEMS or not strategy:
-        expected = ", ".join([*own, *(each for each in SYSTEMS if registered(each)), "all"])
-        raise UserError(f"--system {name}: expected one of {expected}, or a system and strategy such as kafka:range")
-    problem = system_problem(name, with_registered(known_strategies()))
+        expected = ", ".join([*own, *known, "all"])
+        example = example_of(known)
+        raise UserError(f"--system {name}: expected one of {expected}, or a system and strategy such as {example}")
+    problem = system_problem(name, known)
     if problem:
         raise UserError(f"--system {name}: {problem}")
     return [SystemPart(system=name, label=name)]
+
+
+def _family(scenario: Scenario, name: str, known: Systems) -> list[SystemPart]:
+    """The variants for which a system's bare name stands: those that it runs by default, else all of its strategies."""
+    parts = [part for part in systems_left_out(scenario, known) if split_system(part.system)[0] == name]
+    names = [each for each in SYSTEMS[name].also if split_system(each)[0] in known]
+    if not parts:
+        names = [*(f"{name}:{strategy}" for strategy in known[name].names), *names]
+    return [*parts, *(SystemPart(system=each, label=each) for each in names)]

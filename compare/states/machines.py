@@ -1,8 +1,7 @@
 """Which state machines there are, by system and name, and their edges as the drawings need them.
 
-A machine's module has ``graph()``: a networkx MultiDiGraph whose nodes are states in the order in which they are to be
-listed, with ``older_name`` where there is one, and whose edges have ``event`` and maybe ``guard``. The state ``(none)``
-stands for "there is no such thing yet".
+Drawings are made from the graph of the system's own table (`protocols.state_machine.StateMachine.graph`). The state
+``(none)`` stands for "there is no such thing yet".
 """
 
 import importlib
@@ -10,33 +9,22 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from protocols.errors import UserError
+from protocols.state_machine import Edge, StateMachine
 
 BEGINNING = "(none)"
 
 MACHINES: Mapping[str, Mapping[str, str]] = {
     "kafka": {
-        "group": "kafka_coordinator.coordinator.states",
-        "consumer": "kafka_coordinator.consumer.states",
+        "group": "kafka_coordinator.coordinator.states:GROUP",
+        "consumer": "kafka_coordinator.consumer.states:CONSUMER",
     },
     "rocketmq": {
-        "process queue": "rocketmq_selfbalance.states:process_queue_graph",
-        "client": "rocketmq_selfbalance.states:client_graph",
+        "process queue": "rocketmq_selfbalance.states:PROCESS_QUEUE",
+        "client": "rocketmq_selfbalance.states:CLIENT",
     },
 }
-"""System to its machines, each with the module that has its graph (and the function, where it is not ``graph``); the
-first one is drawn where none is named."""
-
-
-class Edge(NamedTuple):
-    before: str
-    event: str
-    guard: str
-    after: str
-
-    @property
-    def label(self) -> str:
-        """Event and guard in one text."""
-        return f"{self.event} [{self.guard}]" if self.guard else self.event
+"""System to its machines, each with the module and the name of its table; the first one is drawn where none is named.
+Modules are imported when they are needed."""
 
 
 class Machine(NamedTuple):
@@ -71,13 +59,10 @@ def machine(system: str, name: str | None) -> Machine:
     chosen = next(iter(named)) if name is None else name
     if chosen not in named:
         raise UserError(f"--machine {chosen}: {system} has no such state machine, expected one of {', '.join(named)}")
-    module, _, function = named[chosen].partition(":")
-    graph = getattr(importlib.import_module(module), function or "graph")()
-    states = tuple(graph.nodes)
-    older = {state: said["older_name"] for state, said in graph.nodes.items() if said.get("older_name")}
-    place = {state: position for position, state in enumerate(states)}
-    edges = [
-        Edge(before, said["event"], said.get("guard", ""), after) for before, after, said in graph.edges(data=True)
-    ]
+    module, _, attribute = named[chosen].partition(":")
+    table: StateMachine = getattr(importlib.import_module(module), attribute)
+    graph = table.graph()
+    place = {state: position for position, state in enumerate(graph.nodes)}
+    edges = [Edge(before, said["event"], said["guard"], after) for before, after, said in graph.edges(data=True)]
     edges.sort(key=lambda edge: (place[edge.before], place[edge.after]))
-    return Machine(system, chosen, states, older, tuple(edges))
+    return Machine(system, table.name, tuple(place), table.older_names, tuple(edges))

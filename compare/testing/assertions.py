@@ -4,11 +4,12 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
 from compare.testing.lasting import why_nobody, why_several
+from compare.testing.living import LivingGroup
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.queues import Queue
@@ -16,15 +17,12 @@ from protocols.timeline.story import story_of_queue
 from protocols.timeline.words import queue_name, queue_names
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
-if TYPE_CHECKING:
-    from compare.testing.group import Group
-
 
 class Judged(Protocol):
     """A group, or several."""
 
     @property
-    def groups(self) -> "Sequence[Group]":
+    def groups(self) -> Sequence[LivingGroup]:
         """Who must do what is demanded."""
 
 
@@ -144,16 +142,16 @@ def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
 # What the sentences are made of.
 
 
-def _loads(group: "Group") -> dict[str, int]:
+def _loads(group: LivingGroup) -> dict[str, int]:
     return {member: len(queues) for member, queues in group.allocation.items()}
 
 
-def _shares(group: "Group") -> str:
+def _shares(group: LivingGroup) -> str:
     told = (f"{member} {len(queues)} ({queue_names(queues)})" for member, queues in group.allocation.items())
     return f"{group.system}: {', '.join(told)}"
 
 
-def _open(group: "Group") -> str:
+def _open(group: LivingGroup) -> str:
     """What is wrong with a sharing besides how many each member has."""
     unowned, shared = len(group.allocation.unowned), len(group.allocation.double_owned)
     told = [f"{unowned} without an owner"] if unowned else []
@@ -161,7 +159,7 @@ def _open(group: "Group") -> str:
     return f"; {' and '.join(told)}" if told else ""
 
 
-def _pile_up(group: "Group") -> Sequence[str]:
+def _pile_up(group: LivingGroup) -> Sequence[str]:
     """Do the same members get more of every topic?"""
     found = group.fairness
     if len(found.topics) < 2 or not found.pile_up or found.pile_up < 0.5:
@@ -170,7 +168,7 @@ def _pile_up(group: "Group") -> Sequence[str]:
     return [f"the same members get the larger share of each topic, and it adds up: {topics}"]
 
 
-def _best(group: "Group") -> str:
+def _best(group: LivingGroup) -> str:
     best = group.optimum
     fairest = sorted(len(queues) for queues in best.allocation.values())
     if fairest == sorted(_loads(group).values()):
@@ -179,25 +177,25 @@ def _best(group: "Group") -> str:
     return f"as fair as can be is {fairest[0]} to {fairest[-1]} queues, {moves} from here"
 
 
-def _moves_to_best(group: "Group") -> Iterable[str]:
+def _moves_to_best(group: LivingGroup) -> Iterable[str]:
     for queue, member in group.optimum.moved:
         yield f"{queue_name(queue)} to {member} would help"
     for queue, member in group.optimum.newly_owned:
         yield f"{queue_name(queue)} has no owner, {member} would do"
 
 
-def _unfinished(group: "Group") -> Sequence[str]:
+def _unfinished(group: LivingGroup) -> Sequence[str]:
     if settling.is_calm(group.world):
         return []
     return ["the group has not settled yet: settle() or clock.advance() lets it go on"]
 
 
-def _state_of(group: "Group", queue: Queue) -> str:
+def _state_of(group: LivingGroup, queue: Queue) -> str:
     owners = [member for member, queues in group.world.owned.items() if queue in queues]
     return f"{queue_name(queue)} " + (f"is owned by {' and '.join(owners)}" if owners else "has no owner")
 
 
-def moves_of(group: "Group", since: Time) -> list[tuple[Time, Queue, str, str]]:
+def moves_of(group: LivingGroup, since: Time) -> list[tuple[Time, Queue, str, str]]:
     """(When, queue, the last owner, the next one) from a time on, in order: a queue moves when a member begins to
     believe in it that was not the last one to have it, as `protocols.timeline.ownership` counts."""
     held: dict[str, set[Queue]] = {}
@@ -229,14 +227,14 @@ def _longer(found: Iterable[Any], than: Time, end: Time) -> list[Any]:
     return [each for each in found if (end if each.until is None else each.until) - each.since > than]
 
 
-def _fail(group: "Group", what: str, more: Sequence[str] = ()) -> None:
+def _fail(group: LivingGroup, what: str, more: Sequence[str] = ()) -> None:
     __tracebackhide__ = True
     group.failed()
     told = f"{group.system} at {sentences.moment(group.clock.time)}: {what}"
     raise AssertionError(f"{told}\n{sentences.listed(more)}" if more else told)
 
 
-def fail_unsettled(group: "Group", within: float) -> None:
+def fail_unsettled(group: LivingGroup, within: float) -> None:
     """Fail because a group goes on changing."""
     __tracebackhide__ = True
     told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]

@@ -1,12 +1,9 @@
 """The assertions of `compare.testing.assertions` as methods."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 from compare.testing import assertions
-
-if TYPE_CHECKING:
-    from compare.testing.group import Group
+from compare.testing.living import LivingGroup
 
 
 class Demands(ABC):
@@ -17,7 +14,7 @@ class Demands(ABC):
 
     @property
     @abstractmethod
-    def groups(self) -> tuple["Group", ...]:
+    def groups(self) -> tuple[LivingGroup, ...]:
         """Who is judged."""
 
     def assert_fair(self, max_over_mean: float = 1.2) -> None:

@@ -1,14 +1,12 @@
 """What a failing test leaves behind: a scenario file that lives through the same again."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from compare.testing.living import LivingGroup
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.writing import plain
-
-if TYPE_CHECKING:
-    from compare.testing.group import Group
 
 HINT = "save it as a file, and `equipoise compare FILE --story {label}` lives through the same"
 
@@ -23,7 +21,7 @@ class _Note:
 
     __slots__ = ("group",)
 
-    def __init__(self, group: "Group") -> None:
+    def __init__(self, group: LivingGroup) -> None:
         self.group = group
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -32,7 +30,7 @@ class _Note:
         printer.text(f"# {longer}{text(self.group).removeprefix('# ')}")
 
 
-def tell(group: "Group") -> None:
+def tell(group: LivingGroup) -> None:
     """Under hypothesis: print the scenario with the falsifying example, which is the smallest that hypothesis found.
     What is printed already is not printed again."""
     if "hypothesis" in sys.modules and group.printed != lived(group):
@@ -42,11 +40,11 @@ def tell(group: "Group") -> None:
             hypothesis.note(_Note(group))
 
 
-def lived(group: "Group") -> tuple[Time, int]:
+def lived(group: LivingGroup) -> tuple[Time, int]:
     """When it is, and how much has happened: while both stay, so does the scenario."""
     return group.clock.time, len(group.world.scenario.events)
 
 
-def text(group: "Group") -> str:
+def text(group: LivingGroup) -> str:
     """The group's scenario, and what to do with it."""
     return f"# {HINT.format(label=group.label)}\n{group.scenario_text()}"

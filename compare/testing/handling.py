@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
+from compare.testing.living import LivingGroup
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
@@ -14,9 +15,6 @@ from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
 from protocols.scenario.events import Event, StopPolling
 from protocols.timeline.words import queue_name
-
-if TYPE_CHECKING:
-    from compare.testing.group import Group
 
 
 class Crashed(BaseException):
@@ -72,7 +70,7 @@ class _Handled(NamedTuple):
 class Handling:
     """What the user's code in one group does. Calls of all its consumers are counted together, from 1 on."""
 
-    def __init__(self, group: "Group") -> None:
+    def __init__(self, group: LivingGroup) -> None:
         self._group = group
         self.calls = 0
         """How many calls of consumers have begun."""
@@ -227,3 +225,11 @@ class Handling:
         double.wake()
         if not double.is_alive:
             raise Crashed(f"{double.member} was killed")
+
+
+class HandlingGroup(LivingGroup, Protocol):
+    """A group whose records the user's code handles."""
+
+    @property
+    def handling(self) -> Handling:
+        """Which records the user's code has handled, and what happens between its calls."""

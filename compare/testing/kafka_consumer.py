@@ -6,11 +6,12 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compare.testing import kafka_assignment, kafka_offsets
 from compare.testing import kafka_errors as errors
 from compare.testing.clock import in_ticks
+from compare.testing.handling import HandlingGroup
 from compare.testing.kafka_assignment import partitions_of
 from compare.testing.kafka_member import KafkaMember, Partition
 from compare.testing.kafka_messages import Message, error_message
@@ -20,9 +21,6 @@ from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
 from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import Called
 from protocols.engine.nodes import Time
-
-if TYPE_CHECKING:
-    from compare.testing.group import Group
 
 Listener = Callable[[Any, list[Any]], object]
 
@@ -38,7 +36,7 @@ class KafkaConsumer:
     say holds where it says nothing.
     """
 
-    def __init__(self, group: "Group", member: str, config: Mapping[str, Any]) -> None:
+    def __init__(self, group: HandlingGroup, member: str, config: Mapping[str, Any]) -> None:
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
         for name in config:

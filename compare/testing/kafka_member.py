@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compare.testing.kafka_messages import Message, error_message, written_at
+from compare.testing.living import LivingGroup
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.callbacks import ASSIGNED
@@ -26,9 +27,6 @@ from protocols.engine.nodes import Message as Command
 from protocols.engine.nodes import Time
 from protocols.scenario.places import MemberKey
 
-if TYPE_CHECKING:
-    from compare.testing.group import Group
-
 Partition = tuple[str, int]
 
 _STOPPED_MS: Time = 3_600_000.0
@@ -40,7 +38,7 @@ _RESETS = {"smallest": "earliest", "beginning": "earliest", "largest": "latest",
 class KafkaMember:
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
-    def __init__(self, group: "Group", member: str) -> None:
+    def __init__(self, group: LivingGroup, member: str) -> None:
         self.name = member
         self._group = group
         self.node: Consumer | None = None

@@ -7,8 +7,9 @@ happens after it (a crash) happens before its result counts.
 
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from compare.testing.handling import HandlingGroup
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.queues import Queue
@@ -18,9 +19,6 @@ from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.pool import Work
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.messages.pulling import Retried
-
-if TYPE_CHECKING:
-    from compare.testing.group import Group
 
 ALL = ("*", "")
 """Expressions that select everything; the model has no tags."""
@@ -72,7 +70,7 @@ class PushConsumer:
     orderly one (`SUCCESS`) gets them again after a moment, and nothing else of their queue before.
     """
 
-    def __init__(self, group: "Group", member: str, *, orderly: bool = False) -> None:
+    def __init__(self, group: HandlingGroup, member: str, *, orderly: bool = False) -> None:
         self.member = member
         self.group, self._handling = group, group.handling
         self._topics: list[str] = []

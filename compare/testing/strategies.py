@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from compare.catalogues import CLASSIC, ROCKETMQ
+from compare.scenarios.reading import scenario
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
 from protocols.scenario.model import Scenario
-from protocols.scenario.reading import scenario
 
 KINDS: Final = ("crash", "leave", "join", "hang", "stop_polling", "restart", "disconnect")
 """What may befall members."""
@@ -21,10 +22,8 @@ KINDS: Final = ("crash", "leave", "join", "hang", "stop_polling", "restart", "di
 LONGEST_STOP_MS: Final = 90_000
 """A member hangs or stands still for at most so long: twice Kafka's session timeout."""
 
-SYSTEMS: Final = (
-    *("kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"),
-    *("rocketmq:AVG", "rocketmq:AVG_BY_CIRCLE", "rocketmq:CONSISTENT_HASH"),
-)
+SYSTEMS: Final = (*(f"kafka:{name}" for name in CLASSIC), *(f"rocketmq:{name}" for name in ROCKETMQ))
+"""Systems with every strategy that runs without further settings."""
 
 
 @st.composite

@@ -1,29 +1,20 @@
 """The leader shares the partitions out: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from kafka_coordinator.assign import STRATEGIES, assign
+from kafka_coordinator.assignor import Claims
 from kafka_coordinator.assignors.claims import highest_generation
-from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
-from kafka_coordinator.assignors.range import range_
-from kafka_coordinator.assignors.roundrobin import roundrobin
-from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
+from kafka_coordinator.catalogue import CONSUMER
 from kafka_coordinator.consumer.state import ConsumerState, Memory
 from kafka_coordinator.messages import ConsumerMetadata, JoinedMember, JoinGroupAnswer
 from protocols.errors import StrategyError
 from protocols.groups import Group, Member
 from protocols.java import sorted_as_java, string_entry_order
 from protocols.queues import Queue
-
-STATELESS: Mapping[str, Callable[[GroupMetadata], Assignment]] = {"range": range_, "roundrobin": roundrobin}
-WITH_MEMORY: Mapping[str, Callable[[GroupMetadata, int], Assignment]] = {
-    "sticky": sticky,
-    "cooperative-sticky": cooperative_sticky,
-}
-SERVER_SIDE = ("server-range", "uniform")
-"""Strategies of the consumer protocol, which no client can run."""
 
 
 class CannotAssignError(Exception):
@@ -32,7 +23,12 @@ class CannotAssignError(Exception):
 
 def known_assignor(name: str) -> bool:
     """Whether a consumer can be configured with it: Kafka's own ones and those that users registered."""
-    return name in STATELESS or name in WITH_MEMORY or (name in STRATEGIES and name not in SERVER_SIDE)
+    return name in STRATEGIES and not in_the_broker(name)
+
+
+def in_the_broker(name: str) -> bool:
+    """Whether it is an assignor of the consumer protocol, which no client can run."""
+    return name in STRATEGIES and STRATEGIES[name].protocol == CONSUMER
 
 
 def topics_of(members: tuple[JoinedMember, ...]) -> tuple[str, ...]:
@@ -44,22 +40,24 @@ def topics_of(members: tuple[JoinedMember, ...]) -> tuple[str, ...]:
 def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Partition, ...]]:
     """Member id to its partitions in the assignor's order. Raises `CannotAssignError`."""
     name = answer.protocol or ""
+    run = STRATEGIES[name].implementation.assign if known_assignor(name) else None
+    claims = _claims(name)
     metadata = {member.member_id: member for member in answer.members}
     members = [metadata[id] for id in string_entry_order(list(metadata))]
     topics = {topic: len(c.metadata[topic]) for topic in c.assigned_topics if topic in c.metadata}
     partitions = [partition for topic, count in topics.items() for partition in _partitions_of(topic, count)]
     racks = {topic: each for topic, each in c.racks.items() if topic in topics}
     try:
-        if name in STATELESS:
-            found = STATELESS[name](GroupMetadata(topics, _stateless(members), racks))
-        elif name in WITH_MEMORY:
-            group = GroupMetadata(topics, (_sticky if name == "sticky" else _cooperative)(members), racks)
+        if run is None:
+            return _registered(name, members, topics, racks)
+        if not claims:
+            found = run(GroupMetadata(topics, _stateless(members), racks))
+        else:
+            group = GroupMetadata(topics, (_sticky if claims == "user data" else _cooperative)(members), racks)
             memory = c.memories.get(name, Memory())
             highest = highest_generation(group, memory.highest)
             c.memories[name] = memory._replace(highest=highest)
-            found = WITH_MEMORY[name](group, highest)
-        else:
-            return _registered(name, members, topics, racks)
+            found = run(group, highest)
     except AssignorError as error:
         raise CannotAssignError(f"the {name} assignor throws {error.error}") from None
     partitions += found.strays
@@ -123,9 +121,10 @@ def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
     """What the client tells the leader for one of its assignors (spec 4.4 step 2)."""
     topics = tuple(sorted_as_java(c.subscription)) if len(c.subscription) > 1 else c.subscription
     user_data: tuple[tuple[Partition, ...], int] | None = None
-    if name in WITH_MEMORY:
+    claims = _claims(name)
+    if claims:
         memory = c.memories.get(name)
-        if name == "cooperative-sticky":
+        if claims == "owned partitions":
             user_data = ((), Memory().generation if memory is None else memory.generation)
         elif memory is not None and memory.claims is not None:
             user_data = (_by_topic(memory.claims), memory.generation)
@@ -134,10 +133,16 @@ def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
 
 def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> None:
     """The assignor is told the assignment (onAssignment)."""
-    if name in WITH_MEMORY:
+    claims = _claims(name)
+    if claims:
         memory = c.memories.get(name, Memory())
-        claims = assigned if name == "sticky" else memory.claims
-        c.memories[name] = Memory(claims, c.generation, memory.highest)
+        claimed = assigned if claims == "user data" else memory.claims
+        c.memories[name] = Memory(claimed, c.generation, memory.highest)
+
+
+def _claims(name: str) -> Claims:
+    """Where the assignor reads what members owned; empty for one that nobody knows."""
+    return STRATEGIES[name].implementation.claims if name in STRATEGIES else ""
 
 
 def _by_topic(partitions: tuple[Partition, ...]) -> tuple[Partition, ...]:

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, of_protocol
 from protocols.errors import UserError
 
 EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
 
-COOPERATIVE_ASSIGNORS: Final = frozenset({"cooperative-sticky"})
+COOPERATIVE_ASSIGNORS: Final = frozenset(record.name for record in CATALOGUE if record.implementation.cooperative)
 """Those that support the cooperative protocol; every assignor supports the eager one."""
 
 
@@ -77,12 +78,7 @@ NAMES: Final[Mapping[str, str]] = {
 }
 """Kafka's name of a setting to its field."""
 
-_JAVA_NAMES: Final[Mapping[str, str]] = {
-    "RangeAssignor": "range",
-    "RoundRobinAssignor": "roundrobin",
-    "StickyAssignor": "sticky",
-    "CooperativeStickyAssignor": "cooperative-sticky",
-}
+_JAVA_NAMES: Final[Mapping[str, str]] = {record.java_class: record.name for record in of_protocol(CLASSIC)}
 """Simple names of Kafka's own assignor classes."""
 
 _MAY_BE_ZERO = frozenset(

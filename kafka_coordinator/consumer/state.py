@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.config import ConsumerConfig, Load
 from kafka_coordinator.consumer.settings import COOPERATIVE
-from kafka_coordinator.consumer.states import UNJOINED, after
+from kafka_coordinator.consumer.states import CONSUMER, UNJOINED
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Transition
 from protocols.load import Reading
@@ -237,7 +237,7 @@ class ConsumerState:
     def move(self, event: str, out: Outbox) -> None:
         """Take an edge of the table of states."""
         before = self.state
-        self.state = after(before, event)
+        self.state = CONSUMER.next_state(before, event)
         if before != self.state:
             out.observe(Transition("client", self.config.name, before, event, self.state))
 

@@ -97,9 +97,9 @@ class Group:
         self._order: list[str] | None = []
 
     def take(self, event: str, guard: str, now: Time, out: Outbox) -> None:
-        """Take the edge of the state machine; `states.IllegalTransition` where there is none."""
+        """Take the edge of the state machine; `IllegalTransition` where there is none."""
         before = self.state
-        after = states.next_state(before, event, guard)
+        after = states.GROUP.next_state(before, event, guard)
         if after != before:
             self.previous = before
             self.state = after

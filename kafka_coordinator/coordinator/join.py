@@ -30,6 +30,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import METADATA_CHANGED, SUBSCRIPTION_CHANGED, JoinGroup
 from protocols.engine.nodes import Outbox, Time
+from protocols.state_machine import ALWAYS
 
 MEMBER_ID_REQUIRED_SINCE = 4
 """From this version of JoinGroup on a dynamic member is given an id before it is taken in (KIP-394)."""
@@ -103,7 +104,7 @@ def _join_new(core: Core, group: Group, now: Time, sender: str, request: JoinGro
     if request.version < MEMBER_ID_REQUIRED_SINCE:
         _add(core, group, new_id, now, sender, request, out)
         return
-    group.take(states.ID_HANDED_OUT, states.ALWAYS, now, out)
+    group.take(states.ID_HANDED_OUT, ALWAYS, now, out)
     group.pending_join[new_id] = None
     out.set_timer(session_timer(group.id, new_id), now + request.session_timeout_ms)
     out.send(sender, join_refused(request.correlation, MEMBER_ID_REQUIRED, new_id))
@@ -129,7 +130,7 @@ def _add(core: Core, group: Group, member_id: str, now: Time, sender: str, reque
     # A new member cannot heartbeat before it is answered: it gets a fixed time in which it must be.
     out.set_timer(member.timer, now + core.settings.new_member_join_timeout_ms)
     name = request.client_id
-    rebalance(core, group, Cause(states.MEMBER_ADDED, states.ALWAYS, name, f"{name} joined"), now, out)
+    rebalance(core, group, Cause(states.MEMBER_ADDED, ALWAYS, name, f"{name} joined"), now, out)
 
 
 def _join_again(
@@ -138,7 +139,7 @@ def _join_again(
     """A JoinGroup of a member."""
     same = member.protocols == request.protocols
     leads = member.id == group.leader
-    guard = states.ALWAYS
+    guard = ALWAYS
     if group.state == states.COMPLETING_REBALANCE:
         guard = states.SAME_PROTOCOLS if same else states.OTHER_PROTOCOLS
     elif group.state == states.STABLE:
@@ -179,7 +180,7 @@ def _replace(
     _park(core, group, member, sender, request)
     name = member.client_id
     if group.state != states.STABLE:
-        cause = Cause(states.STATIC_REPLACED, states.ALWAYS, name, f"{name} is back with a new id")
+        cause = Cause(states.STATIC_REPLACED, ALWAYS, name, f"{name} is back with a new id")
         return rebalance(core, group, cause, now, out)
     if group.voted_protocol() != group.protocol:
         words = f"{name} is back with a new id and changes the protocol"

@@ -14,6 +14,7 @@ from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
 from kafka_coordinator.errors import NOT_COORDINATOR
 from protocols.engine.nodes import Outbox, Time
+from protocols.state_machine import ALWAYS
 
 
 def lead(core: Core, leaders: tuple[str, ...], now: Time, out: Outbox) -> None:
@@ -52,7 +53,7 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
         for member in group.ordered():
             restart_session(member, now, out)
         if len(group.members) > core.settings.group_max_size:
-            cause = Cause(states.TOO_LARGE, states.ALWAYS, None, "more members than group.max.size")
+            cause = Cause(states.TOO_LARGE, ALWAYS, None, "more members than group.max.size")
             prepare(core, group, cause, now, out)
 
 
@@ -62,7 +63,7 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
     out.cancel_timer(load_timer(partition))
     out.cancel_timer(expiry_timer(partition))
     for group in [each for each in core.groups.values() if each.partition == partition]:
-        group.take(states.UNLOADED, states.ALWAYS, now, out)
+        group.take(states.UNLOADED, ALWAYS, now, out)
         out.cancel_timer(join_timer(group))
         out.cancel_timer(sync_timer(group))
         for member_id in group.pending_join:

@@ -9,6 +9,7 @@ from kafka_coordinator.coordinator.rebalance import Cause, rebalance, remove_mem
 from kafka_coordinator.errors import INVALID_GROUP_ID, NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import LeaveGroup, LeaveGroupAnswer, Leaving
 from protocols.engine.nodes import Outbox, Time
+from protocols.state_machine import ALWAYS
 
 
 def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) -> None:
@@ -32,12 +33,12 @@ def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) 
         return
     if group.state == states.EMPTY:
         # Only ids that were handed out could leave: nobody is there to join anew.
-        group.take(states.MEMBER_LEFT, states.ALWAYS, now, out)
+        group.take(states.MEMBER_LEFT, ALWAYS, now, out)
     else:
         names = [name for name in gone if name is not None]
         words = f"{', '.join(names)} left" if names else "somebody left who had an id and never joined"
         by = names[0] if names else None
-        rebalance(core, group, Cause(states.MEMBER_LEFT, states.ALWAYS, by, words), now, out)
+        rebalance(core, group, Cause(states.MEMBER_LEFT, ALWAYS, by, words), now, out)
 
 
 def _remove(core: Core, group: Group, leaving: Leaving, out: Outbox) -> tuple[str, str | None]:

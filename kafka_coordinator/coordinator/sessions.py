@@ -15,6 +15,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
+from protocols.state_machine import ALWAYS
 
 
 def heartbeat(core: Core, now: Time, sender: str, request: Heartbeat, out: Outbox) -> None:
@@ -42,7 +43,7 @@ def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: 
     """Nothing was heard from a member, or from somebody who was given an id, for too long."""
     if member_id in group.pending_join:
         remove_pending(group, member_id, out)
-        group.take(states.PENDING_EXPIRED, states.ALWAYS, now, out)
+        group.take(states.PENDING_EXPIRED, ALWAYS, now, out)
         _complete_if_all_joined(core, group, now, out)
         return
     member = group.members[member_id]
@@ -53,7 +54,7 @@ def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: 
         core.answer(member.join, join_refused(member.join.correlation, UNKNOWN_MEMBER_ID, NO_MEMBER), out)
     remove_members(core, group, [member], out)
     name = member.client_id
-    cause = Cause(states.SESSION_EXPIRED, states.ALWAYS, name, f"session of {name} timed out")
+    cause = Cause(states.SESSION_EXPIRED, ALWAYS, name, f"session of {name} timed out")
     if group.can_rebalance:
         prepare(core, group, cause, now, out)
     else:

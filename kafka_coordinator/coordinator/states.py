@@ -10,12 +10,7 @@ that they left, because the guard said so. What is answered without touching the
 a fetch) is no event. Where the same event may end in several states, the guard tells them apart.
 """
 
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    import networkx
+from protocols.state_machine import ALWAYS, Edge, StateMachine
 
 EMPTY = "Empty"
 PREPARING_REBALANCE = "PreparingRebalance"
@@ -24,12 +19,6 @@ STABLE = "Stable"
 DEAD = "Dead"
 ABSENT = "(none)"
 """Not a state: there is no such group. The first edge of every group leaves from here."""
-
-STATES = (ABSENT, EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE, DEAD)
-"""In the order of a group's life."""
-
-OLDER_NAMES: Mapping[str, str] = {COMPLETING_REBALANCE: "AwaitingSync"}
-"""State to what it was called before Kafka 1.1."""
 
 CREATED = "group created"
 LOADED = "loaded from the log"
@@ -49,7 +38,6 @@ UNLOADED = "unloaded"
 DELETED = "deleted"
 EXPIRED = "offsets expired"
 
-ALWAYS = ""
 WITH_MEMBERS = "with members"
 WITHOUT_MEMBERS = "without members"
 ONLY_ABSENT = "only absent static members"
@@ -61,95 +49,57 @@ SAME_VOTE = "same protocol voted"
 OTHER_VOTE = "other protocol voted"
 
 
-class Edge(NamedTuple):
-    """In state ``before``, the event leads to ``after`` where the guard holds (``ALWAYS``: there is none)."""
-
-    before: str
-    event: str
-    guard: str
-    after: str
-
-
-EDGES: tuple[Edge, ...] = (
-    Edge(ABSENT, CREATED, ALWAYS, EMPTY),
-    Edge(ABSENT, LOADED, WITHOUT_MEMBERS, EMPTY),
-    Edge(ABSENT, LOADED, WITH_MEMBERS, STABLE),
-    Edge(EMPTY, ID_HANDED_OUT, ALWAYS, EMPTY),
-    Edge(EMPTY, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
-    Edge(EMPTY, MEMBER_LEFT, ALWAYS, EMPTY),
-    Edge(EMPTY, PENDING_EXPIRED, ALWAYS, EMPTY),
-    Edge(EMPTY, UNLOADED, ALWAYS, DEAD),
-    Edge(EMPTY, DELETED, ALWAYS, DEAD),
-    Edge(EMPTY, EXPIRED, ALWAYS, DEAD),
-    Edge(PREPARING_REBALANCE, ID_HANDED_OUT, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, MEMBER_REJOINED, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, STATIC_REPLACED, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, MEMBER_LEFT, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, SESSION_EXPIRED, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, PENDING_EXPIRED, ALWAYS, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, JOIN_ENDED, WITH_MEMBERS, COMPLETING_REBALANCE),
-    Edge(PREPARING_REBALANCE, JOIN_ENDED, WITHOUT_MEMBERS, EMPTY),
-    Edge(PREPARING_REBALANCE, JOIN_ENDED, ONLY_ABSENT, PREPARING_REBALANCE),
-    Edge(PREPARING_REBALANCE, UNLOADED, ALWAYS, DEAD),
-    Edge(COMPLETING_REBALANCE, ID_HANDED_OUT, ALWAYS, COMPLETING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, MEMBER_REJOINED, SAME_PROTOCOLS, COMPLETING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, MEMBER_REJOINED, OTHER_PROTOCOLS, PREPARING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, STATIC_REPLACED, ALWAYS, PREPARING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, MEMBER_LEFT, ALWAYS, PREPARING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, SESSION_EXPIRED, ALWAYS, PREPARING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, PENDING_EXPIRED, ALWAYS, COMPLETING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, MEMBER_SYNCED, ALWAYS, COMPLETING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, LEADER_SYNCED, ALWAYS, STABLE),
-    Edge(COMPLETING_REBALANCE, SYNC_EXPIRED, ALWAYS, PREPARING_REBALANCE),
-    Edge(COMPLETING_REBALANCE, UNLOADED, ALWAYS, DEAD),
-    Edge(STABLE, ID_HANDED_OUT, ALWAYS, STABLE),
-    Edge(STABLE, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
-    Edge(STABLE, MEMBER_REJOINED, SAME_FOLLOWER, STABLE),
-    Edge(STABLE, MEMBER_REJOINED, LEADER_OR_OTHER, PREPARING_REBALANCE),
-    Edge(STABLE, STATIC_REPLACED, SAME_VOTE, STABLE),
-    Edge(STABLE, STATIC_REPLACED, OTHER_VOTE, PREPARING_REBALANCE),
-    Edge(STABLE, MEMBER_LEFT, ALWAYS, PREPARING_REBALANCE),
-    Edge(STABLE, SESSION_EXPIRED, ALWAYS, PREPARING_REBALANCE),
-    Edge(STABLE, PENDING_EXPIRED, ALWAYS, STABLE),
-    Edge(STABLE, MEMBER_SYNCED, ALWAYS, STABLE),
-    Edge(STABLE, SYNC_EXPIRED, ALWAYS, PREPARING_REBALANCE),
-    Edge(STABLE, TOO_LARGE, ALWAYS, PREPARING_REBALANCE),
-    Edge(STABLE, UNLOADED, ALWAYS, DEAD),
+GROUP = StateMachine(
+    "group",
+    (ABSENT, EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE, DEAD),
+    (
+        Edge(ABSENT, CREATED, ALWAYS, EMPTY),
+        Edge(ABSENT, LOADED, WITHOUT_MEMBERS, EMPTY),
+        Edge(ABSENT, LOADED, WITH_MEMBERS, STABLE),
+        Edge(EMPTY, ID_HANDED_OUT, ALWAYS, EMPTY),
+        Edge(EMPTY, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
+        Edge(EMPTY, MEMBER_LEFT, ALWAYS, EMPTY),
+        Edge(EMPTY, PENDING_EXPIRED, ALWAYS, EMPTY),
+        Edge(EMPTY, UNLOADED, ALWAYS, DEAD),
+        Edge(EMPTY, DELETED, ALWAYS, DEAD),
+        Edge(EMPTY, EXPIRED, ALWAYS, DEAD),
+        Edge(PREPARING_REBALANCE, ID_HANDED_OUT, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, MEMBER_REJOINED, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, STATIC_REPLACED, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, MEMBER_LEFT, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, SESSION_EXPIRED, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, PENDING_EXPIRED, ALWAYS, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, JOIN_ENDED, WITH_MEMBERS, COMPLETING_REBALANCE),
+        Edge(PREPARING_REBALANCE, JOIN_ENDED, WITHOUT_MEMBERS, EMPTY),
+        Edge(PREPARING_REBALANCE, JOIN_ENDED, ONLY_ABSENT, PREPARING_REBALANCE),
+        Edge(PREPARING_REBALANCE, UNLOADED, ALWAYS, DEAD),
+        Edge(COMPLETING_REBALANCE, ID_HANDED_OUT, ALWAYS, COMPLETING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, MEMBER_REJOINED, SAME_PROTOCOLS, COMPLETING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, MEMBER_REJOINED, OTHER_PROTOCOLS, PREPARING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, STATIC_REPLACED, ALWAYS, PREPARING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, MEMBER_LEFT, ALWAYS, PREPARING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, SESSION_EXPIRED, ALWAYS, PREPARING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, PENDING_EXPIRED, ALWAYS, COMPLETING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, MEMBER_SYNCED, ALWAYS, COMPLETING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, LEADER_SYNCED, ALWAYS, STABLE),
+        Edge(COMPLETING_REBALANCE, SYNC_EXPIRED, ALWAYS, PREPARING_REBALANCE),
+        Edge(COMPLETING_REBALANCE, UNLOADED, ALWAYS, DEAD),
+        Edge(STABLE, ID_HANDED_OUT, ALWAYS, STABLE),
+        Edge(STABLE, MEMBER_ADDED, ALWAYS, PREPARING_REBALANCE),
+        Edge(STABLE, MEMBER_REJOINED, SAME_FOLLOWER, STABLE),
+        Edge(STABLE, MEMBER_REJOINED, LEADER_OR_OTHER, PREPARING_REBALANCE),
+        Edge(STABLE, STATIC_REPLACED, SAME_VOTE, STABLE),
+        Edge(STABLE, STATIC_REPLACED, OTHER_VOTE, PREPARING_REBALANCE),
+        Edge(STABLE, MEMBER_LEFT, ALWAYS, PREPARING_REBALANCE),
+        Edge(STABLE, SESSION_EXPIRED, ALWAYS, PREPARING_REBALANCE),
+        Edge(STABLE, PENDING_EXPIRED, ALWAYS, STABLE),
+        Edge(STABLE, MEMBER_SYNCED, ALWAYS, STABLE),
+        Edge(STABLE, SYNC_EXPIRED, ALWAYS, PREPARING_REBALANCE),
+        Edge(STABLE, TOO_LARGE, ALWAYS, PREPARING_REBALANCE),
+        Edge(STABLE, UNLOADED, ALWAYS, DEAD),
+    ),
+    older_names={COMPLETING_REBALANCE: "AwaitingSync"},  # before Kafka 1.1
 )
 """The table. The code runs from it, `equipoise states kafka` draws it, the tests walk every edge."""
-
-Step: TypeAlias = tuple[str, str, str]
-"""State, event, guard."""
-
-_NEXT: Mapping[Step, str] = {edge[:3]: edge.after for edge in EDGES}
-
-
-class IllegalTransition(AssertionError):  # noqa: N818 - what happened, in the system's own words
-    """The model took a step that the table does not have: a mistake of ours."""
-
-
-def next_state(before: str, event: str, guard: str = ALWAYS) -> str:
-    """Where the event leads; `IllegalTransition` where there is no such edge."""
-    after = _NEXT.get((before, event, guard))
-    if after is None:
-        raise IllegalTransition(f"a group in {before} has no edge for {event!r}" + (f" ({guard})" if guard else ""))
-    return after
-
-
-@cache
-def graph() -> "networkx.MultiDiGraph[str]":
-    """The table as a graph: states are nodes (with their ``older_name`` or None), every edge has ``event`` and
-    ``guard``. Do not change it.
-
-    networkx is imported when this is first called, so that a simulation does not wait for it.
-    """
-    import networkx
-
-    made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph()
-    for state in STATES:
-        made.add_node(state, older_name=OLDER_NAMES.get(state))
-    for edge in EDGES:
-        made.add_edge(edge.before, edge.after, key=f"{edge.event}/{edge.guard}", event=edge.event, guard=edge.guard)
-    return made

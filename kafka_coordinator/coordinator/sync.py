@@ -19,6 +19,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
+from protocols.state_machine import ALWAYS
 
 
 def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) -> None:
@@ -30,13 +31,13 @@ def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) ->
         return
     member = group.members[request.member_id]
     if group.state == states.STABLE:
-        group.take(states.MEMBER_SYNCED, states.ALWAYS, now, out)
+        group.take(states.MEMBER_SYNCED, ALWAYS, now, out)
         _has_synced(group, member, out)
         out.send(sender, _synced(group, member, request.correlation))
         return
     member.sync = core.parked(sender, request.correlation)
     if member.id != group.leader:
-        group.take(states.MEMBER_SYNCED, states.ALWAYS, now, out)
+        group.take(states.MEMBER_SYNCED, ALWAYS, now, out)
         _has_synced(group, member, out)
         return
     _has_synced(group, member, out)
@@ -73,7 +74,7 @@ def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Ou
             core.answer(member.sync, _synced(group, member, member.sync.correlation), out)
             member.sync = None
             restart_session(member, now, out)
-    group.take(states.LEADER_SYNCED, states.ALWAYS, now, out)
+    group.take(states.LEADER_SYNCED, ALWAYS, now, out)
     store_group(core, group)
     tell_grants(core, group, out)
 
@@ -97,4 +98,4 @@ def sync_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
     names = [member.client_id for member in late]
     words = f"no SyncGroup from {', '.join(names) or 'a static member that has been replaced'}"
     by = names[0] if names else None
-    prepare(core, group, Cause(states.SYNC_EXPIRED, states.ALWAYS, by, words), now, out)
+    prepare(core, group, Cause(states.SYNC_EXPIRED, ALWAYS, by, words), now, out)

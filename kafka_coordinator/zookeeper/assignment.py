@@ -13,6 +13,9 @@ from protocols.java import sorted_as_java, string_hash
 Threads: TypeAlias = Mapping[str, Sequence[str]]
 """Topic to the thread ids of all its subscribers."""
 
+Assign: TypeAlias = Callable[[Sequence[str], Threads, Mapping[str, int]], dict[Partition, str]]
+"""The consumer's own thread ids, all threads, partitions per topic to the partitions of its own threads."""
+
 _SIGN = 1 << 31
 
 
@@ -52,8 +55,3 @@ def roundrobin(mine: Sequence[str], threads: Threads, partitions: Mapping[str, i
     ring = rings[0]
     dealt = ((partition, ring[turn % len(ring)]) for turn, partition in enumerate(ordered))
     return {partition: thread for partition, thread in dealt if thread in mine}
-
-
-Assign: TypeAlias = Callable[[Sequence[str], Threads, Mapping[str, int]], dict[Partition, str]]
-
-ASSIGNMENTS: Mapping[str, Assign] = {"range": range_, "roundrobin": roundrobin}

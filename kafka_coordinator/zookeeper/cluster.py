@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_coordinator.zookeeper import paths
-from kafka_coordinator.zookeeper.assignment import ASSIGNMENTS
+from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from kafka_coordinator.zookeeper.commands import (
     CommitNow,
     Freeze,
@@ -64,8 +64,8 @@ class ZooKeeperCluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         name, _, strategy = system.system.partition(":")
-        if name != SYSTEM or strategy not in ASSIGNMENTS:
-            names = " or ".join(f"{SYSTEM}:{each}" for each in ASSIGNMENTS)
+        if name != SYSTEM or strategy not in STRATEGIES:
+            names = " or ".join(f"{SYSTEM}:{each}" for each in STRATEGIES)
             raise StrategyError(f"unknown system {system.system!r}, expected {names}")
         self._simulation = simulation
         self._places = Places.of(scenario, one_node_per_member=True)

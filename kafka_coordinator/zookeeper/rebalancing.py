@@ -6,7 +6,7 @@ A try that fails is followed by another after a pause, up to ``rebalance.max.ret
 from typing import Any, Final, Self
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.zookeeper.assignment import ASSIGNMENTS
+from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from kafka_coordinator.zookeeper.connection import Connection
 from kafka_coordinator.zookeeper.consuming import Consumption, as_queues
 from kafka_coordinator.zookeeper.messages import Request, SetData
@@ -46,7 +46,7 @@ class Rebalancing:
             return
         if watching.is_listing(connection):
             return
-        assign = ASSIGNMENTS[self._settings.partition_assignment_strategy]
+        assign = STRATEGIES[self._settings.partition_assignment_strategy].implementation
         self._run = Rebalance(watching.due, self._group, consumer_id, watching.topics, assign)
         out.observe(RebalanceBegan(self._group, watching.due, None, None, self._member))
         watching.due = None

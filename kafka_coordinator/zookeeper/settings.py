@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn
 
+from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from protocols.errors import UserError
 
 
@@ -41,7 +42,7 @@ NAMES: Mapping[str, str] = {
 """Kafka's name of a setting to the field."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "partition.assignment.strategy": ("range", "roundrobin"),
+    "partition.assignment.strategy": tuple(STRATEGIES),
     "auto.offset.reset": ("largest", "smallest"),
 }
 

@@ -12,11 +12,12 @@ from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, Sy
 from protocols.scenario.parts import PartError, field_names, known, mapping, part
 from protocols.scenario.paths import Path
 from protocols.scenario.places import MemberKey
-from protocols.scenario.systems import default_systems
+from protocols.scenario.systems import Systems, default_systems
 
 
-def build(given: object, systems: Mapping[str, tuple[str, ...]]) -> Scenario:
-    """A scenario from nested values with all their shorthands. ``systems``: system to the strategies it has.
+def build(given: object, systems: Systems | None) -> Scenario:
+    """A scenario from nested values with all their shorthands. ``systems``: those that there are; None: their names are
+    not checked, and a scenario that names none has none.
 
     Raises `protocols.scenario.parts.PartError` for the first thing that cannot be.
     """
@@ -54,16 +55,16 @@ def build(given: object, systems: Mapping[str, tuple[str, ...]]) -> Scenario:
     for key, path in members.items():
         check_strategy(groups[key.group].members[key.member], systems, path)
     _check_events(scenario, [path for _, path in events], members, systems)
-    if scenario.systems:
+    if scenario.systems or systems is None:
         return scenario
-    return scenario.model_copy(update={"systems": systems_left_out(scenario)})
+    return scenario.model_copy(update={"systems": systems_left_out(scenario, systems)})
 
 
-def systems_left_out(scenario: Scenario) -> tuple[SystemPart, ...]:
+def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, ...]:
     """The variants of a scenario that names none: by its brokers and by all who are or come there."""
     everybody = [each for group in scenario.groups.values() for each in group.members.values()]
     everybody += [started_as(None, event) for event in scenario.events if isinstance(event, Join)]
-    return default_systems(scenario.brokers, everybody)
+    return default_systems(systems, scenario.brokers, everybody)
 
 
 def _events(given: object, brokers: Sequence[str]) -> list[tuple[Event, Path]]:
@@ -76,7 +77,7 @@ def _events(given: object, brokers: Sequence[str]) -> list[tuple[Event, Path]]:
 
 
 def _check_events(
-    scenario: Scenario, paths: Sequence[Path], members: Mapping[MemberKey, Path], systems: Mapping[str, tuple[str, ...]]
+    scenario: Scenario, paths: Sequence[Path], members: Mapping[MemberKey, Path], systems: Systems | None
 ) -> None:
     check_end(scenario, paths)
     joining = {

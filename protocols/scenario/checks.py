@@ -24,7 +24,7 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.parts import PartError, suggestion
 from protocols.scenario.paths import Path
 from protocols.scenario.places import ADMIN, INFRASTRUCTURE, MemberKey, Places
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.systems import Systems, example_of, split_system
 from protocols.scenario.units import duration_text
 
 
@@ -51,12 +51,12 @@ def check_node_names(scenario: Scenario, paths: Mapping[MemberKey, Path]) -> Non
             )
 
 
-def check_systems(scenario: Scenario, systems: Mapping[str, tuple[str, ...]], written: bool) -> None:
-    """Systems and strategies that there are, every label once. ``systems``: system to its strategies."""
+def check_systems(scenario: Scenario, systems: Systems | None, written: bool) -> None:
+    """Systems and strategies that there are (None: any), every label once."""
     labels: set[str] = set()
     for number, each in enumerate(scenario.systems):
         path = ("systems", number)
-        problem = system_problem(each.system, systems)
+        problem = "" if systems is None else system_problem(each.system, systems)
         if problem:
             raise PartError(path, problem)
         if each.label in labels:
@@ -66,24 +66,27 @@ def check_systems(scenario: Scenario, systems: Mapping[str, tuple[str, ...]], wr
         labels.add(each.label)
     if written and not scenario.systems:
         raise PartError(
-            ("systems",), "no system, expected one such as kafka:range, or no systems at all for all of them"
+            ("systems",),
+            f"no system, expected one such as {example_of(systems or {})}, or no systems at all for all of them",
         )
 
 
-def system_problem(name: str, systems: Mapping[str, tuple[str, ...]]) -> str:
-    """What is wrong with the name of a variant's system, and what was expected; empty where it is such as
-    ``kafka:range``. ``systems``: system to its strategies."""
+def system_problem(name: str, systems: Systems) -> str:
+    """What is wrong with the name of a variant's system, and what was expected; empty where it is one of a system and a
+    strategy that there are."""
     system, strategy = split_system(name)
     if system not in systems:
-        return f"unknown system {system!r}, {suggestion(system, systems)}, as in kafka:range"
-    if strategy in systems[system] or (system == "kafka" and strategy.removesuffix(STATIC) in systems[system]):
+        return f"unknown system {system!r}, {suggestion(system, systems)}, as in {example_of(systems)}"
+    if systems[system].has(strategy):
         return ""
-    return f"unknown strategy {strategy!r} of {system}, {suggestion(strategy, systems[system])}"
+    return f"unknown strategy {strategy!r} of {system}, {suggestion(strategy, systems[system].names)}"
 
 
-def check_strategy(part: MemberPart | Join | Restart, systems: Mapping[str, tuple[str, ...]], path: Path) -> None:
-    """A member's own strategies are some system's."""
-    strategies = [name for names in systems.values() for name in names]
+def check_strategy(part: MemberPart | Join | Restart, systems: Systems | None, path: Path) -> None:
+    """A member's own strategies are some system's (None: any)."""
+    if systems is None:
+        return
+    strategies = [name for system in systems.values() for name in system.names]
     for name in () if part.strategy is None else part.strategy.split(","):
         if name.strip() not in strategies:
             raise PartError((*path, "strategy"), f"unknown strategy {name.strip()!r}, {suggestion(name, strategies)}")
@@ -92,7 +95,7 @@ def check_strategy(part: MemberPart | Join | Restart, systems: Mapping[str, tupl
 class Checks:
     """Goes through the events in the order of time and knows which topics and brokers are there."""
 
-    def __init__(self, scenario: Scenario, systems: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, scenario: Scenario, systems: Systems | None) -> None:
         self._scenario, self._systems = scenario, systems
         self._places = Places.of(scenario)
         self._topics = {topic: dict(part.queues) for topic, part in scenario.topics.items()}

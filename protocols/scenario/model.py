@@ -80,8 +80,8 @@ class Scenario(Part):
     run: RunPart
     """How long, and what is left to chance."""
     systems: tuple[SystemPart, ...] = ()
-    """The variants, each as its fields or just as the system's name. Left out: the four classic assignors of Kafka
-    and RocketMQ's strategies, as far as the scenario gives them what they need."""
+    """The variants, each as its fields or just as the system's name. Left out: the
+    strategies that the systems run by default, as far as the scenario gives them what they need."""
     events: tuple[Event, ...] = ()
     """What happens, in the order of time; at equal times in the order written."""
     expect: ExpectPart | None = None

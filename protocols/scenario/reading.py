@@ -1,6 +1,10 @@
-"""The door to scenarios: from a file, from a YAML text, from plain Python values."""
+"""The door to scenarios: from a file, from a YAML text, from plain Python values.
 
-from collections.abc import Mapping, Sequence
+``registered`` says which systems and strategies there are. Left out, their names are not checked, and a scenario that
+names no system has none.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +13,7 @@ from protocols.scenario.building import build
 from protocols.scenario.model import Scenario
 from protocols.scenario.parts import PartError
 from protocols.scenario.paths import written_path
-from protocols.scenario.systems import SYSTEMS
-
-Systems = Mapping[str, Sequence[str]]
-"""System (``kafka``) to the strategies that were registered beside those it always has."""
+from protocols.scenario.systems import Systems
 
 LARGEST = 64 * 1024 * 1024
 """Files above this many bytes are no scenario."""
@@ -41,7 +42,7 @@ def read_text(text: str, source: str = "scenario", registered: Systems | None = 
 
     written = parse(text, source)
     try:
-        return build(written.value, with_registered(registered))
+        return build(written.value, registered)
     except PartError as wrong:
         raise UserError(_line(f"{source} line {written.line(wrong.path)}", wrong)) from None
 
@@ -55,15 +56,9 @@ def scenario(
     one mapping with all of it. A float as a duration is in milliseconds. Raises `UserError` that names the field.
     """
     try:
-        return build({**(given or {}), **fields}, with_registered(registered))
+        return build({**(given or {}), **fields}, registered)
     except PartError as wrong:
         raise UserError(_line("scenario", wrong)) from None
-
-
-def with_registered(registered: Systems | None) -> dict[str, tuple[str, ...]]:
-    """System to all strategies that a scenario may name."""
-    more = registered or {}
-    return {name: tuple(dict.fromkeys((*known, *more.get(name, ())))) for name, known in SYSTEMS.items()}
 
 
 def _line(where: str, wrong: PartError) -> str:

@@ -28,7 +28,6 @@ from rocketmq_selfbalance.states import (
     LOCKING,
     PROCESS_QUEUE,
     RUNNING,
-    next_state,
 )
 
 WAIT: Any = "wait"
@@ -315,7 +314,7 @@ class Instance:
     def life(self, consumer: Consumer, queue: Queue, event: str, guard: str = "") -> None:
         key = consumer.group, queue
         before = self.life_of.get(key, ABSENT)
-        after = next_state(PROCESS_QUEUE, before, event, guard)
+        after = PROCESS_QUEUE.next_state(before, event, guard)
         if after == before:
             return
         if after == ABSENT:

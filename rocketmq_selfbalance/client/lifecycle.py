@@ -26,7 +26,7 @@ from rocketmq_selfbalance.client.pool import Pool
 from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, RETRY_PREFIX
-from rocketmq_selfbalance.states import CLIENT, REFUSED, REMOVED, RUNNING, SHUTDOWN, START, STARTED, next_state
+from rocketmq_selfbalance.states import CLIENT, REFUSED, REMOVED, RUNNING, SHUTDOWN, START, STARTED
 
 THREAD = "main"
 """The user's own thread, in which start() and shutdown() run."""
@@ -273,7 +273,7 @@ def _stop_threads(client: Instance) -> None:
 
 
 def _move(client: Instance, consumer: Consumer, event: str) -> None:
-    before, consumer.state = consumer.state, next_state(CLIENT, consumer.state, event)
+    before, consumer.state = consumer.state, CLIENT.next_state(consumer.state, event)
     client.out.observe(Transition(CLIENT.name, consumer.member, before, event, consumer.state))
 
 

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from protocols.groups import Group
 from protocols.queues import Queue
 from rocketmq_selfbalance.strategies.checks import check, check_lists, first_indexes
 from rocketmq_selfbalance.strategies.interface import queues_at
+from rocketmq_selfbalance.strategies.making import OfMember, Settings, same
 
 
 def block(queues: int, members: int, index: int) -> range:
@@ -43,3 +45,8 @@ class Averagely:
         """See `PositionStrategy.positions_of_all`."""
         queues, cids = check_lists(mq_all, cid_all)
         return {cid: block(len(queues), len(cids), index) for cid, index in first_indexes(cids).items()}
+
+
+def make(settings: Settings, group: Group) -> OfMember:
+    """It has no settings."""
+    return same(Averagely())

@@ -8,9 +8,13 @@ from functools import lru_cache
 from hashlib import md5
 from typing import ClassVar, TypeAlias
 
+from protocols.groups import Group
 from protocols.queues import Queue
-from rocketmq_selfbalance.strategies.checks import check, check_lists, first_indexes, illegal_argument
+from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes, illegal_argument
 from rocketmq_selfbalance.strategies.interface import queues_at
+from rocketmq_selfbalance.strategies.making import OfMember, Settings, only, same, wrong
+
+SETTINGS = ("virtual_nodes", "hash_function")
 
 HashFunction: TypeAlias = Callable[[str], int]
 
@@ -110,3 +114,16 @@ class ConsistentHash:
         if not ring.points:
             return []
         return [ring.member_after(self.hash_function(queue_text(queue))) for queue in mq_all]
+
+
+def make(settings: Settings, group: Group) -> OfMember:
+    """``virtual_nodes``: 10 where left out; ``hash_function``: from a text to a whole number, by MD5 where left out."""
+    virtual_nodes = settings.get("virtual_nodes", 10)
+    if not isinstance(virtual_nodes, int) or isinstance(virtual_nodes, bool):
+        raise wrong("virtual_nodes", virtual_nodes, "a whole number, 0 or more")
+    if not callable(settings.get("hash_function", hash)):
+        raise wrong("hash_function", settings["hash_function"], "a function from a text to a whole number")
+    try:
+        return same(ConsistentHash(**only(SETTINGS, settings)))
+    except AllocationError:
+        raise wrong("virtual_nodes", virtual_nodes, "a whole number, 0 or more") from None

@@ -1,12 +1,17 @@
 """MACHINE_ROOM: only queues of chosen rooms, which the broker names carry as ``room@broker`` (spec 4.9)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from protocols.groups import Group
 from protocols.queues import Queue
+from protocols.strategies import Surroundings
 from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes
 from rocketmq_selfbalance.strategies.interface import queues_at
+from rocketmq_selfbalance.strategies.making import OfMember, Settings, same, wrong
+
+SETTING = "consumer_idcs"
 
 
 def room_in(broker: str) -> str | None:
@@ -72,3 +77,21 @@ class ByMachineRoom:
             if room in self.consumer_idcs:
                 kept.append(position)
         return kept
+
+
+def by_default(surroundings: Surroundings) -> Settings | None:
+    """It runs where some broker is in a room that some member is in; members consume from all of their rooms."""
+    rooms = set(surroundings.rooms)
+    there = {broker.split("@")[0] for broker in surroundings.brokers if broker.count("@") == 1}
+    return {SETTING: list(surroundings.rooms)} if rooms & there else None
+
+
+def make(settings: Settings, group: Group) -> OfMember:
+    """``consumer_idcs``: the names of the rooms to consume from."""
+    rooms = settings.get(SETTING)
+    if rooms is None:
+        return same(ByMachineRoom())
+    listed = None if isinstance(rooms, str) or not isinstance(rooms, Iterable) else list(rooms)
+    if listed is None or not all(isinstance(room, str) for room in listed):
+        raise wrong(SETTING, rooms, "a list of room names")
+    return same(ByMachineRoom(frozenset(listed)))

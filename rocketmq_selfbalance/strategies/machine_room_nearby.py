@@ -1,14 +1,23 @@
 """MACHINE_ROOM_NEARBY: members consume from their own room, rooms without members are shared (spec 4.10)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
+from protocols.groups import Group
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
+from protocols.strategies import Surroundings
 from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes, illegal_argument
 from rocketmq_selfbalance.strategies.consistent_hash import queue_text
 from rocketmq_selfbalance.strategies.interface import PositionStrategy, queues_at
+from rocketmq_selfbalance.strategies.making import Make, OfMember, Settings, same, wrong
+
+C = TypeVar("C")
+
+SETTINGS = ("inner_strategy", "broker_rooms", "member_rooms")
+"""Its own; those of the inner strategy come on top."""
 
 MACHINE_ROOM_NEARBY = "MACHINE_ROOM_NEARBY"
 """The name by which users choose the strategy; its own name tells the inner strategy as well."""
@@ -108,3 +117,59 @@ class MachineRoomNearby:
                 raise illegal_argument(f"Machine room is null for consumer id {cid}")
             rooms.members.setdefault(room, []).append(cid)
         return rooms
+
+
+def by_default(surroundings: Surroundings) -> Settings | None:
+    """It runs where some broker is in a room that some member is in."""
+    there = {broker.split("-")[0] for broker in surroundings.brokers if "-" in broker}
+    return {} if there & set(surroundings.rooms) else None
+
+
+def make_around(inner: Mapping[str, Make], default: str) -> Make:
+    """What makes it from settings. ``inner``: the strategies that may split the queues of one room, by name.
+
+    ``inner_strategy``: one of them (``default`` where left out) with its settings, or a strategy object.
+    ``broker_rooms`` maps broker names to rooms, or is a function from a `Queue` to its room; ``member_rooms`` maps
+    client ids to rooms, or is a function from a client id to its room. Without them (or, in a mapping, for what is not
+    in it) a broker's room is its name up to the first ``-``, a member's its `Member.rack`, or else what follows the
+    last ``-`` of its client id; a name without ``-`` has no room, and then the strategy fails, as the real one.
+    """
+    return partial(_make, inner, default)
+
+
+def _make(known: Mapping[str, Make], default: str, settings: Settings, group: Group) -> OfMember:
+    inner = settings.get("inner_strategy", default)
+    if isinstance(inner, str) and inner in known:
+        inner = known[inner](settings, group)("")
+    if not isinstance(inner, PositionStrategy):
+        raise wrong("inner_strategy", inner, f"one of {', '.join(known)}, or a strategy object of such a class")
+    racks = {member.allocation_id: member.rack for member in reversed(group.members) if member.rack}
+    resolver = MachineRoomResolver(
+        _resolver("broker_rooms", settings, lambda queue: queue.broker, lambda queue: _before_dash(queue.broker)),
+        _resolver("member_rooms", settings, lambda cid: cid, lambda cid: racks.get(cid) or _after_dash(cid)),
+    )
+    return same(MachineRoomNearby(inner, resolver))
+
+
+def _resolver(
+    setting: str, settings: Settings, key: Callable[[C], str], default: Callable[[C], str | None]
+) -> Callable[[C], str | None]:
+    given = settings.get(setting)
+    if given is None:
+        return default
+    if callable(given):
+        resolve: Callable[[C], str | None] = given
+        return resolve
+    if not isinstance(given, Mapping):
+        raise wrong(setting, given, "a mapping from names to rooms, or a function that gives the room")
+    return lambda item: given[key(item)] if key(item) in given else default(item)
+
+
+def _before_dash(text: str) -> str | None:
+    room, dash, _ = text.partition("-")
+    return room if dash else None
+
+
+def _after_dash(text: str) -> str | None:
+    _, dash, room = text.rpartition("-")
+    return room if dash else None

@@ -10,9 +10,10 @@ import pytest
 
 from compare.cli import main
 from compare.states.drawing import svg
-from compare.states.machines import MACHINES, Edge, Machine, machine
+from compare.states.machines import MACHINES, Machine, machine
 from compare.states.mermaid import mermaid
-from kafka_coordinator.coordinator.states import EDGES, OLDER_NAMES, STATES
+from kafka_coordinator.coordinator.states import GROUP
+from protocols.state_machine import Edge
 from tests.compare.console import equipoise
 
 EVERY = [(system, name) for system, machines in MACHINES.items() for name in machines]
@@ -30,11 +31,11 @@ def test_json_has_every_edge_of_the_table(monkeypatch: pytest.MonkeyPatch, capsy
     assert _run(monkeypatch, "kafka", "--format", "json") == 0
     document = json.loads(capsys.readouterr().out)
     assert [(each["name"], each["older_name"]) for each in document["states"]] == [
-        (state, OLDER_NAMES.get(state)) for state in STATES
+        (state, GROUP.older_names.get(state)) for state in GROUP.states
     ]
     drawn = {(each["state"], each["event"], each["guard"] or "", each["next"]) for each in document["edges"]}
-    assert drawn == set(EDGES)
-    assert len(document["edges"]) == len(EDGES)
+    assert drawn == set(GROUP.edges)
+    assert len(document["edges"]) == len(GROUP.edges)
 
 
 @pytest.mark.parametrize("format", ["text", "table", "markdown"])

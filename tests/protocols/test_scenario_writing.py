@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from compare.scenarios.reading import read, read_text, scenario
 from protocols.engine.nodes import TICK
-from protocols.scenario.reading import read, read_text, scenario
 from protocols.scenario.writing import written
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yaml"))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compare.audit.finding import Case, Finding, finding, named, several
-from compare.audit.kinds import ROCKETMQ
 from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
 from compare.audit.model import KAFKA, Modelled
 from compare.audit.remedies.assignors import ask_for_state, fairer_assignors, fresh_start, to_assignor
@@ -13,10 +12,8 @@ from compare.audit.remedies.queues import multiples, one_for_each_member
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.remedies.strategies import average_and_multiples, fairer_strategy, lists_by_hand
 from compare.audit.score import HEAVIEST, IDLE, MISPLACED
+from compare.catalogues import KEEPING, ROCKETMQ
 from kafka_coordinator import assign
-
-LOOK_BACK = ("sticky", "cooperative-sticky", "uniform")
-"""Strategies that keep with members what they have."""
 
 STREAMS = ("streams", "ksqldb")
 """Kinds that place tasks by themselves, whatever their partitions' numbers look like."""
@@ -154,8 +151,8 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
 
 def _split_each_topic(case: Case, condition: str, price: str) -> list[Remedy]:
     """A strategy that splits every topic evenly, where the group can be set to one."""
-    name = next((each for each in ("range", "server-range") if each in case.usable), None)
-    if name is None or case.observed.strategy in (None, name):
+    name = next((each for each in PER_TOPIC if each in case.usable), None)
+    if not case.is_kafka or name is None or case.observed.strategy in (None, name):
         return []
     plain = to_assignor(case, name)
     text = f"{condition}{plain.text[0].lower()}{plain.text[1:]} It splits every topic evenly, {price}."
@@ -204,7 +201,7 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
         remedies = [fairer_strategy(case, modelled), lists_by_hand(case, modelled)]
     elif case.usable or strategy is None:
         remedies = list(fairer_assignors(case, modelled)) if case.usable else [ask_for_state(case)]
-        if strategy in LOOK_BACK:
+        if strategy is not None and strategy in KEEPING:
             remedies.append(fresh_start(case, modelled, strategy))
     known = case.usable or strategy is None
     whose = strategy or "The strategy"

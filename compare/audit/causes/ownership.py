@@ -7,11 +7,11 @@ from math import sqrt
 from shlex import quote
 
 from compare.audit.finding import Case, Finding, finding, named, several
-from compare.audit.kinds import ROCKETMQ
 from compare.audit.model import Modelled, recompute
 from compare.audit.remedies.commands import GROUPS, of_group
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.score import UNOWNED
+from compare.catalogues import ROCKETMQ
 from protocols import Allocation, Group, Queue
 from rocketmq_selfbalance import allocate
 

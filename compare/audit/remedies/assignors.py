@@ -3,24 +3,17 @@
 import re
 
 from compare.audit.finding import Case, named
-from compare.audit.kinds import SERVER, libraries_of
+from compare.audit.kinds import libraries_of
 from compare.audit.model import Modelled
 from compare.audit.remedies.commands import connector, describe
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Restart, Risk
 from compare.audit.what_if import under
+from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
 from kafka_coordinator import assign
 from protocols import Allocation
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
-_CLASSES = {
-    "range": "RangeAssignor",
-    "roundrobin": "RoundRobinAssignor",
-    "sticky": "StickyAssignor",
-    "cooperative-sticky": "CooperativeStickyAssignor",
-}
-_KEEPING = ("sticky", "cooperative-sticky")
 _TASK = re.compile(r"connector-consumer-(.+)-[0-9]+")
-_EAGER = ("range", "roundrobin", "sticky")
 
 
 def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
@@ -31,7 +24,7 @@ def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
     if today is None:
         return [ask_for_state(case)]
     # Who keeps what members have today does not go back to what moves everything at each change.
-    classic = ("cooperative-sticky",) if today in _KEEPING else ("cooperative-sticky", "roundrobin")
+    classic = ("cooperative-sticky",) if today in KEEPING else ("cooperative-sticky", "roundrobin")
     names = [name for name in ("uniform", *classic) if name in case.usable]
     found = []
     for name in names:
@@ -54,8 +47,7 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     """The change to an assignor of the group's protocol; ``after`` is the ownership expected then, if known."""
     gain = case.gain(after)
     if name in SERVER:
-        value = name.removeprefix("server-")
-        setting = f"{_prefix(case)}group.remote.assignor={value}"
+        setting = f"{_prefix(case)}group.remote.assignor={SERVER_NAMES[name]}"
         return Remedy(
             f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name."
             f"{_not_upgraded(case)}",
@@ -72,7 +64,7 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
         return _in_librdkafka(case, today, name, after)
     if libraries and "librdkafka" not in libraries:
         return _in_another_library(case, today, name, after)
-    old, new = _CLASSES[today], _CLASSES[name]
+    old, new = CLASSIC_CLASSES[today], CLASSIC_CLASSES[name]
     key = f"{_prefix(case)}partition.assignment.strategy"
     return Remedy(
         f"Set {key} to {_PACKAGE}{new} in {_where(case)}, in two steps: first listed in front of today's {old}, then,"
@@ -91,7 +83,7 @@ def _in_librdkafka(case: Case, today: str, name: str, after: Allocation | None) 
     key = f"{_prefix(case)}partition.assignment.strategy"
     steps: tuple[str, ...]
     restart: Restart
-    if (name in _EAGER) == (today in _EAGER):
+    if (name in EAGER) == (today in EAGER):
         text = (
             f"Set {key}={name} in {_where(case)}, in two steps: first listed in front of today's {today}, then, when"
             " every member has both, alone."
@@ -196,12 +188,12 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
                 SERIOUS,
             )
         )
-    if name in _EAGER and today not in _EAGER:
+    if name in EAGER and today not in EAGER:
         found.append(Risk("every rebalance stops all members for a moment, not only those that lose partitions", LIGHT))
     if name == "roundrobin":
         found.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
-    if (name in _EAGER) != (today in _EAGER) and libraries_of(case.observed) != ("librdkafka",):
-        listener = "" if name in _EAGER else "a rebalance listener is told only what changes from then on, and "
+    if (name in EAGER) != (today in EAGER) and libraries_of(case.observed) != ("librdkafka",):
+        listener = "" if name in EAGER else "a rebalance listener is told only what changes from then on, and "
         found.append(
             Risk(
                 f"{listener}librdkafka clients refuse eager and cooperative assignors in one list, so that there all"

@@ -3,18 +3,12 @@
 from dataclasses import replace
 
 from compare.audit.finding import Case
-from compare.audit.kinds import ROCKETMQ
 from compare.audit.model import Modelled
 from compare.audit.remedies.queues import multiples
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.what_if import loads_of, under
 from compare.best import optimum
-
-_CLASSES = {
-    "AVG": "AllocateMessageQueueAveragely",
-    "AVG_BY_CIRCLE": "AllocateMessageQueueAveragelyByCircle",
-    "CONSISTENT_HASH": "AllocateMessageQueueConsistentHash",
-}
+from compare.catalogues import ROCKETMQ, ROCKETMQ_CLASSES
 
 WORTH_LISTS = 10.0
 """Points of the score from which on lists made by hand are mentioned at all."""
@@ -42,7 +36,7 @@ def fairer_strategy(case: Case, modelled: Modelled) -> Remedy | None:
         return None
     name = max(helping, key=lambda each: case.points_back(helping[each]))
     after = helping[name]
-    call = f"setAllocateMessageQueueStrategy(new {_CLASSES[name]}())"
+    call = f"setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES[name]}())"
     risks = [*_OF_CHANGING]
     if case.observed.strategy not in ROCKETMQ:
         risks.append(
@@ -70,7 +64,7 @@ def average_and_multiples(case: Case, modelled: Modelled) -> Remedy | None:
     grown = multiples(case, modelled, odd, "AVG") if modelled.alike else None
     if grown is None or grown.points <= 0:
         return None
-    call = f"setAllocateMessageQueueStrategy(new {_CLASSES['AVG']}())"
+    call = f"setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES['AVG']}())"
     text = f"Stop all members, and start them with {call}; before that, {grown.text[0].lower()}{grown.text[1:]}"
     commands, risks = (*grown.commands, call), (*grown.risks, *_OF_CHANGING)
     return replace(grown, text=text, commands=commands, restart="all at once", risks=risks)

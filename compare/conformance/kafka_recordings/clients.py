@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from compare.catalogues import CLASSIC, CLASSIC_CLASSES
 from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.reading import Member, Recording
 from kafka_coordinator.consumer.settings import NAMES
@@ -24,14 +25,11 @@ DEFAULT_STRATEGY: Final[Mapping[str, str]] = {
 """Kind of client to the assignors it has unless set otherwise. All other defaults that matter here are the same."""
 
 _ASSIGNORS: Final[Mapping[str, str]] = {
-    "RangeAssignor": "range",
-    "RoundRobinAssignor": "roundrobin",
-    "StickyAssignor": "sticky",
-    "CooperativeStickyAssignor": "cooperative-sticky",
+    **{java_class: name for name, java_class in CLASSIC_CLASSES.items()},
     "RangePartitionAssignor": "range",
     "RoundRobinPartitionAssignor": "roundrobin",
     "StickyPartitionAssignor": "sticky",
-    **{name: name for name in ("range", "roundrobin", "sticky", "cooperative-sticky")},
+    **{name: name for name in CLASSIC},
 }
 """Simple names of the clients' classes, and librdkafka's names, to ours."""
 

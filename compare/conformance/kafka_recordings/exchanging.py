@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from compare.catalogues import KEEPING
 from compare.conformance.kafka_recordings.clients import JAVA
 from compare.conformance.kafka_recordings.happened import Called, Change, Happened, delivered_again, silences
 from compare.conformance.kafka_recordings.scenario import Plan
@@ -18,13 +19,11 @@ from protocols.queues import Queue, sort_queues
 
 Figure = TypeVar("Figure", int, float)
 
-STICKY = ("sticky", "cooperative-sticky")
-
 
 def may_exchange(plan: Plan) -> bool:
     """Whether another sticky assignor than Java's may have been at work."""
     others = any(client.kind != JAVA for client in plan.clients.values())
-    return others and any(name in STICKY for each in plan.clients.values() for name in each.strategy.split(","))
+    return others and any(name in KEEPING for each in plan.clients.values() for name in each.strategy.split(","))
 
 
 def exchanged(happened: Happened, real: Happened) -> Happened:

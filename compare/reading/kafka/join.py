@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from compare.catalogues import SERVER_NAMES
 from compare.reading.kafka.facts import Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, View
 from compare.reading.kafka.lots import Lot, lots
 from compare.reading.kafka.missing import are_owners_seen, what_is_missing
@@ -11,7 +12,7 @@ from compare.reading.kafka.ownership import best, find_ownership
 from compare.reading.kafka.queues import find_queues
 from compare.reading.observed import ObservedGroup, ObservedMember
 
-_SERVER_STRATEGIES = {"range": "server-range"}
+_SERVER_STRATEGIES = {told: name for name, told in SERVER_NAMES.items()}
 _GONE = ("Empty", "Dead")
 _VIEWS: tuple[View, ...] = ("state", "list", "notice")
 

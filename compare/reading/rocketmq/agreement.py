@@ -14,11 +14,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from compare.catalogues import ROCKETMQ
 from protocols import Group, Member, Queue, sort_queues
 from rocketmq_selfbalance import allocate
-
-STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
-"""Those whose answer follows from members and queues alone, without settings that no tool tells."""
 
 MOST_UNSEEN = 16
 """Queues of a topic at one broker that has no rows; RocketMQ makes 4, 8 or 16 unless told otherwise."""
@@ -43,8 +41,8 @@ class Seen:
 def nobodys(seen: Seen, strategies: Sequence[str]) -> frozenset[Queue] | None:
     """Queues without a row that belong to the share of a member who does not read their topic, so that nobody owns
     them; None where no strategy explains the rows. ``strategies``: those that members say they use, if any."""
-    for strategy in strategies or STRATEGIES:
-        if strategy not in STRATEGIES:
+    for strategy in strategies or ROCKETMQ:
+        if strategy not in ROCKETMQ:
             continue
         explained = [_explained(seen, strategy, topic) for topic in seen.rows]
         if None not in explained:

@@ -1,13 +1,8 @@
 """From the class that a client names as its strategy to the design's name."""
 
-_CLASSES = {
-    "AllocateMessageQueueAveragely": "AVG",
-    "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
-    "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
-    "AllocateMessageQueueByConfig": "CONFIG",
-    "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
-    "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
-}
+from compare.catalogues import ROCKETMQ_CLASSES
+
+_NAMES = {java_class: name for name, java_class in ROCKETMQ_CLASSES.items()}
 _PACKAGES = (
     "org.apache.rocketmq.client.consumer.rebalance.",
     "com.alibaba.rocketmq.client.consumer.rebalance.",
@@ -22,5 +17,5 @@ def strategy_of(printed: str) -> str | None:
     name = printed.rsplit("@", 1)[0].strip()
     for package in _PACKAGES:
         if name.startswith(package):
-            return _CLASSES.get(name.removeprefix(package), name)
+            return _NAMES.get(name.removeprefix(package), name)
     return name or None

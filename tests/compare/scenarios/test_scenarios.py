@@ -216,9 +216,14 @@ def made(**more: Any) -> Any:
 
 
 def test_one_word_stands_for_the_variants_of_kafka() -> None:
-    wanted = [each for each in SYSTEMS["kafka"].family if registered(each.split(":")[0])]
-    assert "kafka-zookeeper:range" in wanted
-    assert [each.label for each in chosen(made(), ["kafka"])] == wanted
+    classic = ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"]
+    others = ["kafka:range+static", "kafka-zookeeper:range"]
+    assert [each.label for each in chosen(made(), ["kafka"])] == [*classic, *others]
+    zookeeper = ["kafka-zookeeper:range", "kafka-zookeeper:roundrobin"]
+    assert [each.label for each in chosen(made(), ["kafka-zookeeper"])] == zookeeper
+    every = [each.label for each in chosen(made(), ["all"])]
+    assert every == [*classic, *others, zookeeper[1], *(each for each in every if each.startswith("rocketmq:"))]
+    assert len(every) == 10
 
 
 def test_a_scenario_without_systems_runs_those_that_are_there() -> None:
@@ -226,12 +231,13 @@ def test_a_scenario_without_systems_runs_those_that_are_there() -> None:
 
 
 def test_a_system_that_is_asked_for_and_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = made(systems=["kafka:range"])
     away = dataclasses.replace(SYSTEMS["kafka"], module="kafka_coordinator.not_installed")
     monkeypatch.setattr("compare.scenarios.systems.SYSTEMS", {**SYSTEMS, "kafka": away})
     registered.cache_clear()
     try:
         with pytest.raises(UserError, match="kafka:range: no system 'kafka' that can live through a scenario"):
-            chosen(made(systems=["kafka:range"]))
+            chosen(named)
     finally:
         registered.cache_clear()
 

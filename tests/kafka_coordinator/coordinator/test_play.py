@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from kafka_coordinator.coordinator import OffsetsLeaders, Topics, states
-from kafka_coordinator.coordinator.states import EDGES, PREPARING_REBALANCE
+from kafka_coordinator.coordinator.states import GROUP, PREPARING_REBALANCE
 from kafka_coordinator.errors import CODES
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 from tests.kafka_coordinator.coordinator.coordinator_stories import (
@@ -214,8 +214,8 @@ def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFix
     run_state_machine_as_test(
         machine, settings=settings(max_examples=400, stateful_step_count=60, deadline=None, derandomize=True)
     )
-    edges = {(edge.before, edge.event, edge.after) for edge in EDGES}
-    assert len(edges) == len(EDGES)
+    edges = {(edge.before, edge.event, edge.after) for edge in GROUP.edges}
+    assert len(edges) == len(GROUP.edges)
     directed = {edge for story in DIRECTED for edge in story().edges}
     with capsys.disabled():
         print(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from compare.scenarios.reading import read, read_text, scenario
 from protocols.errors import UserError
-from protocols.scenario.reading import read, read_text, scenario
 from tests.protocols.scenario.texts import TEXT, changed, line_of
 
 MISTAKES = {

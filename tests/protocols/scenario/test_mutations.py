@@ -6,9 +6,9 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compare.scenarios.reading import read_text, scenario
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from protocols.scenario.reading import read_text, scenario
 from tests.protocols.scenario.texts import LINES
 
 

@@ -2,37 +2,43 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from compare.scenarios.reading import read, read_text, scenario
+from protocols.scenario import reading
 from protocols.scenario.commits import NamedOffset, offsets_of
 from protocols.scenario.events import Commit, Hang, Join, Queues, Restart, Subscribe
 from protocols.scenario.groups import GroupPart, MemberPart
 from protocols.scenario.lives import started_as
 from protocols.scenario.model import Scenario
-from protocols.scenario.reading import read, read_text, scenario
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.scenario.shorthands import EVENT_KINDS
+from protocols.scenario.systems import SystemStrategies
 from protocols.scenario.telling import in_words
 from protocols.scenario.units import duration_text
 from protocols.scenario.units import milliseconds as milliseconds_of
+from protocols.strategies import StrategyRecord
 from tests.protocols.scenario.texts import TEXT, changed
 
 ROOT = Path(__file__).parent.parent.parent.parent
 EXAMPLE_FILES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
 
 
+SMALL: Mapping[str, object] = {
+    "name": "small",
+    "brokers": ["broker-a", "broker-b"],
+    "topics": {"orders": 4},
+    "group": {"name": "billing", "members": {"c1": ["orders"], "c2": {"subscribe": ["orders"]}}},
+    "run": {"for": "5min"},
+}
+
+
 def small(**more: object) -> Scenario:
     """A scenario of two members on one topic, with more fields."""
-    fields: dict[str, object] = {
-        "name": "small",
-        "brokers": ["broker-a", "broker-b"],
-        "topics": {"orders": 4},
-        "group": {"name": "billing", "members": {"c1": ["orders"], "c2": {"subscribe": ["orders"]}}},
-        "run": {"for": "5min"},
-    }
-    return scenario(fields | more)
+    return scenario({**SMALL, **more})
 
 
 def test_every_line_of_the_format_arrives() -> None:
@@ -185,7 +191,24 @@ def test_registered_strategies_may_be_named() -> None:
     fields = {"systems": ["rocketmq:MINE"]}
     with pytest.raises(ValueError, match="unknown strategy 'MINE' of rocketmq"):
         small(**fields)
-    assert read_text(changed("- kafka:range", "  - rocketmq:MINE"), registered={"rocketmq": ["MINE"]}).systems[0].label
+    mine = {"rocketmq": SystemStrategies((StrategyRecord("MINE", None, "Made up.", "clients"),))}
+    named = reading.scenario({**SMALL, **fields}, registered=mine)
+    assert [each.label for each in named.systems] == ["rocketmq:MINE"]
+
+
+def test_without_systems_their_names_are_not_checked() -> None:
+    assert reading.scenario({**SMALL, "systems": ["pulsar:best"]}).systems[0].system == "pulsar:best"
+    assert reading.scenario(SMALL).systems == ()
+
+
+def test_an_error_names_a_system_that_there_is() -> None:
+    there = {"pulsar": SystemStrategies((StrategyRecord("best", None, "Made up.", "broker"),))}
+    with pytest.raises(ValueError, match=r"unknown system 'kafka', expected one of pulsar, as in pulsar:best"):
+        reading.scenario({**SMALL, "systems": ["kafka:range"]}, registered=there)
+    with pytest.raises(ValueError, match=r"no system, expected one such as pulsar:best"):
+        reading.scenario({**SMALL, "systems": []}, registered=there)
+    with pytest.raises(ValueError, match=r"unknown strategy 'best\+static' of pulsar"):
+        reading.scenario({**SMALL, "systems": ["pulsar:best+static"]}, registered=there)
 
 
 def test_anchors_and_merges_save_writing() -> None:

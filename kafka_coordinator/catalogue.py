@@ -1,0 +1,92 @@
+"""The catalogue of Kafka's assignors: a record for each, from which everything else that lists them is made.
+
+To add one: a file in `kafka_coordinator.assignors`, and a record here.
+"""
+
+from kafka_coordinator.assignor import (
+    Assignor,
+    of_coordinator,
+    of_coordinator_with_targets,
+    of_leader,
+    of_leader_with_claims,
+)
+from kafka_coordinator.assignors.range import range_
+from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.server_range import server_range
+from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.assignors.uniform import uniform
+from protocols.strategies import StrategyRecord, never
+
+CLASSIC = "classic"
+"""The protocol whose assignors run on the group's leader, a consumer."""
+
+CONSUMER = "consumer"
+"""The protocol (KIP-848) whose assignors run in the broker. No scenario runs them by default, because consumers of the
+model speak the classic protocol."""
+
+CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
+    StrategyRecord(
+        "range",
+        of_leader(range_),
+        "Deals each topic in ranges of consecutive partitions to the members in order.",
+        CLASSIC,
+        java_class="RangeAssignor",
+        sharing="per topic",
+    ),
+    StrategyRecord(
+        "roundrobin",
+        of_leader(roundrobin),
+        "Deals the partitions of all topics in turn to the members that subscribe to them.",
+        CLASSIC,
+        java_class="RoundRobinAssignor",
+        sharing="across topics",
+    ),
+    StrategyRecord(
+        "sticky",
+        of_leader_with_claims(sticky, "user data"),
+        "Balances the partitions of all topics and moves as few as that allows; everybody gives up everything first.",
+        CLASSIC,
+        java_class="StickyAssignor",
+        sharing="across topics",
+        keeps=True,
+        settings=("generation",),
+    ),
+    StrategyRecord(
+        "cooperative-sticky",
+        of_leader_with_claims(cooperative_sticky, "owned partitions", cooperative=True),
+        "Balances as sticky does, while members go on reading what does not move.",
+        CLASSIC,
+        java_class="CooperativeStickyAssignor",
+        sharing="across topics",
+        keeps=True,
+        settings=("generation",),
+    ),
+    StrategyRecord(
+        "server-range",
+        of_coordinator(server_range),
+        "Deals each topic in ranges of consecutive partitions, in the broker.",
+        CONSUMER,
+        java_class="RangeAssignor",
+        tool_name="range",
+        sharing="per topic",
+        settings=("topic_ids",),
+        by_default=never,
+    ),
+    StrategyRecord(
+        "uniform",
+        of_coordinator_with_targets(uniform),
+        "Spreads all partitions evenly and leaves them where they were as far as that allows, in the broker.",
+        CONSUMER,
+        java_class="UniformAssignor",
+        sharing="across topics",
+        keeps=True,
+        settings=("topic_ids",),
+        by_default=never,
+    ),
+)
+"""In the order in which results list them."""
+
+
+def of_protocol(protocol: str) -> tuple[StrategyRecord[Assignor], ...]:
+    """The assignors of `CLASSIC` or `CONSUMER`."""
+    return tuple(record for record in CATALOGUE if record.protocol == protocol)

@@ -1,0 +1,34 @@
+"""The catalogue of the 0.8 consumer's strategies. To add one: a function in `kafka_coordinator.zookeeper.assignment`,
+and a record here."""
+
+from collections.abc import Mapping
+
+from kafka_coordinator.zookeeper.assignment import Assign, range_, roundrobin
+from protocols.strategies import StrategyRecord, never
+
+PROTOCOL = "ZooKeeper"
+
+CATALOGUE: tuple[StrategyRecord[Assign], ...] = (
+    StrategyRecord(
+        "range",
+        range_,
+        "Deals each topic in ranges of consecutive partitions to the sorted threads of its consumers.",
+        PROTOCOL,
+        java_class="RangeAssignor",
+        sharing="per topic",
+        by_default=never,
+    ),
+    StrategyRecord(
+        "roundrobin",
+        roundrobin,
+        "Deals all partitions, ordered by the hash of their names, to the sorted threads in turn.",
+        PROTOCOL,
+        java_class="RoundRobinAssignor",
+        sharing="across topics",
+        needs="equal topics and numbers of streams at every consumer",
+        by_default=never,
+    ),
+)
+"""No scenario runs them by default, because Kafka 2.0 removed the last consumer that used ZooKeeper."""
+
+STRATEGIES: Mapping[str, StrategyRecord[Assign]] = {record.name: record for record in CATALOGUE}

@@ -1,0 +1,93 @@
+"""The catalogue of RocketMQ's strategies: a record for each, from which everything else that lists them is made.
+
+To add one: a file in `rocketmq_selfbalance.strategies`, and a record here.
+"""
+
+from protocols.strategies import StrategyRecord
+from rocketmq_selfbalance.strategies import (
+    averagely,
+    averagely_by_circle,
+    by_config,
+    consistent_hash,
+    machine_room,
+    machine_room_nearby,
+)
+from rocketmq_selfbalance.strategies.making import Make
+
+CLIENTS = "clients"
+"""The protocol: every client computes its own share of a topic, and nobody makes the shares fit together."""
+
+AVG: StrategyRecord[Make] = StrategyRecord(
+    averagely.Averagely.name,
+    averagely.make,
+    "Deals each topic in blocks of consecutive queues to the sorted members.",
+    CLIENTS,
+    java_class="AllocateMessageQueueAveragely",
+    sharing="per topic",
+)
+
+_PICKING: tuple[StrategyRecord[Make], ...] = (
+    AVG,
+    StrategyRecord(
+        averagely_by_circle.AveragelyByCircle.name,
+        averagely_by_circle.make,
+        "Deals the queues of each topic in turn to the sorted members.",
+        CLIENTS,
+        java_class="AllocateMessageQueueAveragelyByCircle",
+        sharing="per topic",
+    ),
+    StrategyRecord(
+        consistent_hash.ConsistentHash.name,
+        consistent_hash.make,
+        "Gives each queue to the next member on a ring of hashes, so that few queues move when a member comes or goes.",
+        CLIENTS,
+        java_class="AllocateMessageQueueConsistentHash",
+        settings=consistent_hash.SETTINGS,
+    ),
+)
+"""Those that need nothing but queues and members."""
+
+_CONFIG: StrategyRecord[Make] = StrategyRecord(
+    by_config.ByConfig.name,
+    by_config.make,
+    "Gives each member the queues that its own configuration lists.",
+    CLIENTS,
+    java_class="AllocateMessageQueueByConfig",
+    settings=(by_config.SETTING,),
+    needs="the setting message_queue_list of some member",
+    by_default=by_config.by_default,
+)
+
+_MACHINE_ROOM: StrategyRecord[Make] = StrategyRecord(
+    machine_room.ByMachineRoom.name,
+    machine_room.make,
+    "Deals the queues of the configured rooms in blocks to the sorted members; queues of other rooms have no owner.",
+    CLIENTS,
+    java_class="AllocateMessageQueueByMachineRoom",
+    settings=(machine_room.SETTING,),
+    needs="a rack of every member, and brokers called room@broker",
+    by_default=machine_room.by_default,
+)
+
+_INNER = (*_PICKING, _MACHINE_ROOM)
+"""Those that may split the queues of one room."""
+
+CATALOGUE: tuple[StrategyRecord[Make], ...] = (
+    *_PICKING,
+    _CONFIG,
+    _MACHINE_ROOM,
+    StrategyRecord(
+        machine_room_nearby.MACHINE_ROOM_NEARBY,
+        machine_room_nearby.make_around({record.name: record.implementation for record in _INNER}, AVG.name),
+        "Splits each room's queues among its own members by another strategy; all share the rooms without members.",
+        CLIENTS,
+        java_class="AllocateMachineRoomNearby",
+        settings=(
+            *machine_room_nearby.SETTINGS,
+            *dict.fromkeys(setting for record in _INNER for setting in record.settings),
+        ),
+        needs="a rack of every member, and brokers called room-broker",
+        by_default=machine_room_nearby.by_default,
+    ),
+)
+"""In the order in which results list them."""
