@@ -84,6 +84,8 @@ class Registry(Generic[S]):
         self._found: dict[str, StrategyRecord[S]] = {}
         for record in catalogue:
             self.register(record)
+        self.of_catalogue = tuple(self._found)
+        """Names of the strategies that the system brings along."""
 
     def register(self, record: StrategyRecord[S]) -> None:
         """Make a strategy known under its name; `StrategyError` if the name is taken."""

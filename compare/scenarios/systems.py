@@ -89,8 +89,13 @@ def member_settings(name: str | None = None) -> frozenset[str]:
 
 
 def variant_names() -> tuple[str, ...]:
-    """Every system with each of its strategies: ``kafka:range`` and so on."""
-    return tuple(f"{system}:{name}" for system, strategies in known_strategies().items() for name in strategies.names)
+    """Every installed system with each strategy of its catalogue: ``kafka:range`` and so on."""
+    return tuple(
+        f"{name}:{strategy}"
+        for name, system in SYSTEMS.items()
+        if registered(name)
+        for strategy in import_module(system.strategies).STRATEGIES.of_catalogue
+    )
 
 
 def known_strategies() -> dict[str, SystemStrategies]:

@@ -52,13 +52,13 @@ def test_fewer_moves_than_the_fairest_sharing_takes_are_told_with_the_reason() -
     for record, said in (
         (
             static,
-            "Kafka range+static moves no queue where the fairest sharing after every event takes 2 moves: it does not"
-            " reach that (after: c2 leaves, 2 of 4 queues still without an owner when the next event comes).",
+            "Kafka range+static moves no queue, while reaching the optimum after every event takes 2 moves"
+            " (after: c2 leaves, 2 of 4 queues still without an owner when the next event comes).",
         ),
         (
             uneven,
-            "Kafka range moves no queue where the fairest sharing after every event takes 3 moves: it does not reach"
-            " that (after: c4 joins, a Jain index of 0.50 where 1.00 would be possible at the end).",
+            "Kafka range moves no queue, while reaching the optimum after every event takes 3 moves"
+            " (after: c4 joins, a Jain index of 0.50 where 1.00 would be possible at the end).",
         ),
     ):
         (told,) = [each for each in verdict(record) if "moves" in each.text]
