@@ -31,7 +31,7 @@ from compare.scenarios.document import document
 from compare.scenarios.reading import read
 from compare.scenarios.render import print_comparison
 from compare.scenarios.runs import Order, run_all
-from compare.scenarios.systems import known_strategies
+from compare.scenarios.systems import known_strategies, variant_names
 from compare.scenarios.variants import chosen
 from protocols.scenario.model import Scenario
 from tools.readme import with_example
@@ -167,11 +167,13 @@ def strategies() -> str:
         "`rocketmq` may stand in scenarios, too. This page is made from the systems' catalogues by `python -m "
         "tools.pages`.\n",
     ]
+    released = variant_names()
     for system, known in known_strategies().items():
         rows = [
             f"| `{record.name}` | {record.about} | {record.protocol} | `{record.java_class}` | {record.sharing} |"
             f" {', '.join(f'`{setting}`' for setting in record.settings) or 'none'} | {record.needs or 'nothing'} |"
             for record in known.records
+            if f"{system}:{record.name}" in released
         ]
         head = [
             "| strategy | what it does | protocol | Java class | sharing | settings | needs |",

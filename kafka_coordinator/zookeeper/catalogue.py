@@ -1,10 +1,8 @@
 """The catalogue of the 0.8 consumer's strategies. To add one: a function in `kafka_coordinator.zookeeper.assignment`,
 and a record here."""
 
-from collections.abc import Mapping
-
 from kafka_coordinator.zookeeper.assignment import Assign, range_, roundrobin
-from protocols.strategies import StrategyRecord, never
+from protocols.strategies import Registry, StrategyRecord, never
 
 PROTOCOL = "ZooKeeper"
 
@@ -31,4 +29,4 @@ CATALOGUE: tuple[StrategyRecord[Assign], ...] = (
 )
 """No scenario runs them by default, because Kafka 2.0 removed the last consumer that used ZooKeeper."""
 
-STRATEGIES: Mapping[str, StrategyRecord[Assign]] = {record.name: record for record in CATALOGUE}
+STRATEGIES: Registry[Assign] = Registry("Kafka over ZooKeeper", CATALOGUE)
