@@ -133,8 +133,8 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
     )
 
 
-def print_answers(found: Sequence[Answer], question: Question, format: str) -> None:
-    """The answers as tables (``table`` or ``markdown``)."""
+def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question: Question, format: str) -> None:
+    """The answers about these groups as tables (``table`` or ``markdown``)."""
     for answer in found:
         columns = (*_COLUMNS, ("next useful members", "right")) if answer.next_useful else _COLUMNS
         rows = [
@@ -154,7 +154,7 @@ def print_answers(found: Sequence[Answer], question: Question, format: str) -> N
             ]
             counted = ", counted in queues" if answer.loads != "queues" else ""
             print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
-    if len(found) == MOST_DETAILED and not (question.without or question.queues):
+    if not (question.without or question.queues or all(each.detailed for each in groups)):
         print_line(
             f"What-if tables are shown for the {MOST_DETAILED} groups that cost most; --group NAME asks for another.",
             format,

@@ -137,7 +137,7 @@ def audit(
         asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
     if asked is not None and format != "json":
-        print_answers(asked, question, format)
+        print_answers(asked, explained, question, format)
     if report is not None:
         from compare.report import write_report
 

@@ -17,9 +17,9 @@ What the sources do not tell costs nothing. Groups that share no queues (broadca
 from collections.abc import Collection, Mapping
 from math import log10, sqrt
 
+from compare.audit.told import missing_share, unowned_queues
 from compare.figures import Figure
 from compare.reading.observed import ObservedGroup
-from compare.reading.rocketmq.retry import is_retry
 from protocols import Queue
 
 UNREAD, WAITING = 10.0, 3.0
@@ -47,7 +47,8 @@ def waiting(observed: ObservedGroup, unowned: Collection[Queue]) -> tuple[int, i
 
 def cost(observed: ObservedGroup, figures: Mapping[str, Figure]) -> float:
     """Points, 0 for a group that is perfectly served."""
-    unread, others = waiting(observed, _unowned(observed))
+    # Of a group that only stores offsets nobody tells whether somebody reads.
+    unread, others = waiting(observed, () if observed.only_offsets else frozenset(unowned_queues(observed)))
     points = UNREAD * log10(1 + unread) + WAITING * log10(1 + others)
     if observed.mode != "shared":
         return points
@@ -57,20 +58,7 @@ def cost(observed: ObservedGroup, figures: Mapping[str, Figure]) -> float:
         points += DOUBLE_OWNED * sqrt(min(1.0, (figures["double_owned_queues"] or 0) / queues))
     if members:
         points += IDLE * (figures["idle_members"] or 0) / members
-    missing = set(observed.missing_topics)
-    if missing:
-        topics = missing.union(queue.topic for queue in observed.queues or () if not is_retry(queue.topic))
-        points += MISSING * sqrt(len(missing) / len(topics))
+    points += MISSING * sqrt(missing_share(observed))
     if over:
         points += HEAVIEST * (1 - 1 / over)
     return points
-
-
-def _unowned(observed: ObservedGroup) -> frozenset[Queue]:
-    if observed.unowned is not None:
-        return frozenset(observed.unowned)
-    if observed.mode != "shared" or not observed.members or any(each.owned is None for each in observed.members):
-        return frozenset()
-    owned = {queue for member in observed.members for queue in member.owned or ()}
-    # A group's retry topic is young now and then, and nobody's for a moment.
-    return frozenset(queue for queue in observed.queues or () if queue not in owned and not is_retry(queue.topic))

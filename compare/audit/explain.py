@@ -10,7 +10,7 @@ from compare.audit.kinds import Kind, kind_of, usable_strategies
 from compare.audit.model import ASSUMPTIONS, Modelled, model_of
 from compare.audit.remedies.remedy import Remedy
 from compare.audit.score import score
-from compare.audit.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_loads, optimum_row, under, what_if
+from compare.audit.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_row, optimum_row, under, what_if
 from compare.best import optimum
 from compare.reading.observed import System
 from protocols import Queue
@@ -95,8 +95,11 @@ def explain(
     rows: tuple[WhatIf, ...] = ()
     weights = None if weight is None else _weights(group, modelled, weight)
     if weight is None or weights is not None:
-        best = optimum_row(modelled, weights=weights) if detailed else _best_loads(modelled) if weight is None else None
-        rows = what_if(modelled, usable=usable_strategies(observed, kind), weights=weights) if detailed else ()
+        if detailed:
+            best = optimum_row(modelled, weights=weights)
+            rows = what_if(modelled, usable=usable_strategies(observed, kind), weights=weights)
+        elif weight is None:
+            best = best_row(modelled.group)
     return Explained(
         group,
         kind,
@@ -111,14 +114,6 @@ def explain(
         weight,
         weights,
     )
-
-
-def _best_loads(modelled: Modelled) -> WhatIf:
-    """The optimum's loads without looking for the fewest moves to it."""
-    loads = best_loads(modelled.group)
-    squares = len(loads) * sum(load * load for load in loads)
-    jain = sum(loads) ** 2 / squares if squares else 1.0
-    return WhatIf("optimum", "optimum", loads[0], loads[-1], loads.count(0), jain, None, 0, 0)
 
 
 def _weights(group: AuditedGroup, modelled: Modelled, weight: str) -> Weights | None:

@@ -8,6 +8,7 @@ from compare.audit.kinds import Kind, kind_of, usable_strategies
 from compare.audit.model import Modelled, is_on_the_move, model_of
 from compare.audit.remedies.remedy import Gain, Remedy, best_first
 from compare.audit.score import Points, points_lost, score
+from compare.audit.told import unowned_queues
 from compare.audit.what_if import best_loads, loads_of
 from compare.reading.observed import ObservedGroup
 from compare.reading.rocketmq.retry import is_retry
@@ -163,21 +164,11 @@ def case_of(
         None if modelled is None else points_lost(modelled.today, best),
         None if pile_up is None else float(pile_up),
         None if lag is None else int(lag),
-        _unowned(observed),
+        tuple(queue for queue in unowned_queues(observed) if not is_retry(queue.topic)),
         kind,
         usable_strategies(observed, kind),
         readers or {},
     )
-
-
-def _unowned(observed: ObservedGroup) -> tuple[Queue, ...]:
-    if observed.unowned is not None:
-        return tuple(queue for queue in observed.unowned if not is_retry(queue.topic))
-    members = observed.members
-    if observed.mode != "shared" or members is None or any(member.owned is None for member in members):
-        return ()
-    owned = {queue for member in members for queue in member.owned or ()}
-    return tuple(queue for queue in observed.queues or () if queue not in owned and not is_retry(queue.topic))
 
 
 def several(count: int, what: str, plural: str = "") -> str:

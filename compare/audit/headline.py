@@ -58,7 +58,7 @@ def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
         if not deserted:
             continue
         records = sum(waiting(group.observed, ())[0] for group in deserted)
-        who = f"{len(deserted)} of {total}" if total != ONE else "The group"
+        who = _who(len(deserted), total)
         has = plural if len(deserted) > 1 else singular
         wait = "" if not records else f", and {_count(records, 'record')} {'wait' if records > 1 else 'waits'} there"
         sentences.append(f"{who} {has}{wait}.")
@@ -67,7 +67,7 @@ def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
 
 def _without_members(groups: Sequence[AuditedGroup], total: str) -> list[str]:
     count = sum(group.observed.only_offsets for group in groups)
-    who = f"{count} of {total}" if total != ONE else "The group"
+    who = _who(count, total)
     store = "store" if count > 1 else "stores"
     return [f"{who} only {store} offsets for consumers that call assign()."] if count else []
 
@@ -90,8 +90,12 @@ def _finding(
     counts = [int(number) for group in groups if (number := group.figure(figure))]
     if not counts:
         return ""
-    who = f"{len(counts)} of {total}" if total != ONE else "The group"
+    who = _who(len(counts), total)
     return f"{who} {plural if len(counts) > 1 else singular} {_count(sum(counts), what)} {state}"
+
+
+def _who(count: int, total: str) -> str:
+    return f"{count} of {total}" if total != ONE else "The group"
 
 
 def _count(count: int, what: str) -> str:

@@ -48,6 +48,9 @@ _BROUGHT_ALONG = {"librdkafka": ("range", "roundrobin", "cooperative-sticky"), "
 _ELSEWHERE = ("range", "roundrobin", "sticky")
 """Assignors of the other libraries."""
 
+STREAMS: tuple[Kind, ...] = ("streams", "ksqldb")
+"""Kinds that place tasks by themselves, whatever their partitions' numbers look like."""
+
 _MIRRORMAKER = re.compile(r"(?:^|[^a-z0-9])(?:mirror-?_?maker[0-9]*|mm2)(?:$|[^a-z0-9])", re.IGNORECASE)
 
 
@@ -88,7 +91,7 @@ def usable_strategies(observed: ObservedGroup, kind: Kind) -> tuple[str, ...]:
     """The strategies that a setting of the group's own members can choose; () where none can, or nobody knows."""
     if observed.system == "rocketmq":
         return () if kind == "broadcasting" or observed.mode != "shared" else ROCKETMQ
-    if kind in ("streams", "ksqldb", "share", "assign", "unknown"):
+    if kind in (*STREAMS, "share", "assign", "unknown"):
         return ()
     if observed.consumer_protocol:
         return SERVER

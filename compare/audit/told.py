@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.reading.observed import ObservedGroup, ObservedMember
+from compare.reading.rocketmq.retry import is_retry
 from protocols import Queue
 
 
@@ -51,6 +52,27 @@ def told_of(group: ObservedGroup) -> Told | None:
     if group.queues is None or group.members_disagree or not told:
         return None
     return Told(count, told, not open_topics, True)
+
+
+def unowned_queues(observed: ObservedGroup) -> tuple[Queue, ...]:
+    """Queues that are known to have no owner; () where it is not told what every member owns, or nothing is shared.
+
+    A young group leaves its retry topic to nobody for a moment: such queues are there only where a source says so.
+    """
+    if observed.unowned is not None:
+        return observed.unowned
+    members = observed.members
+    if observed.mode != "shared" or members is None or any(member.owned is None for member in members):
+        return ()
+    owned = {queue for member in members for queue in member.owned or ()}
+    return tuple(queue for queue in observed.queues or () if queue not in owned and not is_retry(queue.topic))
+
+
+def missing_share(observed: ObservedGroup) -> float:
+    """The part of the topics that members subscribe to which does not exist, 0 to 1."""
+    missing = set(observed.missing_topics)
+    topics = missing.union(queue.topic for queue in observed.queues or () if not is_retry(queue.topic))
+    return len(missing) / len(topics) if missing else 0.0
 
 
 def _open(group: ObservedGroup, members: Sequence[ObservedMember], owners: Mapping[Queue, tuple[int, ...]]) -> set[str]:

@@ -173,18 +173,19 @@ def _row(
     why = _fault(allocation) if loads else "the group has no member"
     if why is not None:
         return WhatIf(system, name, None, None, None, None, moves, *broken, reachable, why)
+    return WhatIf(system, name, *_of_loads(loads, _idle(allocation)), moves, *broken, reachable)
+
+
+def best_row(group: Group) -> WhatIf:
+    """As `optimum_row` counting queues, without looking for the fewest moves."""
+    loads = best_loads(group)
+    return WhatIf("optimum", "optimum", *_of_loads(loads, loads.count(0)), None, 0, 0)
+
+
+def _of_loads(loads: Sequence[float], idle: int) -> tuple[float, float, int, float]:
+    """Largest and smallest load, idle members, Jain's index."""
     squares = len(loads) * sum(load * load for load in loads)
-    return WhatIf(
-        system,
-        name,
-        _plain(max(loads)),
-        _plain(min(loads)),
-        _idle(allocation),
-        sum(loads) ** 2 / squares if squares else 1.0,
-        moves,
-        *broken,
-        reachable,
-    )
+    return _plain(max(loads)), _plain(min(loads)), idle, sum(loads) ** 2 / squares if squares else 1.0
 
 
 def _fault(allocation: Allocation) -> str | None:

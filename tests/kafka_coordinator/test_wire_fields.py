@@ -38,6 +38,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
+from tests.message_classes import message_classes
 
 
 class Wire(NamedTuple):
@@ -254,11 +255,7 @@ def private(message: type[Any], wire: Wire) -> list[str]:
     ]
 
 
-EVERY = [
-    each
-    for each in vars(messages).values()
-    if isinstance(each, type) and each.__module__ == messages.__name__ and hasattr(each, "_fields")
-]
+EVERY = message_classes(messages)
 
 
 @pytest.mark.parametrize("message", EVERY, ids=lambda message: message.__name__)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from rocketmq_selfbalance.messages import (
     topics,
 )
 from rocketmq_selfbalance.messages.requests import REQUEST_CODES
+from tests.message_classes import message_classes
 from tests.rocketmq_selfbalance.wire_fields import FRAME, IN_EVERY_FRAME, KNOWN, LAYOUTS, PARTS, PLACES, RECORD, Layout
 
 MODULES = (administration, answer, locks, membership, nameserver, offsets, pulling, topics)
@@ -27,13 +27,7 @@ OF_ALL_CLIENTS = {"AccessKey", "OnsChannel", "Signature"}
 """What one vendor's client adds to every request."""
 
 
-def classes(module: ModuleType) -> Iterator[type[Any]]:
-    for each in vars(module).values():
-        if isinstance(each, type) and each.__module__ == module.__name__ and hasattr(each, "_fields"):
-            yield each
-
-
-EVERY = [each for module in MODULES for each in classes(module)]
+EVERY = message_classes(*MODULES)
 
 
 def is_carried(places: str, by: Layout) -> bool:

@@ -11,7 +11,7 @@ from compare.audit.model import REBALANCING
 from compare.audit.remedies.assignors import connector_of, session_timeout
 from compare.audit.remedies.commands import GROUPS, connector, describe, of_group
 from compare.audit.remedies.remedy import GRAVE, LIGHT, Remedy, Risk
-from compare.reading.rocketmq.retry import is_retry
+from compare.audit.told import missing_share
 
 
 def nobody(case: Case) -> Iterator[Finding]:
@@ -106,8 +106,6 @@ def missing_topics(case: Case) -> Iterator[Finding]:
     missing = case.observed.missing_topics
     if not missing:
         return
-    known = {queue.topic for queue in case.observed.queues or () if not is_retry(queue.topic)}
-    share = len(missing) / (len(missing) + len(known - set(missing)))
     meanwhile = ""
     if not case.is_kafka:
         meanwhile = " Members go on asking the name server for it, which does no harm."
@@ -130,7 +128,7 @@ def missing_topics(case: Case) -> Iterator[Finding]:
                 else (Risk("until all members are corrected, queues of the right topic have no owner", LIGHT),),
             ),
         ),
-        MISSING * sqrt(share),
+        MISSING * sqrt(missing_share(case.observed)),
         {"topics": list(missing)},
     )
 

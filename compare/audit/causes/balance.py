@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compare.audit.finding import Case, Finding, finding, named, several
+from compare.audit.kinds import STREAMS
 from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
 from compare.audit.model import KAFKA, Modelled
-from compare.audit.remedies.assignors import ask_for_state, fairer_assignors, fresh_start, to_assignor
+from compare.audit.remedies.assignors import fairer_assignors, fresh_start, to_assignor
 from compare.audit.remedies.members import at_most
 from compare.audit.remedies.queues import multiples, one_for_each_member
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
@@ -14,9 +15,6 @@ from compare.audit.remedies.strategies import average_and_multiples, fairer_stra
 from compare.audit.score import HEAVIEST, IDLE, MISPLACED
 from compare.catalogues import KEEPING, ROCKETMQ
 from kafka_coordinator import assign
-
-STREAMS = ("streams", "ksqldb")
-"""Kinds that place tasks by themselves, whatever their partitions' numbers look like."""
 
 REDUCED = 0.25
 """What costs nothing by the score, but may matter to a user, counts a quarter of what the score would take."""
@@ -199,8 +197,8 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
     remedies: list[Remedy | None] = []
     if not case.is_kafka:
         remedies = [fairer_strategy(case, modelled), lists_by_hand(case, modelled)]
-    elif case.usable or strategy is None:
-        remedies = list(fairer_assignors(case, modelled)) if case.usable else [ask_for_state(case)]
+    else:
+        remedies = list(fairer_assignors(case, modelled))
         if strategy is not None and strategy in KEEPING:
             remedies.append(fresh_start(case, modelled, strategy))
     known = case.usable or strategy is None

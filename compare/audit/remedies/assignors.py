@@ -17,10 +17,9 @@ _TASK = re.compile(r"connector-consumer-(.+)-[0-9]+")
 
 
 def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
-    """A remedy for each assignor of the group's own protocol that shares more evenly than today's does."""
+    """A remedy for each assignor of the group's own protocol that shares more evenly than today's does; where that is
+    not told, how to find out."""
     today = case.observed.strategy
-    if not case.usable:
-        return []
     if today is None:
         return [ask_for_state(case)]
     # Who keeps what members have today does not go back to what moves everything at each change.

@@ -1,6 +1,7 @@
 """Fewer members: the ones too many do nothing."""
 
 from compare.audit.finding import Case, named, over_mean, several
+from compare.audit.kinds import STREAMS
 from compare.audit.remedies.remedy import LIGHT, Gain, Remedy, Restart, Risk
 from compare.audit.score import IDLE
 
@@ -21,7 +22,7 @@ def at_most(case: Case, count: int, why: str) -> Remedy:
     if case.kind == "connect":
         text = f"Set tasks.max={count} in the connector's configuration: {why}."
         commands, restart = (f"tasks.max={count}",), "all at once"
-    elif case.kind in ("streams", "ksqldb"):
+    elif case.kind in STREAMS:
         setting = "ksql.streams.num.stream.threads" if case.kind == "ksqldb" else "num.stream.threads"
         text = (
             f"Run {several(stopped, 'thread')} fewer ({setting}, or fewer instances): {why}. Threads without a task may"

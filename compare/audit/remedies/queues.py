@@ -6,6 +6,7 @@ from itertools import count, filterfalse, islice
 from shlex import quote
 
 from compare.audit.finding import Case, named, several
+from compare.audit.kinds import STREAMS
 from compare.audit.model import Modelled
 from compare.audit.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.what_if import loads_of, under
@@ -14,7 +15,6 @@ from protocols import Allocation, Group, Queue, sort_queues
 
 _INTERNAL = ("-changelog", "-repartition")
 _ROCKETMQS_OWN = ("%", "RMQ_SYS_", "rmq_sys_", "SCHEDULE_TOPIC_", "TBW102")
-_STREAMS = ("streams", "ksqldb")
 _CONNECT = ("connect-configs", "connect-offsets", "connect-status", "_schemas")
 MOST_SHOWN = 3
 """Topics whose arithmetic is written out in the sentence; the commands name all."""
@@ -28,8 +28,8 @@ def is_compacted(case: Case, topic: str) -> bool:
 def may_grow(case: Case, topic: str) -> bool:
     """Whether more queues can be thought of: never where keys must stay in their partition, nor where a Streams
     application reads the topic, which would stop with an error."""
-    if case.kind in (*_STREAMS, "unknown", "assign") or any(
-        reader.kind in _STREAMS for reader in case.others_reading(topic)
+    if case.kind in (*STREAMS, "unknown", "assign") or any(
+        reader.kind in STREAMS for reader in case.others_reading(topic)
     ):
         return False
     if not case.is_kafka and topic.startswith(_ROCKETMQS_OWN):

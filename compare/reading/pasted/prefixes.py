@@ -28,26 +28,18 @@ _BULLET = re.compile(r"(?:(?<=\s)|^)(?:[-*+\u2022]|[0-9]{1,4}[.)])(?=[ \t])")
 
 def without_prefix(lines: Lines, column: int) -> list[Line]:
     """The lines without what stands before ``column`` in the first of them, as far as they have the like of it."""
-    prefix = lines[0].text[:column]
-    pattern = _pattern(prefix)
-    found = [Line(lines[0].number, lines[0].text[column:])]
-    for number, text in lines[1:]:
-        matched = pattern.match(text)
-        if matched is not None:
-            text = text[matched.end() :]
-        found.append(Line(number, text))
-    return found
+    first, *others = lines
+    return [Line(first.number, first.text[column:]), *_without(others, _pattern(first.text[:column]))]
 
 
 def without_pattern(lines: Lines, prefix: str) -> list[Line]:
     """The lines without the like of ``prefix``, where they have it."""
-    pattern = _pattern(prefix)
-    return [Line(number, text[m.end() :] if (m := pattern.match(text)) else text) for number, text in lines]
+    return _without(lines, _pattern(prefix))
 
 
 def without_common_marks(lines: Lines) -> list[Line]:
     """The lines without indentation, quote marks and what logs print before a line, whatever it is."""
-    return [Line(number, text[m.end() :] if (m := DECORATION.match(text)) else text) for number, text in lines]
+    return _without(lines, DECORATION)
 
 
 def without_indentation(lines: Lines) -> list[Line]:
@@ -56,6 +48,10 @@ def without_indentation(lines: Lines) -> list[Line]:
         Line(line.number, text)
         for line, text in zip(lines, dedent("\n".join(each.text for each in lines)).split("\n"), strict=True)
     ]
+
+
+def _without(lines: Lines, pattern: re.Pattern[str]) -> list[Line]:
+    return [Line(number, text[m.end() :] if (m := pattern.match(text)) else text) for number, text in lines]
 
 
 def _pattern(prefix: str) -> re.Pattern[str]:

@@ -9,19 +9,9 @@ from hypothesis import strategies as st
 
 from protocols import Group, Member, Queue
 from rocketmq_selfbalance import allocate
-from tests.compare.reading.mqadmin_tool import connection_view, progress_view, running_view, status_view
+from tests.compare.reading.mqadmin_tool import progress_view, running_view, status_view
+from tests.compare.reading.orders_group import RETRY, Q, connections, lag
 from tests.compare.reading.reading_rocketmq import GROUPS, owned, read_all, read_files, read_one, text
-
-RETRY = Queue("%RETRY%g", "broker-a", 0)
-Q = [Queue("orders", "broker-a", n) for n in range(6)]
-
-
-def lag(*queues: Queue) -> dict[Queue, int]:
-    return {queue: queue.number for queue in queues}
-
-
-def connections(*ids: str, topics: Sequence[str] = ("orders", "%RETRY%g")) -> list[str]:
-    return connection_view(ids, topics)
 
 
 def test_a_table_of_one_topic_tells_what_members_own_of_it_and_names_the_others() -> None:

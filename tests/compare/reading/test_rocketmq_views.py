@@ -1,7 +1,6 @@
 """Single rules of reading mqadmin, on made text: layouts, addresses, elimination, errors, and text that is torn."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,18 +13,8 @@ from tests.compare.reading.mqadmin_tool import (
     running_view,
     status_view,
 )
+from tests.compare.reading.orders_group import RETRY, Q, connections, lag
 from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, read_all, read_one, text
-
-RETRY = Queue("%RETRY%g", "broker-a", 0)
-Q = [Queue("orders", "broker-a", n) for n in range(6)]
-
-
-def lag(*queues: Queue) -> dict[Queue, int]:
-    return {queue: queue.number for queue in queues}
-
-
-def connections(*ids: str, topics: Sequence[str] = ("orders", "%RETRY%g")) -> list[str]:
-    return connection_view(ids, topics)
 
 
 def test_addresses_match_whole() -> None:

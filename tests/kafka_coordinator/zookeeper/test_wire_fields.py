@@ -24,6 +24,7 @@ from kafka_coordinator.zookeeper.messages import (
     SetData,
     WatchEvent,
 )
+from tests.message_classes import message_classes
 
 REQUEST_HEADER, REPLY_HEADER = {"xid", "type"}, {"xid", "zxid", "err"}
 OPERATIONS: Mapping[type[Any], tuple[set[str], Mapping[str, str]]] = {
@@ -53,11 +54,7 @@ DATA = {Registration: {"topics": "subscription", "pattern": "pattern", "streams"
 """What stands in nodes: fields of the JSON that a consumer writes when it registers."""
 
 
-EVERY = [
-    each
-    for each in vars(messages).values()
-    if isinstance(each, type) and each.__module__ == messages.__name__ and hasattr(each, "_fields")
-]
+EVERY = message_classes(messages)
 
 
 @pytest.mark.parametrize("message", EVERY, ids=lambda message: message.__name__)
