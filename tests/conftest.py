@@ -1,12 +1,16 @@
-"""Settings of all tests: which examples the property tests draw.
+"""Settings of all tests: which examples the property tests draw, and which tests share a process.
 
 Hypothesis has settings of its own where it sees a CI server, so everything that a run depends on is said here: a test
 draws the same examples on every machine, quiet or busy, alone or among others, and keeps none of them on disk.
 ``--hypothesis-profile search`` (`make test-slow`) draws others each time.
 """
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from xdist.scheduler import LoadScopeScheduling
 
 SAME, SEARCH = "same", "search"
 """Names of the profiles."""
@@ -35,3 +39,26 @@ def _constants() -> providers.Constants:
 
 
 providers._get_local_constants = _constants
+
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+"""Java's better compiler takes longer than all that the tests let Spark do."""
+
+_SPARK = "tests/compare/spark/"
+
+
+class SparkInOneProcess(LoadScopeScheduling):
+    """Every test goes where there is time, only those of Spark to one process: a session costs more than they do."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _SPARK if nodeid.startswith(_SPARK) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> SparkInOneProcess:
+    return SparkInOneProcess(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest part begins first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_SPARK))
