@@ -6,9 +6,9 @@ Wanted: each under 2 s. Scenarios that end earlier go on undisturbed until ten m
 import time
 from pathlib import Path
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
+from compare.measure.runs.record import result
 from compare.scenarios.reading import read
+from compare.scenarios.run_variant import live
 from compare.scenarios.variants import chosen
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "scenarios"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from compare.scenarios.figures import result
-from compare.scenarios.lag import lag_of
-from compare.scenarios.living import Lived, live
+from compare.measure.runs.lag import lag_of
+from compare.measure.runs.production_history import productions
+from compare.measure.runs.record import result
+from compare.scenarios.run_variant import Lived, live
 from compare.scenarios.variants import Chosen, chosen
-from compare.scenarios.written import productions
 from protocols.scenario.model import Scenario, SystemPart
 
 

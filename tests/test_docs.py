@@ -11,14 +11,14 @@ import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from compare.audit import cost, score
 from compare.audit.columns import NAMES as COLUMN_NAMES
-from compare.audit.explain import MOST_DETAILED
-from compare.audit.kinds import Kind
-from compare.audit.remedies import remedy
-from compare.figures.definitions import NAMES
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
+from compare.diagnosis.explain import MOST_DETAILED
+from compare.diagnosis.remedies import remedy
+from compare.measure.figures.definitions import NAMES
+from compare.measure.groups import cost, score
+from compare.measure.runs.record import result
+from compare.reading.group_kinds import Kind
+from compare.scenarios.run_variant import live
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import chosen
 from protocols.scenario.reading import read

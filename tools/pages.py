@@ -27,10 +27,10 @@ from typing import Any
 import click
 
 from compare.cli import VERBS, cli
-from compare.scenarios.document import document
+from compare.comparison.document import document
+from compare.comparison.render import print_comparison
+from compare.comparison.runs import Order, run_all
 from compare.scenarios.reading import read
-from compare.scenarios.render import print_comparison
-from compare.scenarios.runs import Order, run_all
 from compare.scenarios.systems import known_strategies, variant_names
 from compare.scenarios.variants import chosen
 from protocols.scenario.model import Scenario

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compare.moved import moved
+from compare.measure.moved_queues import moved
 
 _WORSE_IF_MORE = ("idle_members", "unowned_queues", "double_owned_queues", "max_over_mean")
 _WORDS = {

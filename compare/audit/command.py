@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from compare.audit.asking import Question, answers, print_answers
 from compare.audit.baseline import groups_of
 from compare.audit.conditions import Condition, ordered
-from compare.audit.explain import explain_all
-from compare.audit.gather import gather
-from compare.audit.judge import AuditedGroup, engine_for, judge
+from compare.audit.questions import Question, answers, print_answers
 from compare.audit.render import document, print_audit, skipped_line
-from compare.option_files import check_report, read_baseline, save_report
-from compare.output import FORMATS, HELP_OPTIONS, visible
+from compare.console.option_files import check_report, read_baseline, save_report
+from compare.console.output import FORMATS, HELP_OPTIONS, visible
+from compare.diagnosis.explain import explain_all
+from compare.measure.groups.group_figures import AuditedGroup, engine_for, judge
+from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup
-from compare.reading.patience import TIMEOUT_S
+from compare.reading.time_limits import TIMEOUT_S
 from protocols import UserError
 
 MOST_LINES = 40
@@ -139,7 +139,7 @@ def audit(
     if asked is not None and format != "json":
         print_answers(asked, explained, question, format)
     if report is not None:
-        from compare.report import write_report
+        from compare.audit.report import write_report
 
         with _no_looking_for_cycles():
             page = write_report({**document(explained, gathered.skipped, pictures=True), "weight": weight})

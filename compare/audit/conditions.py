@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.audit.columns import COLUMNS, NAMES, Column
-from compare.audit.explain import Explained
-from compare.output import number
+from compare.console.output import number
+from compare.diagnosis.explain import Explained
 from protocols import UserError
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from compare.audit.asking import Answer
 from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
-from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
-from compare.audit.headline import headline
-from compare.audit.untold import untold_of, untold_of_topics
-from compare.output import print_json, print_line, print_table
+from compare.audit.questions import Answer
+from compare.console.output import print_json, print_line, print_table
+from compare.diagnosis.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
+from compare.narrative.headline import headline
+from compare.narrative.missing_figure_sentences import sentences
+from compare.narrative.missing_figures import untold_of, untold_of_topics
 from compare.reading.observed import Skipped
-from compare.untold import sentences
 from protocols import Queue
 
 _LABELS = {column.name: column.heading for column in TABLE}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from compare.conformance.cases import FileResult, play_file
 from compare.conformance.players import PLAYERS
-from compare.processes import side_by_side
+from compare.process_pool import side_by_side
 from protocols.errors import UserError
 
 

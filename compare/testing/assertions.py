@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
-from compare.testing.lasting import why_nobody, why_several
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import LivingGroup
+from compare.testing.persistent_conflicts import why_nobody, why_several
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.queues import Queue

@@ -1,6 +1,6 @@
 """The records that a group's members have given up: RocketMQ keeps them in a topic that nobody reads."""
 
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import LivingGroup
 from protocols.queues import Queue
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.codes import DLQ_PREFIX

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from compare.testing import assertions
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import LivingGroup
 
 
 class Demands(ABC):

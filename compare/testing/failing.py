@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import LivingGroup
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.writing import plain

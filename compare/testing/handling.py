@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import LivingGroup
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position

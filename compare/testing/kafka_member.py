@@ -5,8 +5,8 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from compare.testing.group_interface import LivingGroup
 from compare.testing.kafka_messages import Message, error_message, written_at
-from compare.testing.living import LivingGroup
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.callbacks import ASSIGNED

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from compare.scenarios.living import Lived
+from compare.scenarios.run_variant import Lived
 from pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
 from protocols.timeline.told import Told

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from compare.scenarios.living import Lived
+from compare.scenarios.run_variant import Lived
 from pictures.svg import ALARM, FAINT, INK, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
 from protocols import Queue, sort_queues
 from protocols.timeline.intervals import Double, Gap

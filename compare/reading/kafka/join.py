@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from compare.catalogues import SERVER_NAMES
+from compare.reading.kafka.fact_groups import Lot, lots
 from compare.reading.kafka.facts import Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, View
-from compare.reading.kafka.lots import Lot, lots
 from compare.reading.kafka.missing import are_owners_seen, what_is_missing
 from compare.reading.kafka.names import speaks_consumer_protocol
 from compare.reading.kafka.ownership import best, find_ownership

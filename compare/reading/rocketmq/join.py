@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from compare.reading.observed import Mode, ObservedGroup, ObservedMember
-from compare.reading.rocketmq.cut import FullNames
+from compare.reading.rocketmq.fact_groups import Lot, lots
 from compare.reading.rocketmq.facts import (
     Answered,
     BrokerLag,
@@ -13,7 +13,6 @@ from compare.reading.rocketmq.facts import (
     Progress,
     Running,
 )
-from compare.reading.rocketmq.lots import Lot, lots
 from compare.reading.rocketmq.members import Clients, find_clients
 from compare.reading.rocketmq.missing import is_deserted, nobody_online, what_is_missing
 from compare.reading.rocketmq.ownership import Evidence, Ownership, find_ownership
@@ -21,6 +20,7 @@ from compare.reading.rocketmq.retry import is_retry
 from compare.reading.rocketmq.routes import Routes
 from compare.reading.rocketmq.subscribed import Told, Topics, find_told, find_topics
 from compare.reading.rocketmq.tables import Names, Table, join_tables, lag_elsewhere
+from compare.reading.rocketmq.truncated_names import FullNames
 from protocols import Queue, sort_queues
 
 _MOST_COMPLAINTS = 3

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from compare.reading.rocketmq.agreement import Seen, nobodys
+from compare.reading.rocketmq.fact_groups import Lot
 from compare.reading.rocketmq.facts import Answered, Connections, Running
-from compare.reading.rocketmq.lots import Lot
 from compare.reading.rocketmq.members import Clients
 from compare.reading.rocketmq.retry import is_retry
 from compare.reading.rocketmq.routes import Routes

@@ -14,7 +14,7 @@ from compare.reading.blocks import SourceText
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Connection, Connections, Fact, NoRoute, Offline, Progress, Route, Running
 from compare.reading.rocketmq.retry import is_retry
-from compare.reading.rocketmq.running import orderly_of, tells_owned
+from compare.reading.rocketmq.running_info import orderly_of, tells_owned
 from compare.reading.rocketmq.strategies import strategy_of
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.address import Address

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.lag import behind, lag_of
-from compare.scenarios.living import live
+from compare.measure.runs.lag import behind, lag_of
+from compare.measure.runs.production_history import productions
+from compare.scenarios.run_variant import live
 from compare.scenarios.variants import chosen
-from compare.scenarios.written import productions
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.commits import NamedCount, records_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import Lived, live
+from compare.measure.runs.record import result
+from compare.scenarios.run_variant import Lived, live
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import chosen
 from protocols.scenario.reading import read

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
+from compare.measure.runs.record import result
+from compare.scenarios.run_variant import live
 from compare.scenarios.variants import chosen
 from compare.testing import Clock, Group, GroupPair, kafka_group, play
 from protocols import Queue
