@@ -14,14 +14,14 @@ from compare.comparison.baseline import changes, check_same, documents_of
 from compare.comparison.document import document
 from compare.comparison.parquet import write_runs
 from compare.comparison.render import print_comparison
-from compare.comparison.runs import Order, Run, failures, run_all
+from compare.comparison.runs import MeasuredRun, RunOrder, failures, run_all
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.measure.runs.record import result
+from compare.measure.runs.record import run_record
 from compare.scenarios.reading import read
-from compare.scenarios.run_variant import live
+from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import variant_names
-from compare.scenarios.variants import Chosen, chosen
+from compare.scenarios.variants import Variant, variants_of
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC
@@ -119,7 +119,7 @@ def compare(
     read_in = [read(path) for path in scenarios]
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
-    planned = [(scenario, chosen(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
+    planned = [(scenario, variants_of(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
     told = _told(planned, [*stories, *sequences])
     if told:
         for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
@@ -130,7 +130,7 @@ def compare(
     every = format == "json" or many is None
     orders = [
         [
-            Order(variant, whole=every or first, drawn=report is not None and first, full=full)
+            RunOrder(variant, whole=every or first, with_chart_data=report is not None and first, full=full)
             for variant, first in _with_first(variants)
         ]
         for _, variants in planned
@@ -139,8 +139,8 @@ def compare(
         check_report(report)
     if parquet is not None:
         check_folder(parquet)
-    found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
-    done: list[Run] = []
+    found: list[tuple[Scenario, list[MeasuredRun], dict[str, Any]]] = []
+    done: list[MeasuredRun] = []
     try:
         with (
             _progress(sum(map(len, orders))) as tell,
@@ -171,17 +171,17 @@ def compare(
 
         save_report(report, write_comparison(found))
     failed = [
-        line for scenario, done, _ in found for run in done for line in _failures(scenario, run.chosen, run.failed)
+        line for scenario, done, _ in found for run in done for line in _failures(scenario, run.variant, run.failed)
     ]
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
 
 
-def _finished(done: Sequence[Run], variants: Sequence[Chosen]) -> list[Run]:
+def _finished(done: Sequence[MeasuredRun], variants: Sequence[Variant]) -> list[MeasuredRun]:
     """The runs of those variants of which no run is missing."""
-    wanted, there = (Counter(each.label for each in some) for some in (variants, [run.chosen for run in done]))
-    return [run for run in done if there[run.chosen.label] == wanted[run.chosen.label]]
+    wanted, there = (Counter(each.label for each in some) for some in (variants, [run.variant for run in done]))
+    return [run for run in done if there[run.variant.label] == wanted[run.variant.label]]
 
 
 def _seeds(scenario: Scenario, seeds: Sequence[int], many: int | None) -> Sequence[int]:
@@ -191,7 +191,7 @@ def _seeds(scenario: Scenario, seeds: Sequence[int], many: int | None) -> Sequen
     return range(first, first + many)
 
 
-def _with_first(variants: Sequence[Chosen]) -> Iterator[tuple[Chosen, bool]]:
+def _with_first(variants: Sequence[Variant]) -> Iterator[tuple[Variant, bool]]:
     """Each variant, and whether it is the first with its label."""
     seen: set[str] = set()
     for variant in variants:
@@ -210,7 +210,7 @@ def _naming(path: str) -> Iterator[None]:
 
 def _tell(
     paths: Sequence[str],
-    planned: Sequence[tuple[Scenario, Sequence[Chosen]]],
+    planned: Sequence[tuple[Scenario, Sequence[Variant]]],
     told: Collection[str],
     stories: Sequence[str],
     sequences: Sequence[str],
@@ -223,19 +223,19 @@ def _tell(
             if variant.label not in told:
                 continue
             with _naming(path):
-                lived = live(variant, tracing=variant.label in sequences, full=full)
-            failed += _failures(scenario, variant, failures(result(lived)))
+                result = run_variant(variant, tracing=variant.label in sequences, full=full)
+            failed += _failures(scenario, variant, failures(run_record(result)))
             if variant.label in stories:
-                click.echo(_printable(story(lived.timeline)), nl=False)
+                click.echo(_printable(story(result.timeline)), nl=False)
             if variant.label in sequences:
-                click.echo(_printable(sequence(lived.timeline)), nl=False)
+                click.echo(_printable(sequence(result.timeline)), nl=False)
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
 
 
 def _print(
-    found: Sequence[tuple[Scenario, Sequence[Run], dict[str, Any]]], changed: Sequence[Any] | None, format: str
+    found: Sequence[tuple[Scenario, Sequence[MeasuredRun], dict[str, Any]]], changed: Sequence[Any] | None, format: str
 ) -> None:
     documents = [each for _, _, each in found]
     if format == "json":
@@ -247,7 +247,7 @@ def _print(
         print_comparison(scenario, each, format, None if changed is None else changed[at])
 
 
-def _told(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], labels: Sequence[str]) -> set[str]:
+def _told(planned: Sequence[tuple[Scenario, Sequence[Variant]]], labels: Sequence[str]) -> set[str]:
     there = list(dict.fromkeys(variant.label for _, variants in planned for variant in variants))
     for label in labels:
         if label not in there:
@@ -255,7 +255,7 @@ def _told(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], labels: Sequence
     return set(labels)
 
 
-def _failures(scenario: Scenario, variant: Chosen, failed: Sequence[tuple[str, str]]) -> list[str]:
+def _failures(scenario: Scenario, variant: Variant, failed: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{scenario.name}: {variant.label}: {name}: {why}" for name, why in failed]
 
 
@@ -263,18 +263,18 @@ def _printable(text: str) -> str:
     return "".join(f"{visible(line)}\n" for line in text.splitlines())
 
 
-def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Chosen]]], folder: Path, full: bool) -> None:
+def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Variant]]], folder: Path, full: bool) -> None:
     """The tables need every message: these runs are made anew, one at a time, with nothing left out."""
-    lived = (live(variant, tracing=True, full=full) for _, variants in planned for variant in variants)
+    results = (run_variant(variant, tracing=True, full=full) for _, variants in planned for variant in variants)
     try:
-        paths = write_runs(list(lived), folder, len(planned) > 1)
+        paths = write_runs(list(results), folder, len(planned) > 1)
     except OSError as error:
         raise UserError(f"--parquet {folder}: {error.strerror}, expected a folder that can be written") from None
     click.echo(f"{len(paths)} tables are in {folder}.", err=True)
 
 
 @contextmanager
-def _progress(count: int) -> Iterator[Callable[[Chosen], None]]:
+def _progress(count: int) -> Iterator[Callable[[Variant], None]]:
     """On standard error: where it is a terminal, a line that changes; else, of many runs, one line now and then."""
     done = 0
     if sys.stderr.isatty() and count:
@@ -283,7 +283,7 @@ def _progress(count: int) -> Iterator[Callable[[Chosen], None]]:
 
         with Console(stderr=True).status("running") as status:
 
-            def tell(run: Chosen) -> None:
+            def tell(run: Variant) -> None:
                 nonlocal done
                 done += 1
                 status.update(Text(f"{done} of {count} runs; {visible(run.scenario.name)}: {visible(run.label)}"))
@@ -291,7 +291,7 @@ def _progress(count: int) -> Iterator[Callable[[Chosen], None]]:
             yield tell
         return
 
-    def tell_now_and_then(run: Chosen) -> None:
+    def tell_now_and_then(run: Variant) -> None:
         nonlocal done
         done += 1
         if count >= MANY and done * 10 // count > (done - 1) * 10 // count:

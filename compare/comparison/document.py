@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from compare.comparison.runs import Run
+from compare.comparison.runs import MeasuredRun
 from compare.measure.runs.spread import spread
 from compare.narrative.side_by_side import side_by_side
 from compare.narrative.verdict import verdict
 from protocols.scenario.model import Scenario
 
 
-def document(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
+def document(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
     """``variants``: the records there are, in the order of the runs. ``seeds``, where a variant ran with several: label
     to its number of runs and the spread of their figures. ``verdict``: sentences, those about all variants first;
     ``figures`` names the values that a sentence rests on (per label where it is about several)."""
@@ -18,9 +18,9 @@ def document(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
     first: dict[str, dict[str, Any]] = {}
     for record in records:
         first.setdefault(record["label"], record)
-    by_label: dict[str, list[Run]] = {}
+    by_label: dict[str, list[MeasuredRun]] = {}
     for run in runs:
-        by_label.setdefault(run.chosen.label, []).append(run)
+        by_label.setdefault(run.variant.label, []).append(run)
     seeds = {
         label: {"runs": len(of_label), "figures": spread([run.figures for run in of_label])}
         for label, of_label in by_label.items()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from compare.measure.runs.lag import lag_of
 from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import Lived
+from compare.scenarios.run_variant import RunResult
 from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows
 from protocols.timeline.tables import table, write_parquet
 
@@ -20,14 +20,14 @@ LAG_SAMPLES = 300
 """How often the lag of each queue is taken, evenly over the run, the end included."""
 
 
-def write_runs(lived: Sequence[Lived], folder: Path, several: bool) -> list[Path]:
+def write_runs(results: Sequence[RunResult], folder: Path, several: bool) -> list[Path]:
     """Write ``intervals``, ``rebalances``, ``messages``, ``deliveries``, ``commits``, ``lag``, and ``ownership`` and
     ``members`` at the end; the column ``run`` names the variant and its seed, and the scenario where there are
     ``several``. Returns the paths; raises `OSError`."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in (*COLUMNS, "lag", *SNAPSHOT)}
-    for each in lived:
-        scenario = f"{each.chosen.scenario.name}: " if several else ""
-        run = f"{scenario}{each.chosen.label} (seed {each.chosen.seed})"
+    for each in results:
+        scenario = f"{each.variant.scenario.name}: " if several else ""
+        run = f"{scenario}{each.variant.label} (seed {each.variant.seed})"
         for name, columns in COLUMNS.items():
             tables[name].append(table(rows(each.timeline, name), columns, run))
         owned = ownership_at(each.timeline, each.timeline.end, each.ending.expected())
@@ -38,8 +38,8 @@ def write_runs(lived: Sequence[Lived], folder: Path, several: bool) -> list[Path
     return write_parquet(tables, folder)
 
 
-def _lag(lived: Lived) -> Iterator[Row]:
-    end = lived.timeline.end
+def _lag(result: RunResult) -> Iterator[Row]:
+    end = result.timeline.end
     times = [end * number / LAG_SAMPLES for number in range(1, LAG_SAMPLES + 1)]
-    for each in lag_of(lived, productions(lived), times):
+    for each in lag_of(result, productions(result), times):
         yield each.at, each.group, *each.queue, each.records

@@ -7,42 +7,42 @@ from itertools import groupby
 from typing import Any
 
 from compare.measure.runs.phases import moments_of
-from compare.measure.runs.record import result
+from compare.measure.runs.record import run_record
 from compare.measure.runs.spread import figures_of
 from compare.process_pool import side_by_side
-from compare.scenarios.run_variant import live
+from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import system_of
-from compare.scenarios.variants import Chosen
+from compare.scenarios.variants import Variant
 
 MOST_AT_ONCE = 8
 """Runs of a variant that one process makes before its results come back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MeasuredRun:
     """One run: its record in the document (None where nobody needs all of it), its figures, what it failed of all that
     is demanded (see `failures`), and what the report draws of it, where one is wanted."""
 
-    chosen: Chosen
+    variant: Variant
     record: dict[str, Any] | None
     figures: dict[str, Any]
     failed: tuple[tuple[str, str], ...]
-    drawn: dict[str, Any] | None
+    chart_data: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """A variant to run. ``whole``: its record is needed, not just its figures; ``drawn``: the report shows it."""
+class RunOrder:
+    """A variant to run. ``whole``: with its record, not just its figures; ``with_chart_data``: the report draws it."""
 
-    chosen: Chosen
+    variant: Variant
     whole: bool
-    drawn: bool = False
+    with_chart_data: bool = False
     full: bool = False
 
 
 def run_all(
-    orders: Sequence[Order], tell: Callable[[Chosen], None], processes: int | None = None
-) -> Generator[Run, None, None]:
+    orders: Sequence[RunOrder], tell: Callable[[Variant], None], processes: int | None = None
+) -> Generator[MeasuredRun, None, None]:
     """Run them all; `UserError` where a variant cannot run. ``processes``: at most so many, else as many as there are
     processors; one runs them here. ``tell`` hears of each run when its result is there."""
     packs = list(_packs(orders))
@@ -50,42 +50,42 @@ def run_all(
     if workers <= 1:
         for pack in packs:
             for order in pack:
-                tell(order.chosen)
+                tell(order.variant)
                 yield from _run_pack([order])
         return
     with side_by_side(workers) as executor:
         for future in [executor.submit(_run_pack, pack) for pack in packs]:
             for run in future.result():
-                tell(run.chosen)
+                tell(run.variant)
                 yield run
 
 
-def _packs(orders: Sequence[Order]) -> Iterator[list[Order]]:
+def _packs(orders: Sequence[RunOrder]) -> Iterator[list[RunOrder]]:
     """Runs that belong together, so that what is equal for all seeds is made once."""
-    for _, alike in groupby(orders, key=lambda each: (each.chosen.scenario.name, each.chosen.label)):
+    for _, alike in groupby(orders, key=lambda each: (each.variant.scenario.name, each.variant.label)):
         rest = list(alike)
         while rest:
             # What the report draws is long to make: for itself.
-            size = 1 if rest[0].drawn else MOST_AT_ONCE
+            size = 1 if rest[0].with_chart_data else MOST_AT_ONCE
             yield rest[:size]
             rest = rest[size:]
 
 
-def _run_pack(pack: Sequence[Order]) -> list[Run]:
-    first = pack[0].chosen
+def _run_pack(pack: Sequence[RunOrder]) -> list[MeasuredRun]:
+    first = pack[0].variant
     moments = moments_of(first.scenario, system_of(first.part.system).numbering)
     return [_run(order, moments) for order in pack]
 
 
-def _run(order: Order, moments: Any) -> Run:
-    lived = live(order.chosen, full=order.full)
-    record = result(lived, moments)
-    drawn = None
-    if order.drawn:
-        from compare.comparison.report.chart_data import drawn_variant
+def _run(order: RunOrder, moments: Any) -> MeasuredRun:
+    result = run_variant(order.variant, full=order.full)
+    record = run_record(result, moments)
+    chart_data = None
+    if order.with_chart_data:
+        from compare.comparison.report.chart_data import chart_data_of
 
-        drawn = drawn_variant(lived, moments)
-    return Run(order.chosen, record if order.whole else None, figures_of(record), failures(record), drawn)
+        chart_data = chart_data_of(result, moments)
+    return MeasuredRun(order.variant, record if order.whole else None, figures_of(record), failures(record), chart_data)
 
 
 def failures(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

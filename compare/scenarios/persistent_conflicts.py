@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from compare.scenarios.ending import Ending
 from compare.scenarios.own_settings import own_part, with_own_settings
 from compare.scenarios.systems import member_settings
-from compare.scenarios.variants import Chosen
+from compare.scenarios.variants import Variant
 from protocols import Allocation, Queue
 from protocols.scenario.places import Places
 from protocols.scenario.systems import split_system
@@ -29,31 +29,31 @@ class Reasons:
     shared: tuple[str, ...] = ()
 
 
-def members_of(chosen: Chosen) -> Members | None:
+def members_of(variant: Variant) -> Members | None:
     """The members of a variant in which each shares for itself (RocketMQ), as they are in the beginning; None of
     others."""
-    scenario, part = chosen.scenario, chosen.part
+    scenario, part = variant.scenario, variant.part
     if split_system(part.system)[0] != "rocketmq":
         return None
-    lived = with_own_settings(scenario, part.system)
-    return Members(lived, part, Places.of(lived), configuration(part.settings, chosen.label))
+    own = with_own_settings(scenario, part.system)
+    return Members(own, part, Places.of(own), configuration(part.settings, variant.label))
 
 
-def broadcasting_groups(chosen: Chosen) -> frozenset[str]:
+def broadcasting_groups(variant: Variant) -> frozenset[str]:
     """The groups in which nothing is shared, because every member reads every queue (BROADCASTING, spec 4.2)."""
-    members = members_of(chosen)
+    members = members_of(variant)
     models = {} if members is None else members.message_models
     return frozenset(group for group, found in models.items() if found == {BROADCASTING})
 
 
-def reasons(chosen: Chosen, then: Ending, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
+def reasons(variant: Variant, then: Ending, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
     """Why queues have no owner, or several, and will, as long as nothing happens. ``then``: who and what is there;
     ``allocations``: groups, and who owns what in them."""
     faulty = [(group, each) for group, each in allocations if each.unowned or each.double_owned]
-    members = members_of(chosen) if faulty else None
+    members = members_of(variant) if faulty else None
     if members is None:
         return Reasons()
-    own = member_settings(chosen.part.system)
+    own = member_settings(variant.part.system)
     members.parts = {key: own_part(part, own) for key, part in then.members.items()}
     unowned: dict[str, None] = {}
     shared: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""One variant lived through: its timeline, and what is there at its end."""
+"""One variant run from beginning to end: its timeline, and who and what is there at its end."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ from compare.scenarios.ending import Ending, ending
 from compare.scenarios.own_settings import with_own_settings
 from compare.scenarios.persistent_conflicts import broadcasting_groups
 from compare.scenarios.systems import cluster_of, system_of
-from compare.scenarios.variants import Chosen
+from compare.scenarios.variants import Variant
 from protocols.scenario.mates import Mates
 from protocols.scenario.places import Places
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in, reads_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
@@ -18,20 +18,20 @@ UNCOUNTED = (RETRY_PREFIX,)
 
 
 @dataclass(frozen=True, slots=True)
-class Lived:
+class RunResult:
     """A variant after its run."""
 
-    chosen: Chosen
+    variant: Variant
     timeline: Timeline
     ending: Ending
 
 
-def live(chosen: Chosen, *, tracing: bool = False, full: bool = False) -> Lived:
+def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) -> RunResult:
     """Run a variant from its first to its last moment. Raises `UserError` for a strategy or setting it lacks.
 
     ``tracing`` keeps every message and cause; ``full`` passes over no quiet time.
     """
-    scenario, part = chosen.scenario, chosen.part
+    scenario, part = variant.scenario, variant.part
     numbering = system_of(part.system).numbering
     recorder = Recorder(
         lives=lifetimes(scenario, numbering),
@@ -39,10 +39,10 @@ def live(chosen: Chosen, *, tracing: bool = False, full: bool = False) -> Lived:
         uncounted=UNCOUNTED,
         mates=Mates.of(Places.of(scenario)),
         reads=reads_in(scenario),
-        broadcasting=broadcasting_groups(chosen),
+        broadcasting=broadcasting_groups(variant),
     )
     make = cluster_of(part.system)
-    lived = with_own_settings(scenario, part.system)
-    variant = Variant.of(lived, part, make, observer=recorder, tracing=tracing, full=full, seed=chosen.seed).run()
-    timeline = recorder.timeline(variant.end, variant.calls, variant.simulation.messages)
-    return Lived(chosen, timeline, ending(scenario, numbering))
+    own = with_own_settings(scenario, part.system)
+    run = Run.of(own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed).run()
+    timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
+    return RunResult(variant, timeline, ending(scenario, numbering))

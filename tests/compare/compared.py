@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from compare.comparison.document import document
-from compare.comparison.runs import Order, Run, run_all
+from compare.comparison.runs import MeasuredRun, RunOrder, run_all
 from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 
@@ -31,11 +31,11 @@ def made(**more: Any) -> Scenario:
 
 
 def ran(
-    of: Scenario, *, seeds: Sequence[int] = (), systems: Sequence[str] = (), drawn: bool = False
-) -> tuple[list[Run], dict[str, Any]]:
+    of: Scenario, *, seeds: Sequence[int] = (), systems: Sequence[str] = (), with_chart_data: bool = False
+) -> tuple[list[MeasuredRun], dict[str, Any]]:
     """The runs of a scenario and its document."""
-    variants = chosen(of, systems, seeds)
+    variants = variants_of(of, systems, seeds)
     first = {each.label: each for each in reversed(variants)}
-    orders = [Order(each, True, drawn and first[each.label] is each) for each in variants]
+    orders = [RunOrder(each, True, with_chart_data and first[each.label] is each) for each in variants]
     runs = list(run_all(orders, lambda run: None, processes=1))
     return runs, document(of, runs)

@@ -12,7 +12,7 @@ from compare.measure.runs.combined_fairness import together_at_each
 from compare.measure.runs.lag import lag_of
 from compare.measure.runs.phases import Moment, changes_of
 from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import UNCOUNTED, Lived, live
+from compare.scenarios.run_variant import UNCOUNTED, RunResult, run_variant
 from compare.scenarios.systems import system_of
 from protocols import Queue, sort_queues
 from protocols.scenario.places import MemberKey, Places
@@ -47,23 +47,23 @@ class Row(NamedTuple):
     queue: Queue
 
 
-def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
+def chart_data_of(result: RunResult, moments: Sequence[Moment]) -> dict[str, Any]:
     """A variant's pictures. Runs it once more, with every message kept."""
-    timeline = lived.timeline
-    keys = list(Places.of(lived.chosen.scenario).node)
-    names = lived.ending.names
+    timeline = result.timeline
+    keys = list(Places.of(result.variant.scenario).node)
+    names = result.ending.names
     number = {key: at for at, key in enumerate(keys)}
-    rows, left_out = _rows(lived)
+    rows, left_out = _rows(result)
     remarks = []
     if left_out:
         remarks.append(f"Drawn: {len(rows)} of {len(rows) + left_out} queues, those to which most happens.")
     points, thinned = _points(timeline, moments)
     if thinned:
         remarks.append(f"The line of fairness has {len(points)} of {len(points) + thinned} points.")
-    traced = live(lived.chosen, tracing=True) if sum(timeline.messages.values()) <= MOST_TRACED else None
+    traced = run_variant(result.variant, tracing=True) if sum(timeline.messages.values()) <= MOST_TRACED else None
     if traced is None:
         remarks.append(f"More than {MOST_TRACED:,} messages: the player tells of events and their effects only.")
-    several = len(lived.chosen.scenario.groups) > 1
+    several = len(result.variant.scenario.groups) > 1
     return {
         "members": [visible(names[key]) for key in keys],
         "rows": [
@@ -82,16 +82,16 @@ def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
         "lives": _lives(timeline, rows),
         "points": points,
         "sent": None if traced is None else _sent(traced.timeline),
-        "lag": _lag(lived),
-        "player": player((traced or lived).timeline, lived.chosen.part.system, [each.at for each in moments]),
+        "lag": _lag(result),
+        "player": player((traced or result).timeline, result.variant.part.system, [each.at for each in moments]),
         "remarks": remarks,
     }
 
 
-def _rows(lived: Lived) -> tuple[list[Row], int]:
+def _rows(result: RunResult) -> tuple[list[Row], int]:
     """The rows to draw, in order, and how many were left out."""
-    timeline, scenario = lived.timeline, lived.chosen.scenario
-    numbering = system_of(lived.chosen.part.system).numbering
+    timeline, scenario = result.timeline, result.variant.scenario
+    numbering = system_of(result.variant.part.system).numbering
     there = [queue for queues in first_topics(scenario, numbering).values() for queue in queues]
     every = dict.fromkeys([*there, *lifetimes(scenario, numbering)])
     read = {(each.group, each.queue.topic): None for each in timeline.beliefs}
@@ -167,15 +167,15 @@ def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[An
     groups = [group for group in moments[0].then.groups if group not in timeline.broadcasting]
     times = list(changes_of(timeline, moments)) if groups else []
     most = min(len(times), MOST_POINTS)
-    chosen = [times[(at + 1) * len(times) // most - 1] for at in range(most)]
+    sampled = [times[(at + 1) * len(times) // most - 1] for at in range(most)]
     fairness = together_at_each(
-        [[moment.then.allocation(group, owned) for group in groups] for _, moment, owned in chosen]
+        [[moment.then.allocation(group, owned) for group in groups] for _, moment, owned in sampled]
     )
     points = [
         [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]
-        for (at, _, _), found in zip(chosen, fairness, strict=True)
+        for (at, _, _), found in zip(sampled, fairness, strict=True)
     ]
-    return points, len(times) - len(chosen)
+    return points, len(times) - len(sampled)
 
 
 def _short(value: float | None) -> float | None:
@@ -195,14 +195,14 @@ def _sent(timeline: Timeline) -> dict[str, Any]:
     return {"types": [*most, "others"] if others else most, "counts": counts if others else counts[:-1]}
 
 
-def _lag(lived: Lived) -> list[int] | None:
+def _lag(result: RunResult) -> list[int] | None:
     """Records that wait, at the end of every piece of time."""
-    production = productions(lived)
-    if not production or set(lived.chosen.scenario.groups) <= lived.timeline.broadcasting:
+    production = productions(result)
+    if not production or set(result.variant.scenario.groups) <= result.timeline.broadcasting:
         return None
-    end = lived.timeline.end
+    end = result.timeline.end
     times = [end * at / BUCKETS for at in range(1, BUCKETS + 1)]
     waiting = dict.fromkeys(times, 0)
-    for each in lag_of(lived, production, times):
+    for each in lag_of(result, production, times):
         waiting[each.at] += each.records
     return list(waiting.values())

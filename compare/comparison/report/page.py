@@ -5,7 +5,7 @@ from typing import Any
 
 from compare.comparison.report.graph import graphs
 from compare.comparison.report.table import COLUMNS, rows
-from compare.comparison.runs import Run
+from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
 from compare.narrative.formatting import called, many
 from compare.report.one_file import asset, rendered, script_of
@@ -21,19 +21,19 @@ MOST_TYPES = 40
 """Types of messages in the table of a variant."""
 
 
-def write_comparison(found: Sequence[tuple[Scenario, Sequence[Run], Mapping[str, Any]]]) -> str:
+def write_comparison(found: Sequence[tuple[Scenario, Sequence[MeasuredRun], Mapping[str, Any]]]) -> str:
     """One page for all scenarios, each with its runs and its document; what is drawn is that of the runs that have it.
 
     Equal runs give equal text, which holds no lone surrogates: it can be written as UTF-8.
     """
     style = asset("compare.report", "style.css") + asset(PACKAGE, "comparison.css")
     script = script_of([asset("compare.report", "dom.js"), *(asset(PACKAGE, name) for name in SCRIPTS)])
-    drawn = [[run for run in runs if run.drawn is not None] for _, runs, _ in found]
+    drawn = [[run for run in runs if run.chart_data is not None] for _, runs, _ in found]
     payload = {
         "scenarios": [_payload(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
         "graphs": {
             system: graphs(system)
-            for system in dict.fromkeys(_system(run.chosen.part.system) for runs in drawn for run in runs)
+            for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
         },
     }
     return rendered(
@@ -142,18 +142,18 @@ def _clock(at: float) -> str:
     return f"{int(minutes)}:{seconds:02d}" + (f".{part:03d}" if part else "")
 
 
-def _payload(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
+def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
     return {
         "end": scenario.run.for_,
         "events": [[event.at, visible(in_words(event))] for event in _events(scenario)],
         "variants": [
             {
-                "label": visible(run.chosen.label),
+                "label": visible(run.variant.label),
                 "best": [
                     [round(each["at_s"] * 1000), each["optimum"]["min"], each["optimum"]["max"]]
                     for each in (run.record or {"after": []})["after"]
                 ],
-                **(run.drawn or {}),
+                **(run.chart_data or {}),
             }
             for run in runs
         ],

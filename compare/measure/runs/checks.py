@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compare.scenarios.run_variant import Lived
+from compare.scenarios.run_variant import RunResult
 from protocols import Queue
 from protocols.scenario.model import ExpectPart
 from protocols.scenario.units import duration_text
@@ -28,11 +28,11 @@ class Check:
         return {"name": self.name, "held": self.held, "demanded": self.demanded, **more}
 
 
-def checks_of(lived: Lived, found: Mapping[str, Any]) -> list[Check]:
+def checks_of(result: RunResult, found: Mapping[str, Any]) -> list[Check]:
     """All checks of a variant, those that are demanded first. ``found``: its record, for its figures."""
-    measured = measure(lived.timeline, _expected(lived))
+    measured = measure(result.timeline, _expected(result))
     settled = next(each for each in measured if each.name == SETTLES)
-    expect = lived.chosen.scenario.expect
+    expect = result.variant.scenario.expect
     demanded = []
     for name in ExpectPart.model_fields:
         limit = None if expect is None else getattr(expect, name)
@@ -47,12 +47,12 @@ def checks_of(lived: Lived, found: Mapping[str, Any]) -> list[Check]:
     return [*demanded, *wished]
 
 
-def _expected(lived: Lived) -> Iterator[tuple[str, Queue] | tuple[str, Queue, str]]:
+def _expected(result: RunResult) -> Iterator[tuple[str, Queue] | tuple[str, Queue, str]]:
     """What must have an owner at the end; where a group is broadcasting, who must read what."""
-    broadcasting = lived.timeline.broadcasting
-    yield from (each for each in lived.ending.expected() if each[0] not in broadcasting)
+    broadcasting = result.timeline.broadcasting
+    yield from (each for each in result.ending.expected() if each[0] not in broadcasting)
     for group in sorted(broadcasting):
-        there = lived.ending.groups[group]
+        there = result.ending.groups[group]
         for topic, who in there.subscribers().items():
             yield from ((group, queue, there.members[at].id) for queue in there.topics[topic] for at in who)
 

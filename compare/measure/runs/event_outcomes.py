@@ -8,7 +8,7 @@ from compare.measure.runs.combined_fairness import best, not_shared, together_at
 from compare.measure.runs.never_owned import FirstOwners
 from compare.measure.runs.phases import Moment, Outcome, outcomes
 from compare.scenarios.persistent_conflicts import reasons
-from compare.scenarios.run_variant import Lived
+from compare.scenarios.run_variant import RunResult
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.scenario.model import Scenario
@@ -29,7 +29,7 @@ NOT_SHARED = (
 """What an event leads to where queues are shared; None where all groups are broadcasting."""
 
 
-def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]]:
+def after_events(result: RunResult, moments: Sequence[Moment]) -> list[dict[str, Any]]:
     """One record for the beginning and one for every time at which events happen; times in seconds.
 
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
@@ -37,9 +37,9 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
     where that sharing was reached. Groups that are broadcasting are left out; where there are no others, every
     figure of sharing is None.
     """
-    timeline = lived.timeline
+    timeline = result.timeline
     found = list(outcomes(timeline, moments))
-    counted = _counted_groups(timeline, lived.chosen.scenario)
+    counted = _counted_groups(timeline, result.variant.scenario)
     allocations = [[each.moment.then.allocation(group, each.after) for group in counted] for each in found]
     fairness = together_at_each(allocations)
     first = FirstOwners(timeline)
@@ -47,7 +47,7 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
         {
             **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome, counted)),
             **first.waiting(outcome.moment),
-            **_why(lived, outcome.moment, zip(counted, allocations[at], strict=True)),
+            **_why(result, outcome.moment, zip(counted, allocations[at], strict=True)),
         }
         for at, outcome in enumerate(found)
     ]
@@ -63,10 +63,10 @@ def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
     return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
 
 
-def _why(lived: Lived, moment: Moment, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
+def _why(result: RunResult, moment: Moment, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
     """What keeps queues without an owner, or with several, when the moment ends."""
-    sharing = [(group, each) for group, each in allocations if group not in lived.timeline.broadcasting]
-    found = reasons(lived.chosen, moment.then, sharing)
+    sharing = [(group, each) for group, each in allocations if group not in result.timeline.broadcasting]
+    found = reasons(result.variant, moment.then, sharing)
     return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
 
 

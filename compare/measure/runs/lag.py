@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.measure.runs.production_history import Written, productions
-from compare.scenarios.run_variant import Lived
+from compare.scenarios.run_variant import RunResult
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.timeline.deliveries import Delivery, positions
@@ -25,13 +25,13 @@ class Behind:
     drain: Time | None
 
 
-def lag_of(lived: Lived, production: Mapping[Queue, Written], times: Sequence[Time]) -> list[Lag]:
+def lag_of(result: RunResult, production: Mapping[Queue, Written], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
-    lives = lived.timeline.lives
+    lives = result.timeline.lives
     # What was handled before a queue was made anew is of other records.
     deliveries = [
         each
-        for each in _of_sharing_groups(lived.timeline)
+        for each in _of_sharing_groups(result.timeline)
         if each.queue in production and each.until > production[each.queue].since
     ]
     return [
@@ -46,28 +46,28 @@ def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
     return [each for each in timeline.counted_deliveries() if each.group not in timeline.broadcasting]
 
 
-def behind(lived: Lived) -> Behind | None:
+def behind(result: RunResult) -> Behind | None:
     """The peak from the first event on (what waits while the group begins is the same for all) and the way back; None
     without load, or where nobody read anything."""
-    production = productions(lived)
-    timeline = lived.timeline
-    first = min((event.at for event in lived.chosen.scenario.events), default=0.0)
+    production = productions(result)
+    timeline = result.timeline
+    first = min((event.at for event in result.variant.scenario.events), default=0.0)
     ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)
     lasts = max(0.0, timeline.end - first)
     times = sorted({*(first + lasts * number / SAMPLES for number in range(SAMPLES + 1)), *ends})
     waiting: dict[Time, int] = {}
-    for each in lag_of(lived, production, times):
+    for each in lag_of(result, production, times):
         waiting[each.at] = waiting.get(each.at, 0) + each.records
     if not waiting:
         return None
     at = max(waiting, key=lambda time: (waiting[time], -time))
-    return Behind(waiting[at], at, _drain(lived, production, at))
+    return Behind(waiting[at], at, _drain(result, production, at))
 
 
-def _drain(lived: Lived, production: Mapping[Queue, Written], peak: Time) -> Time | None:
+def _drain(result: RunResult, production: Mapping[Queue, Written], peak: Time) -> Time | None:
     """Milliseconds from the peak until what had been written by then was handled, in every queue that there still is
     at the end."""
-    timeline = lived.timeline
+    timeline = result.timeline
     latest = peak
     for (_, queue), deliveries in positions(_of_sharing_groups(timeline)).items():
         lives = timeline.lives.get(queue)

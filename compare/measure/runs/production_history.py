@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compare.scenarios.run_variant import Lived
+from compare.scenarios.run_variant import RunResult
 from compare.scenarios.systems import system_of
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -46,13 +46,13 @@ class Written:
         return Written((*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
 
 
-def productions(lived: Lived) -> dict[Queue, Written]:
+def productions(result: RunResult) -> dict[Queue, Written]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
-    scenario = lived.chosen.scenario
+    scenario = result.variant.scenario
     if not scenario.load.produce and not any(isinstance(event, Produce) for event in scenario.events):
         return {}
-    producers = _Producers.of(scenario, system_of(lived.chosen.part.system).numbering)
+    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
     for event in scenario.events:
         producers.live_through(event)
     return producers.written

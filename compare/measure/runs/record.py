@@ -8,7 +8,7 @@ from compare.measure.runs.checks import checks_of
 from compare.measure.runs.event_outcomes import NOT_SHARED, after_events
 from compare.measure.runs.lag import behind
 from compare.measure.runs.phases import Moment, moments_of
-from compare.scenarios.run_variant import Lived
+from compare.scenarios.run_variant import RunResult
 from compare.scenarios.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time
@@ -18,18 +18,18 @@ from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
 
-def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
+def run_record(result: RunResult, moments: Sequence[Moment] = ()) -> dict[str, Any]:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
 
     ``moments`` are the scenario's, where the caller has them already.
     """
-    timeline, ending = lived.timeline, lived.ending
-    cut = moments or moments_of(lived.chosen.scenario, system_of(lived.chosen.part.system).numbering)
-    after = after_events(lived, cut)
+    timeline, ending = result.timeline, result.ending
+    cut = moments or moments_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
+    after = after_events(result, cut)
     found = {
-        "label": lived.chosen.label,
-        "system": lived.chosen.part.system,
-        "seed": lived.chosen.seed,
+        "label": result.variant.label,
+        "system": result.variant.part.system,
+        "seed": result.variant.seed,
         "broadcasting": sorted(timeline.broadcasting),
         "owners": {
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
@@ -48,7 +48,7 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "settle_s": _s(timeline.settle),
-        "lag": _lag(lived),
+        "lag": _lag(result),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, each) for each in timeline.rebalances],
@@ -56,7 +56,7 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
     }
     if after[-1]["moves"] is None:
         found |= {name: None for name in NOT_SHARED if name in found}
-    found["checks"] = [each.document() for each in checks_of(lived, found)]
+    found["checks"] = [each.document() for each in checks_of(result, found)]
     return found
 
 
@@ -66,8 +66,8 @@ def _caused(timeline: Timeline) -> list[dict[str, Any]]:
     return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
 
 
-def _lag(lived: Lived) -> dict[str, Any] | None:
-    found = behind(lived)
+def _lag(result: RunResult) -> dict[str, Any] | None:
+    found = behind(result)
     if found is None:
         return None
     return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}

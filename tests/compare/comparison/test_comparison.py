@@ -12,9 +12,9 @@ import pytest
 from compare import fairness, optimum
 from compare.measure.runs.combined_fairness import together
 from compare.scenarios.ending import ending
-from compare.scenarios.run_variant import live
+from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import SYSTEMS, known_strategies, registered
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from compare.spark import write_snapshot
 from protocols import Allocation, Group, Queue, UserError
 from protocols.scenario.places import MemberKey
@@ -218,16 +218,17 @@ def made(**more: Any) -> Any:
 def test_one_word_stands_for_the_variants_of_kafka() -> None:
     classic = ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"]
     others = ["kafka:range+static", "kafka-zookeeper:range"]
-    assert [each.label for each in chosen(made(), ["kafka"])] == [*classic, *others]
+    assert [each.label for each in variants_of(made(), ["kafka"])] == [*classic, *others]
     zookeeper = ["kafka-zookeeper:range", "kafka-zookeeper:roundrobin"]
-    assert [each.label for each in chosen(made(), ["kafka-zookeeper"])] == zookeeper
-    every = [each.label for each in chosen(made(), ["all"])]
+    assert [each.label for each in variants_of(made(), ["kafka-zookeeper"])] == zookeeper
+    every = [each.label for each in variants_of(made(), ["all"])]
     assert every == [*classic, *others, zookeeper[1], *(each for each in every if each.startswith("rocketmq:"))]
     assert len(every) == 10
 
 
 def test_a_scenario_without_systems_runs_those_that_are_there() -> None:
-    assert {each.part.system.split(":")[0] for each in chosen(made())} <= {name for name in SYSTEMS if registered(name)}
+    there = {name for name in SYSTEMS if registered(name)}
+    assert {each.part.system.split(":")[0] for each in variants_of(made())} <= there
 
 
 def test_a_system_that_is_asked_for_and_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +238,7 @@ def test_a_system_that_is_asked_for_and_not_installed_is_refused(monkeypatch: py
     registered.cache_clear()
     try:
         with pytest.raises(UserError, match="kafka:range: no system 'kafka' that can live through a scenario"):
-            chosen(named)
+            variants_of(named)
     finally:
         registered.cache_clear()
 
@@ -281,7 +282,7 @@ def test_a_static_member_comes_back_without_a_rebalance_and_a_dynamic_one_causes
         run={"for": "90s", "seed": 1},
         events=[{"at": "30s", "leave": "c2"}, {"at": "40s", "restart": "c2"}],
     )
-    found = {each.label: live(each) for each in chosen(restarted, ["kafka:range", "kafka:range+static"])}
+    found = {each.label: run_variant(each) for each in variants_of(restarted, ["kafka:range", "kafka:range+static"])}
     dynamic, static = (found[label].timeline for label in ("kafka:range", "kafka:range+static"))
     assert [each.cause.text for each in dynamic.rebalances] == ["the scenario begins", "c2 leaves", "c2 restarts"]
     assert [each.cause.text for each in static.rebalances] == ["the scenario begins"]

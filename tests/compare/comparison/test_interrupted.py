@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.comparison import command
-from compare.comparison.runs import Order, Run, run_all
-from compare.scenarios.variants import Chosen
+from compare.comparison.runs import MeasuredRun, RunOrder, run_all
+from compare.scenarios.variants import Variant
 
 SCENARIO = """
 name: {name}
@@ -20,8 +20,8 @@ run: {{for: 2min}}
 """
 
 
-def interrupted_after(count: int) -> Callable[..., Generator[Run, None, None]]:
-    def run(orders: Sequence[Order], tell: Callable[[Chosen], None]) -> Generator[Run, None, None]:
+def interrupted_after(count: int) -> Callable[..., Generator[MeasuredRun, None, None]]:
+    def run(orders: Sequence[RunOrder], tell: Callable[[Variant], None]) -> Generator[MeasuredRun, None, None]:
         yield from islice(run_all(orders, tell, 1), count)
         raise KeyboardInterrupt
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.comparison.runs import Order, run_all
+from compare.comparison.runs import RunOrder, run_all
 from compare.measure.runs.spread import FIGURES, figure, spread
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from tests.compare.compared import made, ran
 from tests.compare.console import equipoise
 
@@ -35,11 +35,11 @@ def path(tmp_path: Path) -> str:
 
 
 def test_processes_change_nothing() -> None:
-    variants = chosen(made(), seeds=range(10))
-    orders = [Order(each, whole=True) for each in variants]
+    variants = variants_of(made(), seeds=range(10))
+    orders = [RunOrder(each, whole=True) for each in variants]
     alone, together = (list(run_all(orders, lambda run: None, processes)) for processes in (1, 3))
     assert alone == together
-    assert [(run.chosen.label, run.chosen.seed) for run in alone] == [(each.label, each.seed) for each in variants]
+    assert [(run.variant.label, run.variant.seed) for run in alone] == [(each.label, each.seed) for each in variants]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))

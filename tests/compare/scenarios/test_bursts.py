@@ -7,8 +7,8 @@ import pytest
 
 from compare.measure.runs.lag import behind, lag_of
 from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import live
-from compare.scenarios.variants import chosen
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.variants import variants_of
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.commits import NamedCount, records_of
@@ -33,8 +33,8 @@ def lived(system: str, *events: dict[str, Any], **more: Any) -> Any:
             **more,
         }
     )
-    (variant,) = chosen(day, (), (3,))
-    return live(variant)
+    (variant,) = variants_of(day, (), (3,))
+    return run_variant(variant)
 
 
 def handled(run: Any) -> dict[Queue, int]:

@@ -19,7 +19,7 @@ from tests.compare.console import equipoise
 
 
 def report(of: Scenario, **more: Any) -> str:
-    runs, document = ran(of, drawn=True, **more)
+    runs, document = ran(of, with_chart_data=True, **more)
     return write_comparison([(of, runs, document)])
 
 
@@ -65,8 +65,8 @@ def test_story_verdict_and_figures_read_without_a_script() -> None:
 
 
 def test_the_picture_shows_the_timeline_of_the_document() -> None:
-    runs, _ = ran(made(), systems=["kafka:range"], drawn=True)
-    record, variant = runs[0].record, runs[0].drawn
+    runs, _ = ran(made(), systems=["kafka:range"], with_chart_data=True)
+    record, variant = runs[0].record, runs[0].chart_data
     assert record
     assert variant
     for number, (topic, broker, queue) in enumerate(variant["rows"]):
@@ -140,23 +140,23 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"MOST_ROWS": 3, "MOST_POINTS": 4, "MOST_TRACED": 10}.items():
         monkeypatch.setattr(drawing, name, value)
     monkeypatch.setattr(playing, "MOST_STEPS", 8)
-    (run, *_), _ = ran(made(), systems=["kafka:range"], drawn=True)
-    assert run.drawn
-    assert len(run.drawn["rows"]) == 3
-    assert len(run.drawn["points"]) == 4
-    first, second, third = run.drawn["remarks"]
+    (run, *_), _ = ran(made(), systems=["kafka:range"], with_chart_data=True)
+    assert run.chart_data
+    assert len(run.chart_data["rows"]) == 3
+    assert len(run.chart_data["points"]) == 4
+    first, second, third = run.chart_data["remarks"]
     assert first == "Drawn: 3 of 4 queues, those to which most happens."
     assert second.startswith("The line of fairness has 4 of ")
     assert third == "More than 10 messages: the player tells of events and their effects only."
-    texts = run.drawn["player"]["texts"]
-    assert [texts[step[5]] for step in run.drawn["player"]["steps"]] == ["the scenario begins", "c3 joins", "c4 joins"]
+    player = run.chart_data["player"]
+    assert [player["texts"][step[5]] for step in player["steps"]] == ["the scenario begins", "c3 joins", "c4 joins"]
 
 
 def test_of_too_many_steps_every_event_keeps_its_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "MOST_STEPS", 30)
-    (run, *_), _ = ran(made(), systems=["kafka:range"], drawn=True)
-    assert run.drawn
-    player = run.drawn["player"]
+    (run, *_), _ = ran(made(), systems=["kafka:range"], with_chart_data=True)
+    assert run.chart_data
+    player = run.chart_data["player"]
     assert player["dropped"] > 0
     assert len(player["steps"]) <= 32
     times = [step[0] for step in player["steps"]]
@@ -204,20 +204,20 @@ def test_states_are_right_however_many_steps_are_left_out(monkeypatch: pytest.Mo
                     found[kind, whose] = after
         return found
 
-    (whole, *_), _ = ran(made(), systems=["kafka:range"], drawn=True)
+    (whole, *_), _ = ran(made(), systems=["kafka:range"], with_chart_data=True)
     monkeypatch.setattr(playing, "MOST_STEPS", 30)
-    (thinned, *_), _ = ran(made(), systems=["kafka:range"], drawn=True)
-    assert whole.drawn
-    assert thinned.drawn
-    last = thinned.drawn["player"]["steps"][-1][0]
-    until = [step for step in whole.drawn["player"]["steps"] if step[0] <= last]
-    assert states(thinned.drawn["player"]) == states({**whole.drawn["player"], "steps": until})
+    (thinned, *_), _ = ran(made(), systems=["kafka:range"], with_chart_data=True)
+    assert whole.chart_data
+    assert thinned.chart_data
+    last = thinned.chart_data["player"]["steps"][-1][0]
+    until = [step for step in whole.chart_data["player"]["steps"] if step[0] <= last]
+    assert states(thinned.chart_data["player"]) == states({**whole.chart_data["player"], "steps": until})
 
 
 def test_a_process_that_was_killed_is_in_no_state() -> None:
     of = made(events=[{"at": "20s", "crash": "c2"}], systems=["kafka:range"])
-    (run,), _ = ran(of, drawn=True)
-    assert run.drawn
-    player = run.drawn["player"]
+    (run,), _ = ran(of, with_chart_data=True)
+    assert run.chart_data
+    player = run.chart_data["player"]
     (crash,) = [step for step in player["steps"] if player["texts"][step[5]] == "c2 crashes"]
     assert [player["nodes"][each[0]] for each in crash[7] if len(each) == 1] == ["c2"]

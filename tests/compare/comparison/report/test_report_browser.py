@@ -14,7 +14,7 @@ from tests.compare.compared import made, ran
 def text_of(*of: Scenario) -> str:
     found = []
     for each in of:
-        runs, document = ran(each, drawn=True)
+        runs, document = ran(each, with_chart_data=True)
         found.append((each, runs, document))
     return write_comparison(found)
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.run_variant import live
+from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.scenario.reading import read
 from tests.compare.compared import made
 
@@ -18,10 +18,9 @@ def causes(system: str, *events: dict[str, Any], members: dict[str, Any] | None 
     """Trigger and cause of every rebalance after the beginning; c1, c2 and c3 share topic T for eight minutes."""
     group = {"name": "g", "members": members or {"c1..c3": ["T"]}}
     of = made(topics={"T": 4, "U": 2}, group=group, load={}, run={"for": "8min", "seed": 1}, events=list(events))
-    (variant,) = chosen(of, [system])
-    return [
-        (each.trigger, each.cause.text) for each in live(variant).timeline.rebalances if each.cause.text != BEGINNING
-    ]
+    (variant,) = variants_of(of, [system])
+    rebalances = run_variant(variant).timeline.rebalances
+    return [(each.trigger, each.cause.text) for each in rebalances if each.cause.text != BEGINNING]
 
 
 BEGINNING = "the scenario begins"
@@ -90,8 +89,7 @@ def test_members_who_share_by_themselves_do_give_up_a_queue_whose_offset_is_rese
 
 def test_what_happens_in_a_group_is_no_cause_in_a_process_that_has_nothing_of_it() -> None:
     of = read("examples/scenarios/two-groups-one-process.yaml", known_strategies())
-    (variant,) = chosen(of, ["rocketmq:AVG"])
-    (alone,) = [
-        each for each in live(variant).timeline.rebalances if each.group == "invoice-group" and each.began > 50_000
-    ]
+    (variant,) = variants_of(of, ["rocketmq:AVG"])
+    rebalances = run_variant(variant).timeline.rebalances
+    (alone,) = [each for each in rebalances if each.group == "invoice-group" and each.began > 50_000]
     assert alone.cause.text == "payments has 4 queues and invoices has 4 queues"

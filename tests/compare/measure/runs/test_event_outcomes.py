@@ -8,8 +8,8 @@ import pytest
 from compare import fairness
 from compare.measure.runs.lag import behind
 from compare.measure.runs.phases import changes_of, moments_of, outcomes
-from compare.scenarios.run_variant import Lived, live
-from compare.scenarios.variants import chosen
+from compare.scenarios.run_variant import RunResult, run_variant
+from compare.scenarios.variants import variants_of
 from protocols import Allocation, Group, Queue
 from protocols.timeline import THROUGHOUT
 from tests.compare.compared import made, ran
@@ -20,8 +20,8 @@ def records(**more: Any) -> dict[str, Any]:
     return {each["label"]: each for each in ran(made(**more))[1]["variants"]}
 
 
-def lived(of: Any) -> Lived:
-    return live(chosen(of)[0])
+def lived(of: Any) -> RunResult:
+    return run_variant(variants_of(of)[0])
 
 
 def test_there_is_a_moment_for_the_beginning_and_for_every_time_at_which_something_happens() -> None:
@@ -76,7 +76,7 @@ def test_fairness_after_an_event_is_that_of_the_members_and_queues_there_are_the
 def test_a_join_needs_one_move_of_four_queues_and_a_crash_all_that_the_member_had() -> None:
     assert [each["fewest_moves"] for each in records()["kafka:cooperative-sticky"]["after"]] == [0, 1, 1]
     crashed = lived(made(events=[{"at": "20s", "crash": "c2"}], systems=["kafka:sticky"]))
-    record = ran(crashed.chosen.scenario)[1]["variants"][0]
+    record = ran(crashed.variant.scenario)[1]["variants"][0]
     # Both queues had an owner once: that each gets another one is a move.
     assert record["after"][1]["fewest_moves"] == record["moves"] == 2
     # And the other member gives up its own for a moment, to share anew.
@@ -86,7 +86,7 @@ def test_a_join_needs_one_move_of_four_queues_and_a_crash_all_that_the_member_ha
 
 def test_between_two_events_ownership_is_what_the_last_change_left() -> None:
     run = lived(made())
-    moments = moments_of(run.chosen.scenario, THROUGHOUT)
+    moments = moments_of(run.variant.scenario, THROUGHOUT)
     for moment, outcome in zip(moments, outcomes(run.timeline, moments), strict=True):
         *_, (now, within, owned) = [each for each in changes_of(run.timeline, moments) if each[0] < moment.until]
         assert within.at <= now

@@ -6,12 +6,12 @@ import pytest
 
 from compare.comparison.report.table import rows
 from compare.measure.runs.completeness import usually_ends_complete
-from compare.measure.runs.record import result
+from compare.measure.runs.record import run_record
 from compare.narrative.side_by_side import side_by_side
 from compare.narrative.verdict import verdict
-from compare.scenarios.run_variant import live
+from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.scenario.reading import read
 from tests.compare.compared import made
 
@@ -20,7 +20,7 @@ RESTART = [{"at": "20s", "leave": "c2"}, {"at": "30s", "join": "c2"}]
 
 
 def records(systems: list[str], **more: Any) -> list[dict[str, Any]]:
-    return [result(live(each)) for each in chosen(made(**more), systems)]
+    return [run_record(run_variant(each)) for each in variants_of(made(**more), systems)]
 
 
 def reached(after: dict[str, Any]) -> bool:
@@ -35,7 +35,7 @@ def reached(after: dict[str, Any]) -> bool:
 )
 def test_who_reaches_the_fairest_sharing_after_an_event_never_moves_less_than_it_takes(name: str) -> None:
     of = read(f"examples/scenarios/{name}.yaml", known_strategies())
-    after = [each for variant in chosen(of) for each in result(live(variant))["after"]]
+    after = [each for variant in variants_of(of) for each in run_record(run_variant(variant))["after"]]
     assert any(each["fewest_moves"] for each in after)
     assert all(each["moves"] >= each["fewest_moves"] for each in after if reached(each))
 
