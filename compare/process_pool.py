@@ -14,7 +14,7 @@ from protocols.errors import UserError
 
 
 @contextmanager
-def side_by_side(workers: int) -> Iterator[ProcessPoolExecutor]:
+def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """An executor with so many processes. Where the block is left early (an error, Ctrl-C), they end at once, whatever
     they are at; nobody would wait for the rest of a long run that nobody wants any more. `UserError` where one of them
     was ended from outside, for want of memory as a rule."""

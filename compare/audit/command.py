@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from compare.audit.baseline import groups_of
-from compare.audit.conditions import Condition, ordered
+from compare.audit.conditions import Condition, sorted_by_column
 from compare.audit.questions import Question, answers, print_answers
 from compare.audit.render import document, print_audit, skipped_line
 from compare.console.option_files import check_report, read_baseline, save_report
@@ -102,7 +102,7 @@ def audit(
     that does not name it itself. Views may be mixed in any way; they are recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
-    ordered((), sort)
+    sorted_by_column((), sort)
     question = Question.parse(members, without, queues)
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
     if math.isnan(timeout):
@@ -133,7 +133,7 @@ def audit(
     if weight is not None:
         _say_what_weighs(weight, groups)
     with _no_looking_for_cycles():
-        explained = ordered(explain_all(groups, weight), sort)
+        explained = sorted_by_column(explain_all(groups, weight), sort)
         asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
     if asked is not None and format != "json":

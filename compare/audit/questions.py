@@ -7,7 +7,7 @@ from typing import Any
 
 from compare.console.output import number, print_line, print_table, ratio
 from compare.diagnosis.explain import MOST_DETAILED, Explained
-from compare.measure.groups.member_counts import next_useful, next_useful_members
+from compare.measure.groups.member_counts import member_counts, next_effective_member_count
 from compare.measure.groups.what_if import WhatIf, optimum_row, what_if
 from compare.reading.group_kinds import usable_strategies
 from protocols import UserError
@@ -119,9 +119,9 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
     strategy = modelled.strategy if any(row.strategy == modelled.strategy for row in rows) else None
     if question.members is None:
         return Answer(explained.group.observed.name, rows, strategy or "optimum", (), {}, loads, weighed)
-    tables = {row.strategy: next_useful_members(modelled, row.strategy, question.members) for row in rows}
+    tables = {row.strategy: member_counts(modelled, row.strategy, question.members) for row in rows}
     members = len(modelled.group.members)
-    useful = {name: next_useful(table, members) for name, table in tables.items()}
+    useful = {name: next_effective_member_count(table, members) for name, table in tables.items()}
     return Answer(
         explained.group.observed.name,
         rows,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.console.output import visible
-from compare.measure.moved_queues import moved
+from compare.measure.moved_queues import moved_queues
 from compare.measure.runs.spread import FIGURES, figure
 from protocols.errors import UserError
 from protocols.scenario.telling import listed
@@ -95,7 +95,7 @@ def _changed(before: Document, after: Document) -> Change | None:
         # An earlier version did not have every figure yet.
         if old != new and not (old is None and name.split(".")[0] not in before):
             change[_kind(name, old, new)][name] = [old, new]
-    change["moved"] = moved(before["owners"], after["owners"])
+    change["moved"] = moved_queues(before["owners"], after["owners"])
     change["joined"] = sorted(after["owners"].keys() - before["owners"].keys())
     change["left"] = sorted(before["owners"].keys() - after["owners"].keys())
     sent = {

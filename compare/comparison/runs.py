@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from compare.measure.runs.phases import moments_of
+from compare.measure.runs.phases import phases_of
 from compare.measure.runs.record import run_record
-from compare.measure.runs.spread import figures_of
-from compare.process_pool import side_by_side
+from compare.measure.runs.spread import spread_figures
+from compare.process_pool import process_pool
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import system_of
 from compare.scenarios.variants import Variant
@@ -53,7 +53,7 @@ def run_all(
                 tell(order.variant)
                 yield from _run_pack([order])
         return
-    with side_by_side(workers) as executor:
+    with process_pool(workers) as executor:
         for future in [executor.submit(_run_pack, pack) for pack in packs]:
             for run in future.result():
                 tell(run.variant)
@@ -73,19 +73,20 @@ def _packs(orders: Sequence[RunOrder]) -> Iterator[list[RunOrder]]:
 
 def _run_pack(pack: Sequence[RunOrder]) -> list[MeasuredRun]:
     first = pack[0].variant
-    moments = moments_of(first.scenario, system_of(first.part.system).numbering)
-    return [_run(order, moments) for order in pack]
+    phases = phases_of(first.scenario, system_of(first.part.system).numbering)
+    return [_run(order, phases) for order in pack]
 
 
-def _run(order: RunOrder, moments: Any) -> MeasuredRun:
+def _run(order: RunOrder, phases: Any) -> MeasuredRun:
     result = run_variant(order.variant, full=order.full)
-    record = run_record(result, moments)
+    record = run_record(result, phases)
     chart_data = None
     if order.with_chart_data:
         from compare.comparison.report.chart_data import chart_data_of
 
-        chart_data = chart_data_of(result, moments)
-    return MeasuredRun(order.variant, record if order.whole else None, figures_of(record), failures(record), chart_data)
+        chart_data = chart_data_of(result, phases)
+    whole = record if order.whole else None
+    return MeasuredRun(order.variant, whole, spread_figures(record), failures(record), chart_data)
 
 
 def failures(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

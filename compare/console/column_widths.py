@@ -9,24 +9,24 @@ _NAME_AT_MOST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class ColumnNeed:
     """Characters that a column takes: at least, with all words below each other, and at most, in one line."""
 
     least: int
     most: int
 
 
-def need(lengths: Sequence[Sequence[int]], heading: Sequence[int], whole: bool, width: int) -> Need:
+def column_need(lengths: Sequence[Sequence[int]], heading: Sequence[int], whole: bool, width: int) -> ColumnNeed:
     """What a column needs in a terminal of this width. ``lengths``: of the words of each cell; ``heading``: of the
     words of its heading; ``whole``: its cells are not broken, as numbers must not be."""
     lines = [_line(words) for words in lengths]
     words = lines if whole else [max(each, default=0) for each in lengths]
     most = max([_line(heading), *lines])
     least = max([*heading, *words], default=0)
-    return Need(least if whole else min(least, max(width // _NAME_AT_MOST, *heading)), most)
+    return ColumnNeed(least if whole else min(least, max(width // _NAME_AT_MOST, *heading)), most)
 
 
-def tables(needs: Sequence[Need], width: int, names: int, between: int) -> Iterator[list[tuple[int, int]]]:
+def column_tables(needs: Sequence[ColumnNeed], width: int, names: int, between: int) -> Iterator[list[tuple[int, int]]]:
     """(Column, its width) of each table to print, from left to right. ``names``: so many columns on the left say what
     a row is about and stand in every table; ``between``: characters between two columns. A column that is wider than
     the terminal stands alone beside them."""
@@ -44,11 +44,11 @@ def _line(words: Sequence[int]) -> int:
     return sum(words) + max(len(words) - 1, 0)
 
 
-def _taken(needs: Sequence[Need], columns: Sequence[int], between: int) -> int:
+def _taken(needs: Sequence[ColumnNeed], columns: Sequence[int], between: int) -> int:
     return sum(needs[column].least for column in columns) + between * (len(columns) - 1)
 
 
-def _widths(needs: Sequence[Need], columns: Sequence[int], width: int, between: int) -> list[tuple[int, int]]:
+def _widths(needs: Sequence[ColumnNeed], columns: Sequence[int], width: int, between: int) -> list[tuple[int, int]]:
     """What is left of the width goes to those that could do with more, in proportion."""
     wanted = [needs[column].most - needs[column].least for column in columns]
     left = min(max(width - _taken(needs, columns, between), 0), sum(wanted))

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compare.console.column_widths import need, tables
+from compare.console.column_widths import column_need, column_tables
 
 FORMATS = ("table", "markdown", "json")
 
@@ -137,7 +137,7 @@ def _print_rich(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]
     console = Console()
     width = console.width - _EDGES
     needs = [
-        need(
+        column_need(
             [[cell_len(word) for word in row[at].split(" ")] for row in rows],
             [cell_len(word) for word in heading.split(" ")],
             alignment == "right",
@@ -145,7 +145,7 @@ def _print_rich(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]
         )
         for at, (heading, alignment) in enumerate(columns)
     ]
-    for part in tables(needs, width, names, _BETWEEN):
+    for part in column_tables(needs, width, names, _BETWEEN):
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for at, wide in part:
             heading, alignment = columns[at]

@@ -8,7 +8,7 @@ from compare.diagnosis.causes.absence import (
     nobody_online,
     rebalancing,
     static_member_silent,
-    untold,
+    unknown_ownership,
 )
 from compare.diagnosis.causes.balance import (
     as_fair_as_can_be,
@@ -35,7 +35,7 @@ SEARCHES: tuple[Search, ...] = (
     unequal_subscriptions,
     lopsided_topics,
     missing_topics,
-    untold,
+    unknown_ownership,
 )
 """Where two findings cost the same, the earlier search's comes first."""
 

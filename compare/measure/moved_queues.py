@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[list[Any]]:
+def moved_queues(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[list[Any]]:
     """[topic, broker, number, from, to], sorted, of each queue with one owner in both. ``before`` and ``after``: member
     to [[topic, broker, number], ...], null where that is not known."""
     was, now = _owner(before), _owner(after)

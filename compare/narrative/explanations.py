@@ -7,16 +7,16 @@ from compare.measure.groups.member_counts import PER_TOPIC
 from protocols.scenario.systems import STATIC, split_system
 
 
-def because_idle(record: Mapping[str, Any]) -> str:
+def why_idle(record: Mapping[str, Any]) -> str:
     """The second half of "... leaves 2 of 4 members idle"; empty where the strategy does not explain it."""
     largest = max((topic["queues"] for topic in record["fairness"]["topics"].values()), default=0)
     if _is_per_topic(record) and largest < record["fairness"]["members"]:
         most = "1 queue" if largest == 1 else f"{largest} queues"
         return f", because it shares each topic by itself, from the first member on, and no topic has more than {most}"
-    return because_of(record)
+    return why_uneven(record)
 
 
-def because_of(record: Mapping[str, Any]) -> str:
+def why_uneven(record: Mapping[str, Any]) -> str:
     """The second half of "... ends uneven"; empty where the strategy does not explain it."""
     if _is_per_topic(record) and len(record["fairness"]["topics"]) > 1:
         return ", because it shares each topic by itself and the first members get the remainder of every topic"

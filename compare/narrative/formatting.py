@@ -8,7 +8,7 @@ from protocols.scenario.systems import split_system
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
 
 
-def called(record: Mapping[str, Any]) -> str:
+def variant_name(record: Mapping[str, Any]) -> str:
     """A variant as a sentence begins with it: "RocketMQ AVG"; its label, where it has one of its own."""
     if record["label"] != record["system"]:
         return str(record["label"])

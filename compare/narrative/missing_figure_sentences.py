@@ -9,7 +9,7 @@ MOST_NAMED = 3
 MOST_SENTENCES = 20
 
 
-def sentences(groups: Iterable[Mapping[str, Any]], labels: Mapping[str, str]) -> list[str]:
+def missing_figure_sentences(groups: Iterable[Mapping[str, Any]], labels: Mapping[str, str]) -> list[str]:
     """What the table with the columns ``labels`` (figure to heading) does not tell of the groups, and why.
 
     ``groups``: those of the audit's document, of which ``group``, ``partial`` and ``untold`` are read. The reasons of

@@ -19,7 +19,7 @@ _NO_WEIGHT = "the weight of some queue is not told"
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class MissingFigures:
     """Figures that are null for one reason, by their names in the audit's document; ``why``: a sentence without stop,
     which is the same for every group of which it is true."""
 
@@ -27,15 +27,15 @@ class Untold:
     why: str
 
 
-def untold_of(explained: Explained) -> list[Untold]:
+def missing_figures(explained: Explained) -> list[MissingFigures]:
     """Every figure of the group that is null, score and optimum among them, each with its reason."""
     reasons: dict[str, list[str]] = {}
     for figure, why in _reasons(explained):
         reasons.setdefault(why, []).append(figure)
-    return [Untold(tuple(figures), why) for why, figures in reasons.items()]
+    return [MissingFigures(tuple(figures), why) for why, figures in reasons.items()]
 
 
-def untold_of_topics(group: AuditedGroup) -> list[str]:
+def missing_figures_of_topics(group: AuditedGroup) -> list[str]:
     """Why single topics lack a figure that the group as a whole has; sentences without stop."""
     reasons = {
         "lag": "of some topics nothing is committed whose end is known, so no lag of theirs follows",

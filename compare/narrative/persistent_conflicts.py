@@ -5,7 +5,7 @@ from compare.narrative.sentences import Record
 from protocols.scenario.telling import listed
 
 
-def because(why: list[str]) -> str:
+def because_clause(why: list[str]) -> str:
     """ ", because c1 and c2 have the client id 'x', ..."; empty without a reason."""
     return f", because {'; and '.join(why)}" if why else ""
 
@@ -28,4 +28,7 @@ def never_owned(record: Record, least_s: float) -> tuple[str, int] | None:
     until = f"until: {listed(after[worst + 1]['events'])}" if worst + 1 < len(after) else "to the end"
     waiting = some(each["never_owned_queues"], each["fairness"]["queues"])
     lasted = duration(each["never_owned_s"])
-    return f"leaves {waiting} without any first owner for {lasted} ({until}){because(each['why_unowned'])}", worst
+    return (
+        f"leaves {waiting} without any first owner for {lasted} ({until}){because_clause(each['why_unowned'])}",
+        worst,
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compare.measure.runs.spread import figure
-from compare.narrative.formatting import amount, called, duration
+from compare.narrative.formatting import amount, duration, variant_name
 
 Record = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ class Telling:
 
     @property
     def name(self) -> str:
-        return called(self.record)
+        return variant_name(self.record)
 
     def at(self, path: str) -> Any:
         """A figure."""

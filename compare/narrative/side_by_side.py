@@ -5,7 +5,7 @@ from typing import Any
 
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
 from compare.measure.runs.spread import figure
-from compare.narrative.formatting import amount, called, duration, many
+from compare.narrative.formatting import amount, duration, many, variant_name
 from compare.narrative.sentences import Record, Sentence
 from compare.narrative.verdict import NOTICED_S, SAME_JAIN
 from protocols.scenario.telling import listed
@@ -34,7 +34,7 @@ def _values(records: Sequence[Record], path: str) -> dict[str, Any]:
 
 
 def _names(records: Sequence[Record], labels: Sequence[str]) -> str:
-    names = [called(each) for each in records if each["label"] in labels]
+    names = [variant_name(each) for each in records if each["label"] in labels]
     if len(names) > MOST_NAMED:
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     return listed(names)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
-from compare.narrative.explanations import because_idle, because_of
+from compare.narrative.explanations import why_idle, why_uneven
 from compare.narrative.formatting import amount, duration, many, often
-from compare.narrative.persistent_conflicts import because, never_owned, some
+from compare.narrative.persistent_conflicts import because_clause, never_owned, some
 from compare.narrative.sentences import Record, Sentence, Telling
 from protocols.scenario.telling import listed
 from protocols.timeline.properties import SETTLES
@@ -71,13 +71,13 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
     if not fairness["max"] and best["max"]:
         yield told.resting("ends with nobody owning anything", "fairness.max", "optimum.max")
     elif idle > best["idle_members"]:
-        yield told.resting(f"leaves {idle} of {many(members, 'member')} idle{because_idle(told.record)}", *paths)
+        yield told.resting(f"leaves {idle} of {many(members, 'member')} idle{why_idle(told.record)}", *paths)
     elif fairness["jain"] < best["jain"] - SAME_JAIN:
         here, possible = f"{_range(fairness)} per member", _range(best, "")
         if (fairness["min"], fairness["max"]) == (best["min"], best["max"]):
             here, possible = f"a Jain index of {fairness['jain']:.3f}", f"{best['jain']:.3f}"
         yield told.resting(
-            f"ends uneven: {here} where {possible} would be possible{because_of(told.record)}",
+            f"ends uneven: {here} where {possible} would be possible{why_uneven(told.record)}",
             *("fairness.max", "fairness.min", "optimum.max", "optimum.min", "fairness.jain", "optimum.jain"),
         )
     elif not ends_complete(told.record):
@@ -101,7 +101,7 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
 
 def _why_open(record: Record) -> str:
     last = record["after"][-1]
-    return because([*last["why_unowned"], *last["why_shared"]])
+    return because_clause([*last["why_unowned"], *last["why_shared"]])
 
 
 def _range(figures: Mapping[str, Any], what: str = " queue") -> str:
@@ -154,7 +154,7 @@ def _why_so_long(record: Record, after: Record) -> str:
     """What took most of the longest gap: until the system did anything, or the rebalance itself."""
     gap = after["longest_gap_s"]
     if gap >= LONG_S and after["why_unowned"]:
-        return because(after["why_unowned"])
+        return because_clause(after["why_unowned"])
     if gap < 1:
         return ""
     for cause in record["causes"]:
@@ -195,7 +195,7 @@ def _doubling(told: Telling) -> Iterator[Sentence]:
     lasting = each["fairness"]["double_owned_queues"] > 0
     begins = "from the beginning on" if lasting else "while the group begins"
     when = f"after: {listed(each['events'])}" if each["events"] else begins
-    why = because(each["why_shared"]) if lasting else ""
+    why = because_clause(each["why_shared"]) if lasting else ""
     again = record["redelivered"]
     twice = f"; {many(again, 'record')} {'is' if again == 1 else 'are'} handled more than once" if again else ""
     total = f"{amount(record['double_owned_queue_s'])} queue-seconds"

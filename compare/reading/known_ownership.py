@@ -15,7 +15,7 @@ from protocols import Queue
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class KnownOwnership:
     """``members``: how many there are, None where that is not told; the first ones are those of `owners`.
 
     ``owners``: to each queue of a topic that is told the positions of its owners among the members. ``whole``: these
@@ -29,7 +29,7 @@ class Told:
     every_queue: bool
 
 
-def told_of(group: ObservedGroup) -> Told | None:
+def known_ownership(group: ObservedGroup) -> KnownOwnership | None:
     """None for a group whose queues are not shared, or of which no topic is told."""
     if group.mode != "shared":
         return None
@@ -46,12 +46,12 @@ def told_of(group: ObservedGroup) -> Told | None:
                 owners.setdefault(queue, []).append(position)
     found = {queue: tuple(at) for queue, at in owners.items()}
     if listed is not None and all(member.owned is not None for member in listed):
-        return Told(count, found, True, group.queues is not None)
+        return KnownOwnership(count, found, True, group.queues is not None)
     open_topics = _open(group, members, found)
     told = {queue: at for queue, at in found.items() if queue.topic not in open_topics}
     if group.queues is None or group.members_disagree or not told:
         return None
-    return Told(count, told, not open_topics, True)
+    return KnownOwnership(count, told, not open_topics, True)
 
 
 def unowned_queues(observed: ObservedGroup) -> tuple[Queue, ...]:

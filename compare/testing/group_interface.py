@@ -12,7 +12,7 @@ from protocols import Allocation, Queue
 from protocols.timeline import Timeline
 
 
-class LivingGroup(Protocol):
+class GroupInterface(Protocol):
     """One group in virtual time, as assertions, user's code and failure reports see it."""
 
     system: str

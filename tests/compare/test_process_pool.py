@@ -5,7 +5,7 @@ from multiprocessing import active_children
 
 import pytest
 
-from compare.process_pool import side_by_side
+from compare.process_pool import process_pool
 
 LONG_S = 600.0
 
@@ -18,12 +18,12 @@ def test_an_interruption_ends_what_is_under_way() -> None:
 
 
 def _interrupted() -> None:
-    with side_by_side(2) as executor:
+    with process_pool(2) as executor:
         for _ in range(4):
             executor.submit(time.sleep, LONG_S)
         raise KeyboardInterrupt
 
 
 def test_results_come_back() -> None:
-    with side_by_side(2) as executor:
+    with process_pool(2) as executor:
         assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]

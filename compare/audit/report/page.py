@@ -8,7 +8,7 @@ from compare.audit.report.details import TOPIC_FIGURES, WHAT_IF, Texts, details
 from compare.audit.report.shape import HEIGHT, WIDTH, shape
 from compare.audit.report.wording import FIGURES
 from compare.console.output import number
-from compare.narrative.missing_figure_sentences import sentences
+from compare.narrative.missing_figure_sentences import missing_figure_sentences
 from compare.report.one_file import asset, rendered, script_of
 
 SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
@@ -51,7 +51,7 @@ def write_report(document: Mapping[str, Any]) -> str:
         weight=document.get("weight"),
         rows=[_row(group) for group in groups],
         columns=COLUMNS,
-        untold=sentences(groups, LABELS),
+        untold=missing_figure_sentences(groups, LABELS),
         scored=any(group.get("score") is not None for group in groups),
         tiles=_tiles(groups),
         skipped=skipped[:MOST_SKIPPED],

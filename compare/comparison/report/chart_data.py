@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from compare.comparison.report.player import player
 from compare.console.output import visible
-from compare.measure.runs.combined_fairness import together_at_each
+from compare.measure.runs.combined_fairness import combined_fairness_at_each
 from compare.measure.runs.lag import lag_of
-from compare.measure.runs.phases import Moment, changes_of
+from compare.measure.runs.phases import Phase, ownership_changes
 from compare.measure.runs.production_history import productions
 from compare.scenarios.run_variant import UNCOUNTED, RunResult, run_variant
 from compare.scenarios.systems import system_of
@@ -47,7 +47,7 @@ class Row(NamedTuple):
     queue: Queue
 
 
-def chart_data_of(result: RunResult, moments: Sequence[Moment]) -> dict[str, Any]:
+def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, Any]:
     """A variant's pictures. Runs it once more, with every message kept."""
     timeline = result.timeline
     keys = list(Places.of(result.variant.scenario).node)
@@ -57,7 +57,7 @@ def chart_data_of(result: RunResult, moments: Sequence[Moment]) -> dict[str, Any
     remarks = []
     if left_out:
         remarks.append(f"Drawn: {len(rows)} of {len(rows) + left_out} queues, those to which most happens.")
-    points, thinned = _points(timeline, moments)
+    points, thinned = _points(timeline, phases)
     if thinned:
         remarks.append(f"The line of fairness has {len(points)} of {len(points) + thinned} points.")
     traced = run_variant(result.variant, tracing=True) if sum(timeline.messages.values()) <= MOST_TRACED else None
@@ -83,7 +83,7 @@ def chart_data_of(result: RunResult, moments: Sequence[Moment]) -> dict[str, Any
         "points": points,
         "sent": None if traced is None else _sent(traced.timeline),
         "lag": _lag(result),
-        "player": player((traced or result).timeline, result.variant.part.system, [each.at for each in moments]),
+        "player": player((traced or result).timeline, result.variant.part.system, [each.at for each in phases]),
         "remarks": remarks,
     }
 
@@ -161,15 +161,15 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
     }
 
 
-def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[Any]], int]:
+def _points(timeline: Timeline, phases: Sequence[Phase]) -> tuple[list[list[Any]], int]:
     """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
     these points were left out; none where nothing is shared."""
-    groups = [group for group in moments[0].then.groups if group not in timeline.broadcasting]
-    times = list(changes_of(timeline, moments)) if groups else []
+    groups = [group for group in phases[0].then.groups if group not in timeline.broadcasting]
+    times = list(ownership_changes(timeline, phases)) if groups else []
     most = min(len(times), MOST_POINTS)
     sampled = [times[(at + 1) * len(times) // most - 1] for at in range(most)]
-    fairness = together_at_each(
-        [[moment.then.allocation(group, owned) for group in groups] for _, moment, owned in sampled]
+    fairness = combined_fairness_at_each(
+        [[phase.then.allocation(group, owned) for group in groups] for _, phase, owned in sampled]
     )
     points = [
         [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]

@@ -7,7 +7,7 @@ from compare.comparison.report.graph import graphs
 from compare.comparison.report.table import COLUMNS, rows
 from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
-from compare.narrative.formatting import called, many
+from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
 from protocols.scenario.events import Join
 from protocols.scenario.model import Scenario
@@ -71,7 +71,7 @@ def _static(scenario: Scenario, document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _variant(record: Mapping[str, Any], verdict: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    name = called(record)
+    name = variant_name(record)
     sent = sorted(record["messages"].items(), key=lambda item: (-item[1], item[0]))
     return {
         "label": record["label"],

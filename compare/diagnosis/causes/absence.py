@@ -170,7 +170,7 @@ def _shown_by_members(moving: Sequence[str], state: str | None) -> str:
     return text if state is None else f"{text} (the state view, taken at another time, says {state})"
 
 
-def untold(case: Case) -> Iterator[Finding]:
+def unknown_ownership(case: Case) -> Iterator[Finding]:
     """Members of whom the sources do not tell what they own."""
     observed = case.observed
     members = observed.seen if observed.members is None else observed.members

@@ -10,7 +10,7 @@ from compare.diagnosis.remedies.members import at_most
 from compare.diagnosis.remedies.queues import multiples, one_for_each_member
 from compare.diagnosis.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.diagnosis.remedies.strategies import average_and_multiples, fairer_strategy, lists_by_hand
-from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
+from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
 from compare.measure.groups.score import HEAVIEST, IDLE, MISPLACED
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import KAFKA, Modelled
@@ -171,7 +171,7 @@ def as_fair_as_can_be(case: Case) -> Iterator[Finding]:
     more = None
     # Streams hands out tasks, not partitions; of other strategies nobody knows what they would do.
     if case.kind not in STREAMS and strategy in (*PER_TOPIC, *ACROSS_TOPICS) and case.modelled.alike:
-        more = next_useful(next_useful_members(case.modelled, strategy), members)
+        more = next_effective_member_count(member_counts(case.modelled, strategy), members)
     if more is not None:
         cause += f" The next number of members that lowers the heaviest load is {more.members}: {more.max} at the most."
     yield finding("as-fair-as-can-be", cause, (), 0.0, {"next_useful_members": more and more.members})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from compare.measure.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures, figures_of
 from compare.measure.groups.cost import cost
-from compare.reading.known_ownership import Told, told_of
+from compare.reading.known_ownership import KnownOwnership, known_ownership
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
@@ -64,7 +64,7 @@ def judge(
     ``weight``: None (each queue weighs 1), ``lag`` or ``rate``; a group or topic with an owned queue whose weight
     is not told has no figures of load. ``engine``: ``local`` or ``spark``.
     """
-    told = [told_of(group) for group in groups]
+    told = [known_ownership(group) for group in groups]
     loads = [
         _loads(group, each, weight, with_retry) for group, each in zip(groups, told, strict=True) if each is not None
     ]
@@ -81,7 +81,7 @@ def _rank(group: AuditedGroup) -> tuple[object, ...]:
     return -group.cost, group.figures["members"] == 0, group.observed.system, group.observed.name
 
 
-def _loads(group: ObservedGroup, told: Told, weight: str | None, with_retry: bool) -> GroupLoads:
+def _loads(group: ObservedGroup, told: KnownOwnership, weight: str | None, with_retry: bool) -> GroupLoads:
     """What the engines are given. Where nobody tells how many members there are, only the owners are counted."""
     weights = _weights(group, told.owners, weight)
     counted = [each for each in told.owners.items() if with_retry or not each[0].topic.startswith(RETRY_PREFIX)]
@@ -101,7 +101,7 @@ def _weights(group: ObservedGroup, queues: Iterable[Queue], weight: str | None) 
 
 
 def _told(
-    group: ObservedGroup, told: Told, figures: GroupFigures, weight: str | None, with_retry: bool
+    group: ObservedGroup, told: KnownOwnership, figures: GroupFigures, weight: str | None, with_retry: bool
 ) -> AuditedGroup:
     overall = dict(figures.overall) if told.whole else _counts(group, weight, with_retry)
     topics = {topic: dict(of_topic) for topic, of_topic in figures.topics.items()}

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compare.catalogues import that_share
+from compare.catalogues import strategies_that_share
 from compare.measure.groups.what_if import best_loads, changed, loads_of, under
 from compare.reading.group_model import Modelled
 from protocols import Group
 
-PER_TOPIC = that_share("per topic")
+PER_TOPIC = strategies_that_share("per topic")
 """Strategies that deal every topic from the first member on: the first ones get every topic's remainder."""
 
-ACROSS_TOPICS = (*that_share("across topics"), "optimum")
+ACROSS_TOPICS = (*strategies_that_share("across topics"), "optimum")
 """Strategies that, with equal subscriptions, leave nobody more than one queue ahead."""
 
 
@@ -31,7 +31,7 @@ class MemberCount:
     even: bool
 
 
-def next_useful_members(modelled: Modelled, strategy: str, limit: int | None = None) -> tuple[MemberCount, ...]:
+def member_counts(modelled: Modelled, strategy: str, limit: int | None = None) -> tuple[MemberCount, ...]:
     """The table of 1 to ``limit`` members under a strategy of `KAFKA` or `ROCKETMQ`, or under ``optimum``.
 
     Equal subscriptions take counting only. Others, and CONSISTENT_HASH, are tried out, with today's members leaving
@@ -62,7 +62,7 @@ def next_useful_members(modelled: Modelled, strategy: str, limit: int | None = N
     return tuple(table)
 
 
-def next_useful(table: Sequence[MemberCount], members: int) -> MemberCount | None:
+def next_effective_member_count(table: Sequence[MemberCount], members: int) -> MemberCount | None:
     """The first row with more than this number of members whose heaviest load is lower; None if there is none."""
     return next((row for row in table if row.members > members and row.useful), None)
 

@@ -9,13 +9,13 @@ from protocols import Allocation
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 
-def together(allocations: Sequence[Allocation]) -> dict[str, Any]:
+def combined_fairness(allocations: Sequence[Allocation]) -> dict[str, Any]:
     """The fairness figures of all members of all groups, as `compare.fairness` has them for one; ``topics`` holds the
     same per topic."""
-    return together_at_each([allocations])[0]
+    return combined_fairness_at_each([allocations])[0]
 
 
-def together_at_each(moments: Sequence[Sequence[Allocation]]) -> list[dict[str, Any]]:
+def combined_fairness_at_each(moments: Sequence[Sequence[Allocation]]) -> list[dict[str, Any]]:
     """The same for several moments, counted at once."""
     counted = counted_figures([_loads(allocations) for allocations in moments])
     return [{**figures.overall, "topics": figures.topics} for figures in counted]
@@ -43,7 +43,7 @@ def not_shared(figures: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def best(allocations: Sequence[Allocation]) -> dict[str, Any]:
+def combined_optimum(allocations: Sequence[Allocation]) -> dict[str, Any]:
     """The fairest that the subscriptions allow, all groups together."""
     found = [optimum(allocation.group, allocation) for allocation in allocations]
     of_members = [each for each in found if len(each.allocation)]

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compare.measure.optimum import optimum
-from compare.measure.runs.combined_fairness import best, not_shared, together_at_each
-from compare.measure.runs.never_owned import FirstOwners
-from compare.measure.runs.phases import Moment, Outcome, outcomes
+from compare.measure.runs.combined_fairness import combined_fairness_at_each, combined_optimum, not_shared
+from compare.measure.runs.never_owned import NeverOwned
+from compare.measure.runs.phases import Outcome, Phase, outcomes
 from compare.scenarios.persistent_conflicts import reasons
 from compare.scenarios.run_variant import RunResult
 from protocols import Allocation
@@ -29,7 +29,7 @@ NOT_SHARED = (
 """What an event leads to where queues are shared; None where all groups are broadcasting."""
 
 
-def after_events(result: RunResult, moments: Sequence[Moment]) -> list[dict[str, Any]]:
+def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[dict[str, Any]]:
     """One record for the beginning and one for every time at which events happen; times in seconds.
 
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
@@ -38,16 +38,17 @@ def after_events(result: RunResult, moments: Sequence[Moment]) -> list[dict[str,
     figure of sharing is None.
     """
     timeline = result.timeline
-    found = list(outcomes(timeline, moments))
+    found = list(outcomes(timeline, phases))
     counted = _counted_groups(timeline, result.variant.scenario)
-    allocations = [[each.moment.then.allocation(group, each.after) for group in counted] for each in found]
-    fairness = together_at_each(allocations)
-    first = FirstOwners(timeline)
+    allocations = [[each.phase.then.allocation(group, each.after) for group in counted] for each in found]
+    fairness = combined_fairness_at_each(allocations)
+    optima = [combined_optimum(each) for each in allocations]
+    never_owned = NeverOwned(timeline)
     records = [
         {
-            **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome, counted)),
-            **first.waiting(outcome.moment),
-            **_why(result, outcome.moment, zip(counted, allocations[at], strict=True)),
+            **_record(outcome, fairness[at], optima[at], 0 if at == 0 else _fewest_moves(outcome, counted)),
+            **never_owned.waiting(outcome.phase),
+            **_why(result, outcome.phase, zip(counted, allocations[at], strict=True)),
         }
         for at, outcome in enumerate(found)
     ]
@@ -63,22 +64,22 @@ def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
     return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
 
 
-def _why(result: RunResult, moment: Moment, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
+def _why(result: RunResult, phase: Phase, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
     """What keeps queues without an owner, or with several, when the moment ends."""
     sharing = [(group, each) for group, each in allocations if group not in result.timeline.broadcasting]
-    found = reasons(result.variant, moment.then, sharing)
+    found = reasons(result.variant, phase.then, sharing)
     return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
 
 
 def _record(
     outcome: Outcome, fairness: dict[str, Any], optimum_then: dict[str, Any], fewest_moves: int
 ) -> dict[str, Any]:
-    moment = outcome.moment
+    phase = outcome.phase
     return {
-        "at_s": _s(moment.at),
-        "until_s": _s(moment.until),
-        "events": [in_words(event) for event in moment.events],
-        "kinds": [type(event).__name__ for event in moment.events],
+        "at_s": _s(phase.at),
+        "until_s": _s(phase.until),
+        "events": [in_words(event) for event in phase.events],
+        "kinds": [type(event).__name__ for event in phase.events],
         "fairness": fairness,
         "optimum": optimum_then,
         "rebalances": outcome.rebalances,
@@ -99,7 +100,7 @@ def _fewest_moves(outcome: Outcome, groups: Sequence[str]) -> int:
 
     A queue that nobody has at the moment may go back to who had it last without a move, as the figure ``moves`` has it.
     """
-    then = outcome.moment.then
+    then = outcome.phase.then
     has = {(group, queue) for (group, _), queues in outcome.before.items() for queue in queues}
     before = dict(outcome.before)
     for (group, queue), member in outcome.latest.items():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.measure.runs.production_history import Written, productions
+from compare.measure.runs.production_history import ProductionHistory, productions
 from compare.scenarios.run_variant import RunResult
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -16,7 +16,7 @@ SAMPLES = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class LagPeak:
     """``peak``: the most records that waited at once, over all queues, at the time ``at``. ``drain``: until all that
     waited then had been handled; None where it had not been at the end. Times in milliseconds."""
 
@@ -25,7 +25,7 @@ class Behind:
     drain: Time | None
 
 
-def lag_of(result: RunResult, production: Mapping[Queue, Written], times: Sequence[Time]) -> list[Lag]:
+def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
     lives = result.timeline.lives
     # What was handled before a queue was made anew is of other records.
@@ -46,7 +46,7 @@ def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
     return [each for each in timeline.counted_deliveries() if each.group not in timeline.broadcasting]
 
 
-def behind(result: RunResult) -> Behind | None:
+def lag_peak(result: RunResult) -> LagPeak | None:
     """The peak from the first event on (what waits while the group begins is the same for all) and the way back; None
     without load, or where nobody read anything."""
     production = productions(result)
@@ -61,10 +61,10 @@ def behind(result: RunResult) -> Behind | None:
     if not waiting:
         return None
     at = max(waiting, key=lambda time: (waiting[time], -time))
-    return Behind(waiting[at], at, _drain(result, production, at))
+    return LagPeak(waiting[at], at, _drain(result, production, at))
 
 
-def _drain(result: RunResult, production: Mapping[Queue, Written], peak: Time) -> Time | None:
+def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], peak: Time) -> Time | None:
     """Milliseconds from the peak until what had been written by then was handled, in every queue that there still is
     at the end."""
     timeline = result.timeline

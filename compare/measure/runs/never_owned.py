@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from compare.measure.runs.phases import Moment
+from compare.measure.runs.phases import Phase
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline import Timeline
 
 
-class FirstOwners:
+class NeverOwned:
     """When every queue got its first owner, by beliefs; to be asked of one moment after the other."""
 
     __slots__ = ("_broadcasting", "_first", "_since")
@@ -21,14 +21,14 @@ class FirstOwners:
         self._since: dict[tuple[str, Queue], Time] = {}
         """Queue that somebody reads now to the moment from which on somebody did."""
 
-    def waiting(self, moment: Moment) -> dict[str, Any]:
+    def waiting(self, phase: Phase) -> dict[str, Any]:
         """``never_owned_queues``: how many have not had any owner when the moment ends; ``never_owned_s``: the longest
         time, in seconds, that one of these has waited by then."""
-        read = [key for key in moment.then.expected() if key[0] not in self._broadcasting]
-        self._since = {key: self._since.get(key, moment.at) for key in read}
+        read = [key for key in phase.then.expected() if key[0] not in self._broadcasting]
+        self._since = {key: self._since.get(key, phase.at) for key in read}
         waits = [
-            moment.until - since
+            phase.until - since
             for key, since in self._since.items()
-            if self._first.get(key, moment.until) >= moment.until > since
+            if self._first.get(key, phase.until) >= phase.until > since
         ]
         return {"never_owned_queues": len(waits), "never_owned_s": max(waits, default=0.0) / 1000}

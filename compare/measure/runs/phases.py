@@ -25,7 +25,7 @@ _Span = TypeVar("_Span", Gap, Double)
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Phase:
     """``events`` happen at ``at``; until ``until`` nothing else does. ``then``: who and what is there after them. The
     first moment is the beginning, with the events of 0s, if there are any. Times in milliseconds."""
 
@@ -45,7 +45,7 @@ class Outcome:
     between, milliseconds of each while its queue existed.
     """
 
-    moment: Moment
+    phase: Phase
     before: Owned
     after: Owned
     latest: Mapping[tuple[str, Queue], str]
@@ -56,7 +56,7 @@ class Outcome:
     rebalances: int
 
 
-def moments_of(scenario: Scenario, numbering: Numbering) -> tuple[Moment, ...]:
+def phases_of(scenario: Scenario, numbering: Numbering) -> tuple[Phase, ...]:
     """The scenario cut at its events, as a system sees it that numbers queues in this way."""
     end = scenario.run.for_
     by_time: dict[Time, list[Event]] = {0.0: []}
@@ -65,7 +65,7 @@ def moments_of(scenario: Scenario, numbering: Numbering) -> tuple[Moment, ...]:
             by_time.setdefault(event.at, []).append(event)
     times = list(by_time)
     return tuple(
-        Moment(at, until, tuple(by_time[at]), ending(_up_to(scenario, at), numbering))
+        Phase(at, until, tuple(by_time[at]), ending(_up_to(scenario, at), numbering))
         for at, until in zip(times, [*times[1:], end], strict=True)
     )
 
@@ -74,36 +74,36 @@ def _up_to(scenario: Scenario, at: Time) -> Scenario:
     return scenario.model_copy(update={"run": scenario.run.model_copy(update={"for_": at})})
 
 
-def outcomes(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[Outcome]:
+def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
     """What came of each moment."""
     said = [told for told in timeline.told if isinstance(told.fact, Owns)]
     beliefs = Beliefs(timeline.lives, timeline.uncounted, broadcasting=timeline.broadcasting)
-    starts = [moment.at for moment in moments]
+    starts = [phase.at for phase in phases]
     gaps = _by_start(timeline.gaps, starts)
     doubles = _by_start(timeline.doubles, starts)
-    rebalances = [0] * len(moments)
+    rebalances = [0] * len(phases)
     for each in timeline.rebalances:
         if each.ended is not None:
             rebalances[_place(starts, _first(each.cause).at)] += 1
     position = 0
     before: Owned = {}
-    for number, moment in enumerate(moments):
-        last = number == len(moments) - 1
+    for number, phase in enumerate(phases):
+        last = number == len(phases) - 1
         moves, latest = beliefs.moves, beliefs.latest()
-        changed = moment.at
-        while position < len(said) and (last or said[position].now < moment.until):
+        changed = phase.at
+        while position < len(said) and (last or said[position].now < phase.until):
             told = said[position]
             if beliefs.change(told.now, *told.fact):
                 changed = told.now
             position += 1
         after = {key: sort_queues(held) for key, held in beliefs.view.held.items() if held}
         yield Outcome(
-            moment=moment,
+            phase=phase,
             before=before,
             after=after,
             latest=latest,
             moves=beliefs.moves - moves,
-            settle=changed - moment.at,
+            settle=changed - phase.at,
             gaps=tuple(_lasting(timeline, gaps[number])),
             doubles=tuple(_lasting(timeline, doubles[number])),
             rebalances=rebalances[number],
@@ -111,11 +111,11 @@ def outcomes(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[Outcome]
         before = after
 
 
-def changes_of(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[tuple[Time, Moment, Owned]]:
+def ownership_changes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[tuple[Time, Phase, Owned]]:
     """After each time at which a belief changed or an event happened: the time, the moment it is in, who owns what."""
     said = [told for told in timeline.told if isinstance(told.fact, Owns)]
     beliefs = Beliefs(timeline.lives, timeline.uncounted)
-    starts = [moment.at for moment in moments]
+    starts = [phase.at for phase in phases]
     position = 0
     for now in sorted({*starts, *(told.now for told in said)}):
         changed = now in starts
@@ -124,7 +124,7 @@ def changes_of(timeline: Timeline, moments: Sequence[Moment]) -> Iterator[tuple[
             position += 1
         if changed:
             owned = {key: sort_queues(held) for key, held in beliefs.view.held.items() if held}
-            yield now, moments[_place(starts, now)], owned
+            yield now, phases[_place(starts, now)], owned
 
 
 def _by_start(found: Sequence[_Span], starts: Sequence[Time]) -> list[list[_Span]]:

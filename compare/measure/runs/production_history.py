@@ -19,7 +19,7 @@ _OF_QUEUES = Queues | AddTopic | DeleteTopic
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ProductionHistory:
     """``parts``: times of even production, one after the other, since the queue began with offset 0."""
 
     parts: tuple[Production, ...]
@@ -33,20 +33,20 @@ class Written:
         """Offset of the next record to be written."""
         return next((each.end_offset(now) for each in reversed(self.parts) if each.since <= now), 0)
 
-    def goes_on(self, now: Time, per_second: float) -> "Written":
+    def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
         """From now on so many records come per second."""
         last = self.parts[-1]
         if last.per_second == per_second:
             return self
-        return Written((*self.parts, Production(per_second, now, last.end_offset(now))))
+        return ProductionHistory((*self.parts, Production(per_second, now, last.end_offset(now))))
 
-    def gets(self, now: Time, count: int) -> "Written":
+    def gets(self, now: Time, count: int) -> "ProductionHistory":
         """So many records come at once, beside those that come evenly."""
         last = self.parts[-1]
-        return Written((*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
+        return ProductionHistory((*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
 
 
-def productions(result: RunResult) -> dict[Queue, Written]:
+def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
     scenario = result.variant.scenario
@@ -68,7 +68,7 @@ class _Producers:
     topics: dict[str, tuple[Queue, ...]]
     brokers: dict[str, Brokers]
     """Topic to the broker of each of its queues."""
-    written: dict[Queue, Written]
+    written: dict[Queue, ProductionHistory]
     down: set[str] = field(default_factory=set)
     deleted: set[Queue] = field(default_factory=set)
 
@@ -77,7 +77,7 @@ class _Producers:
         topics = first_topics(scenario, numbering)
         brokers = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
         rate = scenario.load.produce
-        first = {queue: Written((Production(rate),)) for queues in topics.values() for queue in queues}
+        first = {queue: ProductionHistory((Production(rate),)) for queues in topics.values() for queue in queues}
         return cls(rate, numbering, topics, brokers, first)
 
     def live_through(self, event: Event) -> None:
@@ -112,6 +112,6 @@ class _Producers:
             before = self.written.get(queue)
             if before is None or (queue in there and queue in self.deleted):
                 self.deleted.discard(queue)
-                self.written[queue] = Written((Production(per_second, now),))
+                self.written[queue] = ProductionHistory((Production(per_second, now),))
             else:
                 self.written[queue] = before.goes_on(now, per_second)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.measure.runs.checks import checks_of
-from compare.measure.runs.event_outcomes import NOT_SHARED, after_events
-from compare.measure.runs.lag import behind
-from compare.measure.runs.phases import Moment, moments_of
+from compare.measure.runs.event_outcomes import NOT_SHARED, event_outcomes
+from compare.measure.runs.lag import lag_peak
+from compare.measure.runs.phases import Phase, phases_of
 from compare.scenarios.run_variant import RunResult
 from compare.scenarios.systems import system_of
 from protocols import queue_key
@@ -18,14 +18,14 @@ from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
 
-def run_record(result: RunResult, moments: Sequence[Moment] = ()) -> dict[str, Any]:
+def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> dict[str, Any]:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
 
-    ``moments`` are the scenario's, where the caller has them already.
+    ``phases`` are the scenario's, where the caller has them already.
     """
     timeline, ending = result.timeline, result.ending
-    cut = moments or moments_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
-    after = after_events(result, cut)
+    cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
+    after = event_outcomes(result, cut)
     found = {
         "label": result.variant.label,
         "system": result.variant.part.system,
@@ -67,7 +67,7 @@ def _caused(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def _lag(result: RunResult) -> dict[str, Any] | None:
-    found = behind(result)
+    found = lag_peak(result)
     if found is None:
         return None
     return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}

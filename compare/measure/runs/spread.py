@@ -45,14 +45,14 @@ def figure(record: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
+def spread_figures(record: Mapping[str, Any]) -> dict[str, Any]:
     """`FIGURES` of one run, and per event how even it left the group."""
     paths = [*FIGURES, *(f"after.{at}.fairness.jain" for at in range(len(record["after"])))]
     return {path: figure(record, path) for path in paths}
 
 
 def spread(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Figure to ``median``, ``p5`` and ``p95`` over runs (linear between neighbours), each as `figures_of` has them.
+    """Figure to ``median``, ``p5`` and ``p95`` over runs (linear between neighbours), as `spread_figures` has them.
 
     ``known`` is the number of runs that have the figure; without any the others are None.
     """

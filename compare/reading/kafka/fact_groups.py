@@ -1,4 +1,4 @@
-"""Sort facts into lots, one per group: what all sources together say about one group of one cluster.
+"""Sort facts by the group that they are about: what all sources together say about one group of one cluster.
 
 Facts about one name belong together as `compare.reading.merging` has it.
 """
@@ -13,7 +13,7 @@ from compare.reading.merging import merge
 
 
 @dataclass(slots=True)
-class Lot:
+class FactGroup:
     """The facts about one group in the order of their sources, and the partition numbers of the cluster's topics.
 
     ``compacted``: topics of the cluster that are told to be compacted.
@@ -27,8 +27,8 @@ class Lot:
     compacted: frozenset[str] = frozenset()
 
 
-def lots(facts: Iterable[Fact]) -> list[Lot]:
-    """The lots, by first mention."""
+def fact_groups(facts: Iterable[Fact]) -> list[FactGroup]:
+    """The groups of facts, by first mention."""
     by_name: dict[str, dict[str, list[Fact]]] = {}
     topics: dict[str, dict[str, TopicQueues]] = {}
     for fact in facts:
@@ -38,17 +38,17 @@ def lots(facts: Iterable[Fact]) -> list[Lot]:
         else:
             by_name.setdefault(fact.group, {}).setdefault(place, []).append(fact)
     anywhere = {topic: fact for of_place in topics.values() for topic, fact in of_place.items()}
-    found: list[Lot] = []
+    found: list[FactGroup] = []
     for group, by_place in by_name.items():
-        of_group: list[Lot] = []
+        of_group: list[FactGroup] = []
         for place, of_place in by_place.items():
-            merge(of_group, Lot(group, of_place, [place], set(_ids(of_place))))
-        for lot in of_group:
-            near = [topics[place] for place in lot.places if place in topics]
-            # The topics of the lot's own cluster, if told; another folder's may be of another cluster.
+            merge(of_group, FactGroup(group, of_place, [place], set(_ids(of_place))))
+        for fact_group in of_group:
+            near = [topics[place] for place in fact_group.places if place in topics]
+            # The topics of the group's own cluster, if told; another folder's may be of another cluster.
             told = {topic: fact for each in near for topic, fact in each.items()} if near else anywhere
-            lot.topics = {topic: fact.numbers for topic, fact in told.items()}
-            lot.compacted = frozenset(topic for topic, fact in told.items() if fact.compacted)
+            fact_group.topics = {topic: fact.numbers for topic, fact in told.items()}
+            fact_group.compacted = frozenset(topic for topic, fact in told.items() if fact.compacted)
         found += of_group
     return found
 

@@ -1,4 +1,4 @@
-"""Sort facts into lots, one per group: find the group that a fact is about, and the routes of its topics.
+"""Sort facts by the group that they are about: find the group that a fact is about, and the routes of its topics.
 
 A group's name is, in this order: what the text says (completed where the view cuts it; a command line above it is a
 part of the text) or its clients give away, ``NAME=FILE``, the only group that the same file names, the only one that
@@ -18,7 +18,7 @@ from compare.reading.rocketmq.unnamed_groups import ids_of, name_by_clients
 
 
 @dataclass(slots=True)
-class Lot:
+class FactGroup:
     """The facts about one group in the order of their sources, and the places (folders) they come from."""
 
     group: str
@@ -27,8 +27,8 @@ class Lot:
     ids: set[str] = field(default_factory=set)
 
 
-def lots(facts: Iterable[Fact]) -> tuple[list[Lot], list[Route | NoRoute]]:
-    """The lots by first mention, and what is told of routes."""
+def fact_groups(facts: Iterable[Fact]) -> tuple[list[FactGroup], list[Route | NoRoute]]:
+    """The groups of facts by first mention, and what is told of routes."""
     routes: list[Route | NoRoute] = []
     about: list[GroupFact] = []
     for fact in facts:
@@ -39,11 +39,11 @@ def lots(facts: Iterable[Fact]) -> tuple[list[Lot], list[Route | NoRoute]]:
     by_name: dict[str, dict[str, list[GroupFact]]] = {}
     for fact, name in zip(about, _names(about), strict=True):
         by_name.setdefault(name, {}).setdefault(folder_of(fact.source), []).append(fact)
-    found: list[Lot] = []
+    found: list[FactGroup] = []
     for name, by_place in by_name.items():
-        of_name: list[Lot] = []
+        of_name: list[FactGroup] = []
         for place, told in by_place.items():
-            merge(of_name, Lot(name, told, [place], {id for fact in told for id in ids_of(fact)}))
+            merge(of_name, FactGroup(name, told, [place], {id for fact in told for id in ids_of(fact)}))
         found += of_name
     return found, routes
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from compare import fairness, optimum
-from compare.measure.runs.combined_fairness import together
+from compare.measure.runs.combined_fairness import combined_fairness
 from compare.scenarios.ending import ending
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import SYSTEMS, known_strategies, registered
@@ -268,7 +268,7 @@ def test_groups_side_by_side_are_judged_together() -> None:
     one = Group.of({"T": 4}, {"c1": ["T"], "c2": ["T"]})
     other = Group.of({"T": 4}, {"d1": ["T"]})
     allocations = [Allocation(one, {"c1": one.queues}), Allocation(other, {"d1": other.queues})]
-    found = together(allocations)
+    found = combined_fairness(allocations)
     assert (found["members"], found["idle_members"], found["queues"], found["max"]) == (3, 1, 8, 4)
     assert found["double_owned_queues"] == 0
 

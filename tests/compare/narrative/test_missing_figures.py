@@ -11,7 +11,7 @@ from compare.audit.report import write_report
 from compare.diagnosis.explain import explain
 from compare.measure.figures import FIGURES
 from compare.measure.groups.group_figures import AuditedGroup, judge
-from compare.narrative.missing_figure_sentences import MOST_SENTENCES, sentences
+from compare.narrative.missing_figure_sentences import MOST_SENTENCES, missing_figure_sentences
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
 from protocols import Queue, sort_queues
@@ -189,7 +189,7 @@ PARTIAL_TOPICS = {"inconsistent_subs_3"}
 
 def test_one_sentence_explains_the_same_dash_of_many_groups() -> None:
     groups = documented(judge([offsets_only(name=f"g{n}") for n in range(300)]))
-    told = sentences(groups, {"min": "min", "jain": "jain", "lag": "lag"})
+    told = missing_figure_sentences(groups, {"min": "min", "jain": "jain", "lag": "lag"})
     assert told == [
         "g0, g1, g10 and 297 more groups are told in part (- under min, jain): the offsets view shows owners only.",
         "- under lag of g0, g1, g10 and 297 more groups: no source tells what is committed, as the offsets view does.",
@@ -200,6 +200,6 @@ def test_more_reasons_than_anybody_reads_are_counted() -> None:
     groups: list[Mapping[str, Any]] = [
         {"group": f"g{n}", "untold": [{"figures": ["min"], "why": f"reason {n}"}]} for n in range(MOST_SENTENCES + 5)
     ]
-    told = sentences(groups, {"min": "min"})
+    told = missing_figure_sentences(groups, {"min": "min"})
     assert len(told) == MOST_SENTENCES + 1
     assert told[-1].startswith("5 more reasons why figures of 5 groups are missing")

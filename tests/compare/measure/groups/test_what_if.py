@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compare.measure.figures import fairness
-from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, next_useful, next_useful_members
+from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
 from compare.measure.groups.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.measure.optimum import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, ROCKETMQ, Modelled, model_of
@@ -80,7 +80,7 @@ def test_nothing_is_fairer_than_the_optimum(topics: dict[str, int], subscription
 @settings(max_examples=100, deadline=None)
 def test_counted_members_are_those_that_the_strategies_give(topics: dict[str, int], members: int, name: str) -> None:
     model = modelled(topics, members)
-    for row in next_useful_members(model, name, limit=8):
+    for row in member_counts(model, name, limit=8):
         after = changed(model, members=row.members)
         if name == "optimum":
             loads = list(fairest_loads(after.group))
@@ -93,15 +93,15 @@ def test_counted_members_are_those_that_the_strategies_give(topics: dict[str, in
 
 def test_the_next_useful_number_of_members_over_several_topics() -> None:
     model = modelled({"orders": 6, "payments": 4, "audit": 1}, 4)
-    per_topic = next_useful_members(model, "range")
+    per_topic = member_counts(model, "range")
     assert [row.members for row in per_topic if row.useful] == [1, 2, 3, 4, 6]
-    assert next_useful(per_topic, 4) == per_topic[5]
+    assert next_effective_member_count(per_topic, 4) == per_topic[5]
     # Range never gets below one queue of each topic for its first member.
     assert per_topic[-1].max == 3
-    even = next_useful_members(model, "cooperative-sticky")
+    even = member_counts(model, "cooperative-sticky")
     assert [row.members for row in even if row.useful] == [1, 2, 3, 4, 6, 11]
     assert [row.members for row in even if row.even] == [1, 11]
-    assert next_useful(even, 11) is None
+    assert next_effective_member_count(even, 11) is None
 
 
 @given(groups(members=6, queues=(1, 3, 8), topics=5))
@@ -113,8 +113,8 @@ def test_the_next_useful_number_under_the_optimum_is_what_exceeds_one_queue_less
     assume(most > 1)
     # As few as can be have the maximum; a new member takes one queue less than it from them.
     members = len(loads) + -(-loads.count(most) // (most - 1))
-    table = next_useful_members(Modelled(group, best.allocation, None, "told"), "optimum", limit=members)
-    found = next_useful(table, len(loads))
+    table = member_counts(Modelled(group, best.allocation, None, "told"), "optimum", limit=members)
+    found = next_effective_member_count(table, len(loads))
     assert found is not None
     assert found.members == members
     assert found.max < most
@@ -122,18 +122,18 @@ def test_the_next_useful_number_under_the_optimum_is_what_exceeds_one_queue_less
 
 def test_fewer_members_that_leave_a_topic_unread_are_no_better() -> None:
     group = Group.of({"a": 6}, {"idle": [], "x": ["a"]})
-    table = next_useful_members(Modelled(group, Allocation(group, {}), "range", "told"), "range", limit=3)
+    table = member_counts(Modelled(group, Allocation(group, {}), "range", "told"), "range", limit=3)
     assert [(row.members, row.max, row.useful) for row in table] == [(1, 0, False), (2, 6, True), (3, 3, True)]
-    assert next_useful(table, 2) == table[2]
+    assert next_effective_member_count(table, 2) == table[2]
 
 
 def test_unequal_subscriptions_are_tried_out() -> None:
     group = Group.of({"a": 6, "b": 1}, {"x": ["a"], "y": ["a", "b"]})
     model = Modelled(group, assign("range", group), "range", "owned")
-    table = next_useful_members(model, "range")
+    table = member_counts(model, "range")
     assert [row.members for row in table] == [1, 2, 3, 4]
     assert table[1].max == max(loads_of(model.today))
-    assert next_useful_members(model, "CONSISTENT_HASH", 3)[2].members == 3
+    assert member_counts(model, "CONSISTENT_HASH", 3)[2].members == 3
 
 
 def test_members_leave_and_queues_come() -> None:

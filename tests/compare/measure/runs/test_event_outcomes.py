@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from compare import fairness
-from compare.measure.runs.lag import behind
-from compare.measure.runs.phases import changes_of, moments_of, outcomes
+from compare.measure.runs.lag import lag_peak
+from compare.measure.runs.phases import outcomes, ownership_changes, phases_of
 from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.variants import variants_of
 from protocols import Allocation, Group, Queue
@@ -32,7 +32,7 @@ def test_there_is_a_moment_for_the_beginning_and_for_every_time_at_which_somethi
             {"at": "30s", "queues": {"X": 5}},
         ]
     )
-    found = moments_of(of, THROUGHOUT)
+    found = phases_of(of, THROUGHOUT)
     assert [(each.at, each.until, len(each.events)) for each in found] == [
         (0, 20_000, 0),
         (20_000, 30_000, 2),
@@ -86,16 +86,16 @@ def test_a_join_needs_one_move_of_four_queues_and_a_crash_all_that_the_member_ha
 
 def test_between_two_events_ownership_is_what_the_last_change_left() -> None:
     run = lived(made())
-    moments = moments_of(run.variant.scenario, THROUGHOUT)
+    moments = phases_of(run.variant.scenario, THROUGHOUT)
     for moment, outcome in zip(moments, outcomes(run.timeline, moments), strict=True):
-        *_, (now, within, owned) = [each for each in changes_of(run.timeline, moments) if each[0] < moment.until]
+        *_, (now, within, owned) = [each for each in ownership_changes(run.timeline, moments) if each[0] < moment.until]
         assert within.at <= now
         assert owned == outcome.after
 
 
 def test_lag_peaks_after_the_events_and_is_drained_when_all_of_it_was_handled() -> None:
     crash = lived(made(events=[{"at": "20s", "crash": "c2"}]))
-    found = behind(crash)
+    found = lag_peak(crash)
     assert found is not None
     # Two queues at 10 records a second wait for a session of 45 s that began with the last heartbeat.
     assert 2 * 10 * 41 < found.peak < 2 * 10 * 50 + 40
@@ -105,7 +105,7 @@ def test_lag_peaks_after_the_events_and_is_drained_when_all_of_it_was_handled() 
 
 
 def test_what_nobody_reads_at_the_end_is_not_drained_and_without_load_there_is_no_lag() -> None:
-    deserted = behind(lived(made(events=[{"at": "20s", "crash": "c1"}, {"at": "20s", "crash": "c2"}])))
+    deserted = lag_peak(lived(made(events=[{"at": "20s", "crash": "c1"}, {"at": "20s", "crash": "c2"}])))
     assert deserted is not None
     assert deserted.drain is None
-    assert behind(lived(made(load={"produce": "0/s"}))) is None
+    assert lag_peak(lived(made(load={"produce": "0/s"}))) is None
