@@ -14,9 +14,9 @@ Weights are integers, or decimals that are counted in millionths (rounded half t
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ Integers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+
+Amount = TypeVar("Amount", int, float, Integers)
 
 MILLIONTHS = 1_000_000
 """Loads per unit where weights are decimals."""
@@ -102,13 +104,25 @@ def last_step(sums: Sums) -> Mapping[str, Integers | Floats]:
         "idle_share": quotient(sums.idle, n, there),
         # sqrt(V) / mean with V = deviation / n^2 and mean = total / n.
         "cv": np.where(empty, 0.0, np.sqrt(quotient(deviation, squared, loaded))),
-        "jain": np.where(empty, 1.0, quotient(squared, n * sums.squares, loaded)),
+        "jain": np.where(empty, 1.0, quotient(*jain_parts(n, total, sums.squares), loaded)),
         "gini": np.where(empty, 0.0, quotient(2 * sums.ranked - (n + 1) * total, n * total, loaded)),
         "theil": np.where(empty, 0.0, theil),
         "max_over_mean": quotient(high * n, total, loaded),
         "pile_up": _pile_up(sums, deviation, known),
     }
     return {name: figures[name] for name in NAMES}
+
+
+def jain_parts(members: Amount, total: Amount, squares: Amount) -> tuple[Amount, Amount]:
+    """Jain's index as numerator (sum x)^2 and denominator n sum x^2, for numbers, arrays and Spark's columns alike."""
+    return total * total, members * squares
+
+
+def jain_of(loads: Sequence[float]) -> float:
+    """Jain's index of loads that are at hand as numbers, 1 without load; of whole numbers it has the bits of
+    `last_step`."""
+    above, below = jain_parts(len(loads), sum(loads), sum(load * load for load in loads))
+    return above / below if below else 1.0
 
 
 def _pile_up(sums: Sums, deviation: Integers, known: Flags) -> Floats:

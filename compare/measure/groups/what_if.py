@@ -6,6 +6,7 @@ from math import fsum
 from typing import TypeAlias
 
 from compare.catalogues import ROCKETMQ
+from compare.measure.figures.definitions import jain_of
 from compare.measure.groups.idle_members import with_idle_employed
 from compare.measure.optimum import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, Modelled
@@ -184,8 +185,7 @@ def best_row(group: Group) -> WhatIf:
 
 def _of_loads(loads: Sequence[float], idle: int) -> tuple[float, float, int, float]:
     """Largest and smallest load, idle members, Jain's index."""
-    squares = len(loads) * sum(load * load for load in loads)
-    return _plain(max(loads)), _plain(min(loads)), idle, sum(loads) ** 2 / squares if squares else 1.0
+    return _plain(max(loads)), _plain(min(loads)), idle, jain_of(loads)
 
 
 def _fault(allocation: Allocation) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from compare.measure.figures.definitions import jain_of
 from compare.measure.optimum.bound import lower_bound
 from compare.measure.optimum.certificate import Certificate, CertifiedBlock
 from compare.measure.optimum.dealing import owners_today
@@ -115,14 +116,13 @@ def _record(
         return Optimum(allocation, None, None, None, None, moves, moved, newly_owned, None, None, certificate, None)
     # Whole weights as they are, so that the quotient is that of the fairness figures to the last bit.
     exact = [int(units.amount(load)) for load in loads] if units.whole else loads
-    numerator, denominator = sum(exact) ** 2, len(exact) * sum(load * load for load in exact)
     highest = units.amount(max(loads))
     return Optimum(
         allocation=allocation,
         max=highest,
         min=units.amount(min(loads)),
         idle_members=sum(not queues for queues in allocation.values()),
-        jain=numerator / denominator if denominator else 1.0,
+        jain=jain_of(exact),
         moves=moves,
         moved=moved,
         newly_owned=newly_owned,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.measure.figures import GroupLoads, counted_figures
+from compare.measure.figures.definitions import jain_of
 from compare.measure.optimum import Optimum, optimum
 from protocols import Allocation
 from rocketmq_selfbalance.codes import RETRY_PREFIX
@@ -50,12 +51,11 @@ def combined_optimum(allocations: Sequence[Allocation]) -> dict[str, Any]:
     if len(of_members) == 1:
         return _record(of_members[0])
     loads = [len(queues) for each in of_members for queues in each.allocation.values()]
-    squares = len(loads) * sum(load * load for load in loads)
     return {
         "max": max(loads, default=None),
         "min": min(loads, default=None),
         "idle_members": loads.count(0) if loads else None,
-        "jain": (sum(loads) ** 2 / squares if squares else 1.0) if loads else None,
+        "jain": jain_of(loads) if loads else None,
         "moves": sum(each.moves or 0 for each in of_members),
     }
 

@@ -13,10 +13,17 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from compare.measure.figures.definitions import jain_parts
+
 
 def jain(loads: Column | str) -> Column:
     """(sum x)^2 / (n sum x^2); 1 without load."""
-    return _figure(loads, "jain", 1.0, lambda x, n, total: total * total / (n * _sum(x, lambda v: v * v)))
+    return _figure(loads, "jain", 1.0, _jain)
+
+
+def _jain(x: Column, n: Column, total: Column) -> Column:
+    above, below = jain_parts(n, total, _sum(x, lambda v: v * v))
+    return above / below
 
 
 def cv(loads: Column | str) -> Column:

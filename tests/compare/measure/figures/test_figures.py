@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.measure.figures import FIGURES, GroupLoads, counted_figures, fairness
-from compare.measure.figures.definitions import COUNTS, LOADS, quotient
+from compare.measure.figures.definitions import COUNTS, LOADS, jain_of, quotient
 from compare.measure.figures.groups import records
 from compare.measure.figures.local import table_fairness
-from compare.measure.figures.textbook import textbook_figures
 from protocols import Allocation, Group, GroupError, UserError
 from tests.compare.measure.figures.figure_groups import groups, tables
+from tests.compare.measure.figures.textbook import textbook_figures
 
 TWO_TOPICS = GroupLoads(4, [(topic, number, (number,), 1) for topic in "XY" for number in (0, 1)])
 
@@ -38,6 +38,12 @@ def test_numpy_engine_agrees_with_textbook(group: GroupLoads) -> None:
     assert list(found.topics) == list(expected.topics)
     for topic, figures in expected.topics.items():
         assert_same(found.topics[topic], figures)
+
+
+@given(st.lists(st.integers(0, 1 << 30), min_size=1, max_size=6))
+def test_jain_of_loads_at_hand_has_the_bits_of_the_engine(loads: list[int]) -> None:
+    (found,) = counted_figures([GroupLoads(len(loads), [("X", at, (at,), load) for at, load in enumerate(loads)])])
+    assert jain_of(loads) == found.overall["jain"]
 
 
 @settings(max_examples=50, deadline=None)

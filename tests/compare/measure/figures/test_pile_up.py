@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from compare.measure.figures import GroupLoads, counted_figures
 from compare.measure.figures.local import table_fairness
-from compare.measure.figures.textbook import textbook_figures
 from tests.compare.measure.figures.figure_groups import WEIGHTS, tables
+from tests.compare.measure.figures.textbook import textbook_figures
 
 
 def of(*topics: Sequence[int | float], names: Sequence[str] = "ABCDEFGH") -> GroupLoads:
