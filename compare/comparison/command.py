@@ -1,18 +1,18 @@
 """The verb `compare`."""
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
 from compare.comparison.baseline import changes, check_same, documents_of
 from compare.comparison.document import document
 from compare.comparison.parquet import write_runs
+from compare.comparison.progress import run_progress
 from compare.comparison.render import print_comparison
 from compare.comparison.runs import MeasuredRun, RunOrder, failures, run_all
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
@@ -31,8 +31,9 @@ from protocols.timeline.story import story
 MOST_SEEDS = 100_000
 """Runs of a variant: their figures are held until the last one is done."""
 
-MANY = 20
-"""Runs from which on their number is told where standard error is no terminal."""
+
+Measured: TypeAlias = tuple[Scenario, list[MeasuredRun], dict[str, Any]]
+"""A scenario, its runs, and its document."""
 
 
 class _NamesStrategies(click.Command):
@@ -128,39 +129,12 @@ def compare(
         return _tell(scenarios, planned, told, stories, sequences, full)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
-    orders = [
-        [
-            RunOrder(variant, whole=every or first, with_chart_data=report is not None and first, full=full)
-            for variant, first in _with_first(variants)
-        ]
-        for _, variants in planned
-    ]
+    orders = [_orders(variants, every, report is not None, full) for _, variants in planned]
     if report is not None:
         check_report(report)
     if parquet is not None:
         check_folder(parquet)
-    found: list[tuple[Scenario, list[MeasuredRun], dict[str, Any]]] = []
-    done: list[MeasuredRun] = []
-    try:
-        with (
-            _progress(sum(map(len, orders))) as tell,
-            closing(run_all([order for each in orders for order in each], tell)) as runs,
-        ):
-            for path, (scenario, _), of_scenario in zip(scenarios, planned, orders, strict=True):
-                done = []
-                with _naming(path):
-                    done.extend(islice(runs, len(of_scenario)))
-                found.append((scenario, done, document(scenario, done)))
-            # The next one does not exist; asking for it lets the processes end.
-            next(runs, None)
-    except KeyboardInterrupt:
-        # The scenario at which it stopped is told of those variants that are finished.
-        if len(found) < len(planned) and (finished := _finished(done, planned[len(found)][1])):
-            scenario = planned[len(found)][0]
-            found.append((scenario, finished, document(scenario, finished)))
-        if found:
-            _print(found, None, format)
-        raise
+    found = _measured(scenarios, planned, orders, format)
     changed = None if before is None else [changes(before, each) for _, _, each in found]
     # First what was computed is told: a file that cannot be written takes nothing of it away.
     _print(found, changed, format)
@@ -176,6 +150,46 @@ def compare(
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
+
+
+def _orders(variants: Sequence[Variant], every: bool, with_chart_data: bool, full: bool) -> list[RunOrder]:
+    """What is to be run: ``every`` run with its whole record, else the first of each variant, which has charts, too."""
+    return [
+        RunOrder(variant, whole=every or first, with_chart_data=with_chart_data and first, full=full)
+        for variant, first in _with_first(variants)
+    ]
+
+
+def _measured(
+    paths: Sequence[str],
+    planned: Sequence[tuple[Scenario, Sequence[Variant]]],
+    orders: Sequence[Sequence[RunOrder]],
+    format: str,
+) -> list[Measured]:
+    """Each scenario with its runs and its document; after Ctrl-C what is finished is printed first."""
+    found: list[Measured] = []
+    done: list[MeasuredRun] = []
+    try:
+        with (
+            run_progress(sum(map(len, orders))) as tell,
+            closing(run_all([order for each in orders for order in each], tell)) as runs,
+        ):
+            for path, (scenario, _), of_scenario in zip(paths, planned, orders, strict=True):
+                done = []
+                with _naming(path):
+                    done.extend(islice(runs, len(of_scenario)))
+                found.append((scenario, done, document(scenario, done)))
+            # The next one does not exist; asking for it lets the processes end.
+            next(runs, None)
+    except KeyboardInterrupt:
+        # The scenario at which it stopped is told of those variants that are finished.
+        if len(found) < len(planned) and (finished := _finished(done, planned[len(found)][1])):
+            scenario = planned[len(found)][0]
+            found.append((scenario, finished, document(scenario, finished)))
+        if found:
+            _print(found, None, format)
+        raise
+    return found
 
 
 def _finished(done: Sequence[MeasuredRun], variants: Sequence[Variant]) -> list[MeasuredRun]:
@@ -234,9 +248,7 @@ def _tell(
     return 1 if failed else 0
 
 
-def _print(
-    found: Sequence[tuple[Scenario, Sequence[MeasuredRun], dict[str, Any]]], changed: Sequence[Any] | None, format: str
-) -> None:
+def _print(found: Sequence[Measured], changed: Sequence[Any] | None, format: str) -> None:
     documents = [each for _, _, each in found]
     if format == "json":
         if changed is not None:
@@ -271,30 +283,3 @@ def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Variant]]], folder
     except OSError as error:
         raise UserError(f"--parquet {folder}: {error.strerror}, expected a folder that can be written") from None
     click.echo(f"{len(paths)} tables are in {folder}.", err=True)
-
-
-@contextmanager
-def _progress(count: int) -> Iterator[Callable[[Variant], None]]:
-    """On standard error: where it is a terminal, a line that changes; else, of many runs, one line now and then."""
-    done = 0
-    if sys.stderr.isatty() and count:
-        from rich.console import Console
-        from rich.text import Text
-
-        with Console(stderr=True).status("running") as status:
-
-            def tell(run: Variant) -> None:
-                nonlocal done
-                done += 1
-                status.update(Text(f"{done} of {count} runs; {visible(run.scenario.name)}: {visible(run.label)}"))
-
-            yield tell
-        return
-
-    def tell_now_and_then(run: Variant) -> None:
-        nonlocal done
-        done += 1
-        if count >= MANY and done * 10 // count > (done - 1) * 10 // count:
-            click.echo(f"{done} of {count} runs", err=True)
-
-    yield tell_now_and_then

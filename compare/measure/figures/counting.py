@@ -98,6 +98,18 @@ def _per_member_and_topic(rows: NumberedRows) -> _Owned:
     return _Owned(topic, found - first[topic], load)
 
 
+def _extremes(load: Numbers, entries: Numbers, zeros: Numbers) -> tuple[Numbers, Numbers]:
+    """Least and largest load of each segment: ascending ``load`` of its ``entries``, beside ``zeros`` members."""
+    some = entries > 0
+    last = np.cumsum(entries) - 1
+    high = np.zeros(len(entries), dtype=np.int64)
+    high[some] = load[last[some]]
+    low = np.zeros(len(entries), dtype=np.int64)
+    full = some & (zeros == 0)
+    low[full] = load[last[full] - entries[full] + 1]
+    return low, high
+
+
 def _sums(
     *,
     segment: Numbers,
@@ -122,14 +134,7 @@ def _sums(
     exact: Integers = load.astype(object) if wide else load
     total = _sum_within(segment, exact, segments)
     squares = _sum_within(segment, exact * exact, segments)
-    some = entries > 0
-    last = np.cumsum(entries) - 1
-    high = np.zeros(segments, dtype=np.int64)
-    high[some] = load[last[some]]
-    low = np.zeros(segments, dtype=np.int64)
-    full = some & (zeros == 0)
-    low[full] = load[last[full] - entries[full] + 1]
-
+    low, high = _extremes(load, entries, zeros)
     new = np.ones(len(load), dtype=bool)
     new[1:] = (load[1:] != load[:-1]) | (segment[1:] != segment[:-1])
     runs = np.flatnonzero(new)

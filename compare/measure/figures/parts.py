@@ -125,15 +125,9 @@ def keys_of(part: Part) -> list[tuple[str, pa.DataType]]:
 
 def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     """The figures of the groups in one pair of files, as `table_fairness` returns them."""
-    listed = _read(part.members, ["run", "group", "member", "group_number"], ["group", "member"])
-    keys = [name for name in ("run", "group") if name in listed.column_names]
-    listed_group = _numbers(listed["group_number"])
-    first = np.flatnonzero(np.diff(listed_group, prepend=-1))
-    members = np.bincount(listed_group[listed["member"].is_valid().to_numpy()], minlength=len(first))
-    named = {key: _plain(listed[key].take(pa.array(first))) for key in keys}
-
-    source = _open(part.ownership)
-    schema = pq.read_schema(source)
+    named, members = _groups(part)
+    keys = list(named)
+    schema = pq.read_schema(_open(part.ownership))
     ones = json.loads(schema.metadata[_MARK])["ones"]
     queue = queue_column(schema.names)
     weight = None if ones else weight_column(schema.names, None)
@@ -146,10 +140,7 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     check_values(table, columns, lambda row: place(table["group_number"][row].as_py()))
     topics = table["topic"].unify_dictionaries().combine_chunks()
     if not with_retry:
-        retry = pc.starts_with(topics.dictionary, RETRY_PREFIX)
-        if pc.any(retry, min_count=0).as_py():
-            keep = pc.invert(pc.fill_null(retry.take(topics.indices), False))
-            table, topics = table.filter(keep), topics.filter(keep)
+        table, topics = _without_retry(table, topics)
     group, code, at = _numbers(table["group_number"]), topics.indices.to_numpy(), _numbers(table[queue])
     owner = _numbers(table["owner_number"])
     new_topic = _changes(group) | _changes(code)
@@ -187,8 +178,27 @@ def part_fairness(part: Part, *, with_retry: bool, per_topic: bool) -> pa.Table:
     text = pa.string()
     of_each = {key: column.take(pa.array(group[starts])) for key, column in named.items()}
     of_each["topic"] = pa.chunked_array([topics.take(pa.array(starts)).cast(text)])
-    named["topic"] = pa.chunked_array([pa.nulls(len(first), text)])
+    named["topic"] = pa.chunked_array([pa.nulls(len(members), text)])
     return pa.concat_tables([figure_table(named, of_groups), figure_table(of_each, of_topics)])
+
+
+def _groups(part: Part) -> tuple[dict[str, pa.ChunkedArray], Numbers]:
+    """The keys of the groups in a part, and how many members each has."""
+    listed = _read(part.members, ["run", "group", "member", "group_number"], ["group", "member"])
+    group = _numbers(listed["group_number"])
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    members = np.bincount(group[listed["member"].is_valid().to_numpy()], minlength=len(first))
+    names = [name for name in ("run", "group") if name in listed.column_names]
+    return {name: _plain(listed[name].take(pa.array(first))) for name in names}, members
+
+
+def _without_retry(table: pa.Table, topics: pa.DictionaryArray) -> tuple[pa.Table, pa.DictionaryArray]:
+    """Rows and their topics without those of retry topics."""
+    retry = pc.starts_with(topics.dictionary, RETRY_PREFIX)
+    if not pc.any(retry, min_count=0).as_py():
+        return table, topics
+    keep = pc.invert(pc.fill_null(retry.take(topics.indices), False))
+    return table.filter(keep), topics.filter(keep)
 
 
 def _per_topic(flags: Flags, starts: Numbers) -> Numbers:
