@@ -6,10 +6,10 @@ Wanted: each under 2 s. Scenarios that end earlier go on undisturbed until ten m
 import time
 from pathlib import Path
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
+from compare.measure.runs.record import run_record
 from compare.scenarios.reading import read
-from compare.scenarios.variants import chosen
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.variants import variants_of
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "scenarios"
 TEN_MINUTES_MS = 600_000.0
@@ -21,9 +21,9 @@ def main() -> None:
     for path in sorted(EXAMPLES.glob("*.yaml")):
         scenario = read(path)
         longer = scenario.model_copy(update={"run": scenario.run.model_copy(update={"for_": TEN_MINUTES_MS})})
-        for variant in chosen(longer, ()):
+        for variant in variants_of(longer, ()):
             began = time.process_time()
-            result(live(variant))
+            run_record(run_variant(variant))
             took.append((time.process_time() - began, f"{path.stem}: {variant.label}"))
     took.sort(reverse=True)
     for seconds, name in took[:10]:

@@ -21,7 +21,7 @@ from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Crash
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 from protocols.timeline import Recorder
 
 SIZES = (100, 1_000, 10_000)
@@ -92,7 +92,7 @@ def large_group(members: int) -> dict[str, float]:
         events=tuple(Crash(at=60_000.0, crash=f"c{number}") for number in crashed),
     )
     observer = Last()
-    variant = Variant.of(scenario, SystemPart(system="kafka:cooperative-sticky"), KafkaCluster, observer=observer).run()
+    variant = Run.of(scenario, SystemPart(system="kafka:cooperative-sticky"), KafkaCluster, observer=observer).run()
     cost = spent(start, variant)
     owned = sorted(observer.owned.values())
     assert sum(owned) == members, "every partition has its owner again"

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.large_uniform import peak_megabytes
 from protocols.engine.simulation import Unobserved
 from protocols.facts import Owns
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 
 COLUMNS = ("CPU s", "peak MB of the process", "messages", "of these and of timers handled")
 """Of a table of `each_alone`, after the size."""
@@ -28,7 +28,7 @@ class Last(Unobserved):
             self.owned[fact.member] = len(fact.queues)
 
 
-def spent(start: float, variant: Variant) -> dict[str, float]:
+def spent(start: float, variant: Run) -> dict[str, float]:
     """What a run has cost that began at this CPU second of the process, in the order of `COLUMNS`."""
     return {
         "cpu_s": time.process_time() - start,

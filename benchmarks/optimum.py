@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from tabulate import tabulate
 
-from compare.best import fairest_loads, least_moves, optimum, verify
-from compare.best.flow import optimum_by_flow
+from compare.measure.optimum import fairest_loads, least_moves, optimum, verify
+from compare.measure.optimum.flow import optimum_by_flow
 from protocols import Allocation, Group, Queue
 
 T = TypeVar("T")

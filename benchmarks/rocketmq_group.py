@@ -19,7 +19,7 @@ from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Event, Join, Leave
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster import RocketMQCluster
@@ -105,7 +105,7 @@ def large_group(clients: int) -> dict[str, float]:
         events=tuple(changes),
     )
     observer = Last()
-    variant = Variant.of(scenario, SystemPart(system="rocketmq:AVG"), RocketMQCluster, observer=observer).run()
+    variant = Run.of(scenario, SystemPart(system="rocketmq:AVG"), RocketMQCluster, observer=observer).run()
     cost = spent(start, variant)
     assert sum(observer.owned.values()) == (TOPICS * QUEUES + 1) * BROKERS, "every queue has one owner again"
     return cost

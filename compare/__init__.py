@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import compare.spark as spark
-    from compare.best import Optimum, optimum
-    from compare.figures import Fairness, fairness
+    from compare.measure.figures import Fairness, fairness
+    from compare.measure.optimum import Optimum, optimum
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
 _HOMES = {
-    "Fairness": "compare.figures",
-    "Optimum": "compare.best",
-    "fairness": "compare.figures",
-    "optimum": "compare.best",
+    "Fairness": "compare.measure.figures",
+    "Optimum": "compare.measure.optimum",
+    "fairness": "compare.measure.figures",
+    "optimum": "compare.measure.optimum",
 }
 
 

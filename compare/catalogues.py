@@ -40,6 +40,6 @@ SERVER_NAMES: Mapping[str, str] = {record.name: record.known_as for record in of
 """Assignor of the consumer protocol to what Kafka's tools and settings call it."""
 
 
-def that_share(sharing: Sharing) -> tuple[str, ...]:
+def strategies_that_share(sharing: Sharing) -> tuple[str, ...]:
     """The strategies of both systems that share in this way."""
     return tuple(dict.fromkeys(record.name for record in OF_BOTH if record.sharing == sharing))

@@ -9,13 +9,13 @@ from typing import NoReturn
 
 import click
 
-from compare.output import HELP_OPTIONS
-from compare.termination import EXIT_CODE, Terminated, hear_sigterm
+from compare.console.output import HELP_OPTIONS
+from compare.console.termination import EXIT_CODE, Terminated, hear_sigterm
 from protocols import UserError
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
-    "compare": ("compare.scenarios.command", "Run a scenario on several systems and compare the results."),
+    "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Play recorded answers of the real systems against the model."),
     "states": ("compare.states.command", "Draw the state machines from which the systems' models run."),
 }

@@ -11,16 +11,16 @@ import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from compare.audit import cost, score
 from compare.audit.columns import NAMES as COLUMN_NAMES
-from compare.audit.explain import MOST_DETAILED
-from compare.audit.kinds import Kind
-from compare.audit.remedies import remedy
-from compare.figures.definitions import NAMES
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
+from compare.diagnosis.explain import MOST_DETAILED
+from compare.diagnosis.remedies import remedy
+from compare.measure.figures.definitions import NAMES
+from compare.measure.groups import cost, score
+from compare.measure.runs.record import run_record
+from compare.reading.group_kinds import Kind
+from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.scenario.reading import read
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, examples, pages, printed
 
@@ -135,10 +135,9 @@ def test_every_line_links_to_a_scenario_that_can_be_run(page: str) -> None:
 def test_every_figure_is_explained() -> None:
     text = (DOCS / "figures.md").read_text(encoding="utf-8")
     scenario = read(SCENARIOS / "two-records-twice.yaml", known_strategies())
-    (one,) = chosen(scenario, ())
-    told = [
-        name for name in result(live(one)) if name not in ("label", "system", "seed", "owners", "causes", "timeline")
-    ]
+    (one,) = variants_of(scenario, ())
+    others = ("label", "system", "seed", "owners", "causes", "timeline")
+    told = [name for name in run_record(run_variant(one)) if name not in others]
     for name in (*NAMES, *told):
         assert f"`{name}`" in text or name == "fairness", name
 

@@ -27,12 +27,12 @@ from typing import Any
 import click
 
 from compare.cli import VERBS, cli
-from compare.scenarios.document import document
+from compare.comparison.document import document
+from compare.comparison.render import print_comparison
+from compare.comparison.runs import RunOrder, run_all
 from compare.scenarios.reading import read
-from compare.scenarios.render import print_comparison
-from compare.scenarios.runs import Order, run_all
 from compare.scenarios.systems import known_strategies, variant_names
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
 from tools.readme import with_example
 
@@ -135,7 +135,7 @@ def stories() -> str:
     ]
     for path in examples():
         scenario = _scenario(path.stem)
-        systems = ", ".join(dict.fromkeys(variant.label for variant in chosen(scenario, ())))
+        systems = ", ".join(dict.fromkeys(variant.label for variant in variants_of(scenario, ())))
         parts += [
             f"## {path.stem}\n",
             f"**{_plain(scenario.name)}.** {_plain(scenario.about or '')}\n",
@@ -245,7 +245,7 @@ def _scenario(name: str) -> Scenario:
 @cache
 def _document(scenario: str) -> dict[str, Any]:
     """The scenario's comparison, as JSON has it."""
-    orders = [Order(variant, whole=True) for variant in chosen(_scenario(scenario), ())]
+    orders = [RunOrder(variant, whole=True) for variant in variants_of(_scenario(scenario), ())]
     return document(_scenario(scenario), list(run_all(orders, lambda _: None, processes=1)))
 
 

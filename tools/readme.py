@@ -6,10 +6,10 @@ from itertools import takewhile
 from pathlib import Path
 from textwrap import wrap
 
-from compare.audit.explain import explain_all
-from compare.audit.gather import gather
-from compare.audit.judge import judge
 from compare.audit.render import print_audit
+from compare.diagnosis.explain import explain_all
+from compare.measure.groups.group_figures import judge
+from compare.reading.gather import gather
 
 COMMAND = "$ equipoise audit examples/captures\n"
 ROWS = 12

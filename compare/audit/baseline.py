@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compare.moved import moved
+from compare.measure.moved_queues import moved_queues
 
 _WORSE_IF_MORE = ("idle_members", "unowned_queues", "double_owned_queues", "max_over_mean")
 _WORDS = {
@@ -72,7 +72,7 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change | No
     change["joined"] = sorted(new.keys() - old.keys())
     change["left"] = sorted(old.keys() - new.keys())
     change["newly_idle"] = sorted(member for member, queues in new.items() if queues == [] and old.get(member) != [])
-    change["moved"] = moved(old, new)
+    change["moved"] = moved_queues(old, new)
     for name in _WORSE_IF_MORE:
         was_figure, is_figure = before.get(name), after.get(name)
         if was_figure is not None and is_figure is not None and was_figure != is_figure:

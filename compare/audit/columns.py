@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import floor
 from typing import TypeAlias
 
-from compare.audit.explain import Explained
-from compare.figures import FIGURES
-from compare.output import number, ratio
+from compare.console.output import number, ratio
+from compare.diagnosis.explain import Explained
+from compare.measure.figures import FIGURES
 
 Value: TypeAlias = str | float | int | None
 

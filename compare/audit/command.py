@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from compare.audit.asking import Question, answers, print_answers
 from compare.audit.baseline import groups_of
-from compare.audit.conditions import Condition, ordered
-from compare.audit.explain import explain_all
-from compare.audit.gather import gather
-from compare.audit.judge import AuditedGroup, engine_for, judge
+from compare.audit.conditions import Condition, sorted_by_column
+from compare.audit.questions import Question, answers, print_answers
 from compare.audit.render import document, print_audit, skipped_line
-from compare.option_files import check_report, read_baseline, save_report
-from compare.output import FORMATS, HELP_OPTIONS, visible
-from compare.reading.observed import ObservedGroup
-from compare.reading.patience import TIMEOUT_S
+from compare.console.option_files import check_report, read_baseline, save_report
+from compare.console.output import FORMATS, HELP_OPTIONS, visible
+from compare.diagnosis.explain import Explained, explain_all
+from compare.measure.groups.group_figures import AuditedGroup, engine_for, judge
+from compare.reading.gather import gather
+from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.time_limits import TIMEOUT_S
 from protocols import UserError
 
 MOST_LINES = 40
@@ -102,7 +102,7 @@ def audit(
     that does not name it itself. Views may be mixed in any way; they are recognised by their content.
     """
     conditions = [Condition.parse(text) for text in fail_if]
-    ordered((), sort)
+    sorted_by_column((), sort)
     question = Question.parse(members, without, queues)
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
     if math.isnan(timeout):
@@ -121,11 +121,7 @@ def audit(
     chosen = _named(gathered.groups, group)
     groups = judge(chosen, weight=weight, with_retry=with_retry, engine=engine)
     if format != "json" or not gathered.was_read:
-        for each in gathered.skipped[:MOST_LINES]:
-            click.echo(visible(skipped_line(each)), err=True)
-        if len(gathered.skipped) > MOST_LINES:
-            more = len(gathered.skipped) - MOST_LINES
-            click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
+        _say_what_was_skipped(gathered.skipped)
     if not gathered.was_read:
         return 2
     if engine == "spark":
@@ -133,17 +129,18 @@ def audit(
     if weight is not None:
         _say_what_weighs(weight, groups)
     with _no_looking_for_cycles():
-        explained = ordered(explain_all(groups, weight), sort)
+        explained = sorted_by_column(explain_all(groups, weight), sort)
         asked = answers(question, explained) if ask or question != Question() else None
     print_audit(explained, gathered.skipped, format, before, asked)
     if asked is not None and format != "json":
         print_answers(asked, explained, question, format)
     if report is not None:
-        from compare.report import write_report
+        _write_report(report, explained, gathered.skipped, weight)
+    return _exit_code(conditions, explained)
 
-        with _no_looking_for_cycles():
-            page = write_report({**document(explained, gathered.skipped, pictures=True), "weight": weight})
-        save_report(report, page)
+
+def _exit_code(conditions: Sequence[Condition], explained: Sequence[Explained]) -> int:
+    """1 where a group meets a condition, which standard error names then; else 0."""
     met = [line for condition in conditions for line in condition.met_by(explained)]
     for line in met:
         click.echo(f"failed: {visible(line)}", err=True)
@@ -156,6 +153,23 @@ def _named(groups: Sequence[ObservedGroup], names: Sequence[str]) -> Sequence[Ob
         if groups and not any(each.name == name for each in groups):
             raise UserError(f"--group {name}: the sources tell of no such group, expected one that the audit lists")
     return [each for each in groups if each.name in names] if names else groups
+
+
+def _say_what_was_skipped(skipped: Sequence[Skipped]) -> None:
+    """On standard error, the first `MOST_LINES` line by line."""
+    for each in skipped[:MOST_LINES]:
+        click.echo(visible(skipped_line(each)), err=True)
+    if len(skipped) > MOST_LINES:
+        more = len(skipped) - MOST_LINES
+        click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
+
+
+def _write_report(path: Path, explained: Sequence[Explained], skipped: Sequence[Skipped], weight: str | None) -> None:
+    from compare.audit.report import write_report
+
+    with _no_looking_for_cycles():
+        page = write_report({**document(explained, skipped, pictures=True), "weight": weight})
+    save_report(path, page)
 
 
 def _say_what_weighs(weight: str, groups: Sequence[AuditedGroup]) -> None:

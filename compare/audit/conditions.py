@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.audit.columns import COLUMNS, NAMES, Column
-from compare.audit.explain import Explained
-from compare.output import number
+from compare.console.output import number
+from compare.diagnosis.explain import Explained
 from protocols import UserError
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -71,7 +71,7 @@ class Condition:
         return _COMPARE[self.sign](value, self.limit)
 
 
-def ordered(groups: Sequence[Explained], by: str | None) -> list[Explained]:
+def sorted_by_column(groups: Sequence[Explained], by: str | None) -> list[Explained]:
     """The groups by a column: largest number or first text first, with ``-`` before the name the other way round.
 
     What is not told comes last, equals stay in order. Without ``by`` the order is as it was.

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from compare.audit.asking import Answer
 from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
-from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
-from compare.audit.headline import headline
-from compare.audit.untold import untold_of, untold_of_topics
-from compare.output import print_json, print_line, print_table
+from compare.audit.questions import Answer
+from compare.console.output import print_json, print_line, print_table
+from compare.diagnosis.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
+from compare.narrative.headline import headline
+from compare.narrative.missing_figure_sentences import missing_figure_sentences
+from compare.narrative.missing_figures import missing_figures, missing_figures_of_topics
 from compare.reading.observed import Skipped
-from compare.untold import sentences
 from protocols import Queue
 
 _LABELS = {column.name: column.heading for column in TABLE}
@@ -46,7 +46,7 @@ def print_audit(
     if groups:
         columns = [(each.heading, "left" if each.is_text else "right") for each in TABLE]
         print_table(columns, map(_row, groups), format, names=2)
-        for line in sentences(map(_what_is_untold, groups), _LABELS):
+        for line in missing_figure_sentences(map(_what_is_untold, groups), _LABELS):
             print_line(line, format)
     for each in groups:
         _print_finding(each, format)
@@ -118,7 +118,7 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "notes": [
             *observed.notes,
             *([explained.assumption] if explained.assumption else []),
-            *untold_of_topics(group),
+            *missing_figures_of_topics(group),
             *_left_out(explained),
         ],
         "sources": list(observed.sources),
@@ -147,7 +147,7 @@ def _what_is_untold(explained: Explained) -> dict[str, Any]:
     return {
         "group": observed.name,
         "partial": None if observed.partial is None else asdict(observed.partial),
-        "untold": [asdict(each) for each in untold_of(explained)],
+        "untold": [asdict(each) for each in missing_figures(explained)],
     }
 
 

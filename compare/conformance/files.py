@@ -6,7 +6,7 @@ from pathlib import Path
 
 from compare.conformance.cases import FileResult, play_file
 from compare.conformance.players import PLAYERS
-from compare.processes import side_by_side
+from compare.process_pool import process_pool
 from protocols.errors import UserError
 
 
@@ -24,7 +24,7 @@ def play_files(
         for path in files:
             yield _play(path, consumed(path))
         return
-    with side_by_side(workers) as executor:
+    with process_pool(workers) as executor:
         under_way = {path: executor.submit(_play, path) for path in recordings}
         for path in files:
             tell = consumed(path)

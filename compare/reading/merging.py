@@ -4,7 +4,7 @@ show different members under one name hold the output of two clusters, and their
 from typing import Any, Protocol, TypeVar
 
 
-class Lot(Protocol):
+class Mergeable(Protocol):
     """The facts about one group, the places (folders) they come from, and the ids of members that they show."""
 
     facts: list[Any]
@@ -12,15 +12,15 @@ class Lot(Protocol):
     ids: set[str]
 
 
-L = TypeVar("L", bound=Lot)
+L = TypeVar("L", bound=Mergeable)
 
 
-def merge(of_name: list[L], lot: L) -> None:
-    """The lot becomes part of the first one of its name that it does not contradict, or stands by itself."""
+def merge(of_name: list[L], given: L) -> None:
+    """What is given becomes part of the first one of its name that it does not contradict, or stands by itself."""
     for other in of_name:
-        if not lot.ids or not other.ids or not lot.ids.isdisjoint(other.ids):
-            other.facts += lot.facts
-            other.places += lot.places
-            other.ids |= lot.ids
+        if not given.ids or not other.ids or not given.ids.isdisjoint(other.ids):
+            other.facts += given.facts
+            other.places += given.places
+            other.ids |= given.ids
             return
-    of_name.append(lot)
+    of_name.append(given)

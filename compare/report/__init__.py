@@ -1,5 +1,1 @@
-"""The audit as one HTML file that a person enjoys: no network, no time stamp, the same bytes for the same document."""
-
-from compare.report.page import write_report
-
-__all__ = ["write_report"]
+"""What the reports of `audit` and `compare` share: one file without network, its frame, style and smallest script."""

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from compare.output import visible
+from compare.console.output import visible
 
 
 def asset(package: str, name: str) -> str:

@@ -1,1 +1,1 @@
-"""Scenarios lived through by several systems side by side: `equipoise compare`."""
+"""Scenarios read for the systems that are installed, and one variant of them run from beginning to end."""

@@ -12,7 +12,7 @@ from protocols.scenario.systems import Systems, example_of, split_system
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Variant:
     """A variant to run."""
 
     scenario: Scenario
@@ -25,7 +25,7 @@ class Chosen:
         return self.part.label or self.part.system
 
 
-def chosen(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Chosen]:
+def variants_of(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Variant]:
     """The variants in order, each with every seed.
 
     ``asked``: labels of the scenario's own variants, names such as ``kafka:sticky``, or bare ones that stand for
@@ -36,7 +36,7 @@ def chosen(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] =
     parts = _asked(scenario, asked, known) if asked else _listed(scenario, known)
     for part in parts:
         system_of(part.system)
-    return [Chosen(scenario, part, seed) for part in parts for seed in dict.fromkeys(seeds or (scenario.run.seed,))]
+    return [Variant(scenario, part, seed) for part in parts for seed in dict.fromkeys(seeds or (scenario.run.seed,))]
 
 
 def _listed(scenario: Scenario, known: Systems) -> list[SystemPart]:

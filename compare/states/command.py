@@ -2,7 +2,7 @@
 
 import click
 
-from compare.output import HELP_OPTIONS, print_json, print_table
+from compare.console.output import HELP_OPTIONS, print_json, print_table
 from compare.states.drawing import svg
 from compare.states.machines import MACHINES, Machine, machine
 from compare.states.mermaid import mermaid

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from compare.testing.clock import Clock
     from compare.testing.group import Group
     from compare.testing.handling import Crashed, Record, TimeIsUp
-    from compare.testing.making import kafka_group, play, rocketmq_group
     from compare.testing.pair import GroupPair
+    from compare.testing.standalone import kafka_group, play, rocketmq_group
 
 __all__ = [
     "Clock",
@@ -48,9 +48,9 @@ _HOMES = {
     "GroupPair": "pair",
     "Record": "handling",
     "TimeIsUp": "handling",
-    "kafka_group": "making",
-    "play": "making",
-    "rocketmq_group": "making",
+    "kafka_group": "standalone",
+    "play": "standalone",
+    "rocketmq_group": "standalone",
 }
 
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
-from compare.testing.lasting import why_nobody, why_several
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import GroupInterface
+from compare.testing.persistent_conflicts import why_nobody, why_several
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.queues import Queue
@@ -22,7 +22,7 @@ class Judged(Protocol):
     """A group, or several."""
 
     @property
-    def groups(self) -> Sequence[LivingGroup]:
+    def groups(self) -> Sequence[GroupInterface]:
         """Who must do what is demanded."""
 
 
@@ -142,16 +142,16 @@ def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
 # What the sentences are made of.
 
 
-def _loads(group: LivingGroup) -> dict[str, int]:
+def _loads(group: GroupInterface) -> dict[str, int]:
     return {member: len(queues) for member, queues in group.allocation.items()}
 
 
-def _shares(group: LivingGroup) -> str:
+def _shares(group: GroupInterface) -> str:
     told = (f"{member} {len(queues)} ({queue_names(queues)})" for member, queues in group.allocation.items())
     return f"{group.system}: {', '.join(told)}"
 
 
-def _open(group: LivingGroup) -> str:
+def _open(group: GroupInterface) -> str:
     """What is wrong with a sharing besides how many each member has."""
     unowned, shared = len(group.allocation.unowned), len(group.allocation.double_owned)
     told = [f"{unowned} without an owner"] if unowned else []
@@ -159,7 +159,7 @@ def _open(group: LivingGroup) -> str:
     return f"; {' and '.join(told)}" if told else ""
 
 
-def _pile_up(group: LivingGroup) -> Sequence[str]:
+def _pile_up(group: GroupInterface) -> Sequence[str]:
     """Do the same members get more of every topic?"""
     found = group.fairness
     if len(found.topics) < 2 or not found.pile_up or found.pile_up < 0.5:
@@ -168,7 +168,7 @@ def _pile_up(group: LivingGroup) -> Sequence[str]:
     return [f"the same members get the larger share of each topic, and it adds up: {topics}"]
 
 
-def _best(group: LivingGroup) -> str:
+def _best(group: GroupInterface) -> str:
     best = group.optimum
     fairest = sorted(len(queues) for queues in best.allocation.values())
     if fairest == sorted(_loads(group).values()):
@@ -177,25 +177,25 @@ def _best(group: LivingGroup) -> str:
     return f"as fair as can be is {fairest[0]} to {fairest[-1]} queues, {moves} from here"
 
 
-def _moves_to_best(group: LivingGroup) -> Iterable[str]:
+def _moves_to_best(group: GroupInterface) -> Iterable[str]:
     for queue, member in group.optimum.moved:
         yield f"{queue_name(queue)} to {member} would help"
     for queue, member in group.optimum.newly_owned:
         yield f"{queue_name(queue)} has no owner, {member} would do"
 
 
-def _unfinished(group: LivingGroup) -> Sequence[str]:
+def _unfinished(group: GroupInterface) -> Sequence[str]:
     if settling.is_calm(group.world):
         return []
     return ["the group has not settled yet: settle() or clock.advance() lets it go on"]
 
 
-def _state_of(group: LivingGroup, queue: Queue) -> str:
+def _state_of(group: GroupInterface, queue: Queue) -> str:
     owners = [member for member, queues in group.world.owned.items() if queue in queues]
     return f"{queue_name(queue)} " + (f"is owned by {' and '.join(owners)}" if owners else "has no owner")
 
 
-def moves_of(group: LivingGroup, since: Time) -> list[tuple[Time, Queue, str, str]]:
+def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str, str]]:
     """(When, queue, the last owner, the next one) from a time on, in order: a queue moves when a member begins to
     believe in it that was not the last one to have it, as `protocols.timeline.ownership` counts."""
     held: dict[str, set[Queue]] = {}
@@ -227,14 +227,14 @@ def _longer(found: Iterable[Any], than: Time, end: Time) -> list[Any]:
     return [each for each in found if (end if each.until is None else each.until) - each.since > than]
 
 
-def _fail(group: LivingGroup, what: str, more: Sequence[str] = ()) -> None:
+def _fail(group: GroupInterface, what: str, more: Sequence[str] = ()) -> None:
     __tracebackhide__ = True
     group.failed()
     told = f"{group.system} at {sentences.moment(group.clock.time)}: {what}"
     raise AssertionError(f"{told}\n{sentences.listed(more)}" if more else told)
 
 
-def fail_unsettled(group: LivingGroup, within: float) -> None:
+def fail_unsettled(group: GroupInterface, within: float) -> None:
     """Fail because a group goes on changing."""
     __tracebackhide__ = True
     told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]

@@ -1,12 +1,12 @@
 """The records that a group's members have given up: RocketMQ keeps them in a topic that nobody reads."""
 
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import GroupInterface
 from protocols.queues import Queue
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.codes import DLQ_PREFIX
 
 
-def dead_letters(group: LivingGroup) -> set[tuple[Queue, int]]:
+def dead_letters(group: GroupInterface) -> set[tuple[Queue, int]]:
     """Queue and offset that each of them had at first; none in Kafka, which has no such thing."""
     cluster = group.world.cluster
     if not isinstance(cluster, RocketMQCluster):

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from compare.testing import assertions
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import GroupInterface
 
 
 class Demands(ABC):
@@ -14,7 +14,7 @@ class Demands(ABC):
 
     @property
     @abstractmethod
-    def groups(self) -> tuple[LivingGroup, ...]:
+    def groups(self) -> tuple[GroupInterface, ...]:
         """Who is judged."""
 
     def assert_fair(self, max_over_mean: float = 1.2) -> None:

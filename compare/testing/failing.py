@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import GroupInterface
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.writing import plain
@@ -21,7 +21,7 @@ class _Note:
 
     __slots__ = ("group",)
 
-    def __init__(self, group: LivingGroup) -> None:
+    def __init__(self, group: GroupInterface) -> None:
         self.group = group
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -30,7 +30,7 @@ class _Note:
         printer.text(f"# {longer}{text(self.group).removeprefix('# ')}")
 
 
-def tell(group: LivingGroup) -> None:
+def tell(group: GroupInterface) -> None:
     """Under hypothesis: print the scenario with the falsifying example, which is the smallest that hypothesis found.
     What is printed already is not printed again."""
     if "hypothesis" in sys.modules and group.printed != lived(group):
@@ -40,11 +40,11 @@ def tell(group: LivingGroup) -> None:
             hypothesis.note(_Note(group))
 
 
-def lived(group: LivingGroup) -> tuple[Time, int]:
+def lived(group: GroupInterface) -> tuple[Time, int]:
     """When it is, and how much has happened: while both stay, so does the scenario."""
     return group.clock.time, len(group.world.scenario.events)
 
 
-def text(group: LivingGroup) -> str:
+def text(group: GroupInterface) -> str:
     """The group's scenario, and what to do with it."""
     return f"# {HINT.format(label=group.label)}\n{group.scenario_text()}"

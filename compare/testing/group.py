@@ -5,8 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from compare.best import Optimum, optimum
-from compare.figures import Fairness, fairness
+from compare.measure.figures import Fairness, fairness
+from compare.measure.optimum import Optimum, optimum
 from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.demands import Demands

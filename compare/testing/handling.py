@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
-from compare.testing.living import LivingGroup
+from compare.testing.group_interface import GroupInterface
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
@@ -70,7 +70,7 @@ class _Handled(NamedTuple):
 class Handling:
     """What the user's code in one group does. Calls of all its consumers are counted together, from 1 on."""
 
-    def __init__(self, group: LivingGroup) -> None:
+    def __init__(self, group: GroupInterface) -> None:
         self._group = group
         self.calls = 0
         """How many calls of consumers have begun."""
@@ -227,7 +227,7 @@ class Handling:
             raise Crashed(f"{double.member} was killed")
 
 
-class HandlingGroup(LivingGroup, Protocol):
+class HandlingGroup(GroupInterface, Protocol):
     """A group whose records the user's code handles."""
 
     @property

@@ -13,6 +13,14 @@ def partitions_of(listed: Iterable[Any]) -> list[Partition]:
     return [(each.topic, each.partition) for each in listed]
 
 
+def subscription_of(topics: Sequence[str]) -> dict[str, Any]:
+    """What the topics of subscribe() mean to the model's client: those that begin with ``^`` make a pattern."""
+    if isinstance(topics, str):
+        raise TypeError("expected list of topic unicode strings")
+    patterns = [topic for topic in topics if topic.startswith("^")]
+    return {"pattern": "|".join(patterns)} if patterns else {"subscribe": list(topics)}
+
+
 def check_held(inner: KafkaMember, partitions: Iterable[Any]) -> None:
     """Raises `KafkaException` for a partition that was neither given by the group nor assigned by the user."""
     held = {*inner.state.owned, *inner.state.assigned_by_user}

@@ -12,7 +12,7 @@ from compare.testing import kafka_assignment, kafka_offsets
 from compare.testing import kafka_errors as errors
 from compare.testing.clock import in_ticks
 from compare.testing.handling import HandlingGroup
-from compare.testing.kafka_assignment import partitions_of
+from compare.testing.kafka_assignment import partitions_of, subscription_of
 from compare.testing.kafka_member import KafkaMember, Partition
 from compare.testing.kafka_messages import Message, error_message
 from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
@@ -64,17 +64,14 @@ class KafkaConsumer:
         """Become a member that subscribes to these topics (one that begins with ``^`` is a pattern); it joins in
         poll(). Without ``on_lost``, ``on_revoke`` is called instead."""
         with self._call():
-            if isinstance(topics, str):
-                raise TypeError("expected list of topic unicode strings")
+            how = subscription_of(topics)
             self._listeners = {ASSIGNED: on_assign, REVOKED: on_revoke, LOST: on_lost or on_revoke}
             if not self._subscribed and self._inner.node is not None:
                 self._inner.assign(())
             self._subscribed = True
-            patterns = [topic for topic in topics if topic.startswith("^")]
             if self._inner.node is None:
-                how = {"pattern": "|".join(patterns)} if patterns else {"subscribe": list(topics)}
                 self._inner.start(how, self._config)
-            elif patterns:
+            elif "pattern" in how:
                 raise errors.exception("_STATE", "a pattern can only be subscribed to at first")
             else:
                 self._group.happen(subscribe={self.member: list(topics)})

@@ -5,8 +5,8 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from compare.testing.group_interface import GroupInterface
 from compare.testing.kafka_messages import Message, error_message, written_at
-from compare.testing.living import LivingGroup
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.callbacks import ASSIGNED
@@ -38,7 +38,7 @@ _RESETS = {"smallest": "earliest", "beginning": "earliest", "largest": "latest",
 class KafkaMember:
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
-    def __init__(self, group: LivingGroup, member: str) -> None:
+    def __init__(self, group: GroupInterface, member: str) -> None:
         self.name = member
         self._group = group
         self.node: Consumer | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from compare.scenarios.living import Lived
+from compare.scenarios.run_variant import RunResult
 from pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
 from protocols.timeline.told import Told
@@ -17,13 +17,13 @@ _MOST = 60
 
 
 def messages(
-    lived: Lived, since: float, until: float, kinds: Collection[str], *, facts: tuple[type, ...] | None = None
+    result: RunResult, since: float, until: float, kinds: Collection[str], *, facts: tuple[type, ...] | None = None
 ) -> Picture:
     """The messages of these ``kinds`` (their types' names) between two times in seconds, and the facts told then.
 
     Needs a run that traces. ``facts``: beginnings and ends of rebalances, beliefs and callbacks where left out.
     """
-    told, trace = lived.timeline.told, lived.timeline.trace
+    told, trace = result.timeline.told, result.timeline.trace
     if trace is None:
         raise ValueError("a picture of messages needs a run with tracing=True")
     begin, end = since * 1000, until * 1000
@@ -58,7 +58,7 @@ def messages(
     if left_out:
         words.append(f"and {left_out} more")
         parts.append(text(6, bottom + 8, f"and {left_out} more that are not drawn"))
-    title = f"{lived.chosen.scenario.name}: {lived.chosen.label}, {seconds(begin)} to {seconds(end)}"
+    title = f"{result.variant.scenario.name}: {result.variant.label}, {seconds(begin)} to {seconds(end)}"
     return drawing(parts, width, bottom + 20, title, "\n".join([title, *words]))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from compare.scenarios.living import Lived
+from compare.scenarios.run_variant import RunResult
 from pictures.svg import ALARM, FAINT, INK, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
 from protocols import Queue, sort_queues
 from protocols.timeline.intervals import Double, Gap
@@ -20,13 +20,13 @@ _LEAST = 2.0
 """Pixels that a gap or a double ownership has at the least, however short it is: nobody would see it otherwise."""
 
 
-def timeline(lived: Lived, since: float = 0.0, until: float | None = None) -> Picture:
+def timeline(result: RunResult, since: float = 0.0, until: float | None = None) -> Picture:
     """The members' beliefs from ``since`` to ``until`` (seconds; all of the run where left out)."""
-    lines = lived.timeline
+    lines = result.timeline
     begin, end = since * 1000, lines.end if until is None else until * 1000
-    expected = {queue: None for _, queue in lived.ending.expected()} | {each.queue: None for each in lines.beliefs}
+    expected = {queue: None for _, queue in result.ending.expected()} | {each.queue: None for each in lines.beliefs}
     queues = sort_queues(queue for queue in expected if not queue.topic.startswith(lines.uncounted or ("\0",)))
-    members = sorted({key.member for key in lived.ending.names})
+    members = sorted({key.member for key in result.ending.names})
     left = 16 + max((width_of(queue_name(queue)) for queue in queues), default=0.0)
     scale = (_WIDTH - left - _RIGHT) / (end - begin)
 
@@ -72,7 +72,7 @@ def timeline(lived: Lived, since: float = 0.0, until: float | None = None) -> Pi
         parts.append(text(10, below, f"{place}  {seconds(at)}: {', '.join(told)}"))
         below += 16
     parts.append(text(10, below, _KEY))
-    title = f"{lived.chosen.scenario.name}: {lived.chosen.label}"
+    title = f"{result.variant.scenario.name}: {result.variant.label}"
     return drawing(parts, _WIDTH, below + 12, title, _words(lines, title, queues, begin, end))
 
 

@@ -18,7 +18,7 @@ BEGINNING = "the scenario begins"
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class Run:
     """A scenario as one system lives through it. `run` lets it happen; until then time stands at 0."""
 
     simulation: Simulation
@@ -39,7 +39,7 @@ class Variant:
         tracing: bool = False,
         full: bool = False,
         seed: int | None = None,
-    ) -> "Variant":
+    ) -> "Run":
         """A variant that is ready to run: everything is scheduled, nothing has happened.
 
         ``full``: no quiet time is passed over. ``seed``: the scenario's, where it is left out. Raises
@@ -61,7 +61,7 @@ class Variant:
             calls[simulation.at(event.at, partial(cluster.apply, event), in_words(event))] = event
         return cls(simulation, cluster, calls, scenario.run.for_)
 
-    def run(self) -> "Variant":
+    def run(self) -> "Run":
         """Let everything happen, up to and including the end of the run; returns itself."""
         # What a run makes lives on, or goes at once with its last reference: searching it for cycles again and again
         # would cost a large group as much as its run.

@@ -93,7 +93,7 @@ class Recorder:
     ) -> Timeline:
         """What was heard until ``end`` (milliseconds), when the run was over.
 
-        ``events``: number of each call to its event (`protocols.scenario.running.Variant.calls`); ``messages``: type
+        ``events``: number of each call to its event (`protocols.scenario.running.Run.calls`); ``messages``: type
         to how many were sent (`protocols.engine.simulation.Simulation.messages`). The recorder may go on afterwards.
         """
         causes = Causes(self._calls, events, self._mates, self._reads)

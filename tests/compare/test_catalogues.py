@@ -86,11 +86,11 @@ WALK = """
 import json
 from click.testing import CliRunner
 
-from compare.audit.member_counts import ACROSS_TOPICS, PER_TOPIC
+from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC
 from compare.cli import cli
 from compare.reading.rocketmq.strategies import strategy_of
 from compare.scenarios.reading import scenario
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from compare.testing.strategies import SYSTEMS
 from kafka_coordinator import assign
 from kafka_coordinator.consumer.settings import assignor_names
@@ -110,7 +110,7 @@ print(json.dumps({
     "assign": len(assign("backwards", group)["c1"]) + len(assign("backwards", group)["c2"]),
     "allocate": len(allocate("BACKWARDS", group, settings={"from_member": 1})["c1"]),
     "left out": [each.system for each in scenario(plain).systems],
-    "bare": [each.label for each in chosen(scenario(plain), ["kafka", "rocketmq"])],
+    "bare": [each.label for each in variants_of(scenario(plain), ["kafka", "rocketmq"])],
     "compared": [each["label"] for each in json.loads(compared)["variants"]],
     "help": run(cli, ["compare", "--help"]).output,
     "unknown": str(run(cli, ["compare", SCENARIO, "--system", "kafka:backward"]).exception),

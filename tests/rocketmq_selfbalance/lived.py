@@ -6,7 +6,7 @@ from typing import Any
 from protocols import Queue
 from protocols.facts import Committed, Owns
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.cluster import RocketMQCluster
 
@@ -44,7 +44,7 @@ class Lived:
             }
         )
         part = SystemPart(system=f"rocketmq:{strategy}", settings=settings or {})
-        self.variant = Variant.of(scenario, part, RocketMQCluster, observer=self, full=full).run()
+        self.variant = Run.of(scenario, part, RocketMQCluster, observer=self, full=full).run()
         assert isinstance(self.variant.cluster, RocketMQCluster)
         self.cluster = self.variant.cluster
 

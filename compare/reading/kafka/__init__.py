@@ -4,7 +4,7 @@
 `explain` says of a text that no kind knows why it tells nothing.
 """
 
-from compare.reading.kafka.bare import explain
+from compare.reading.kafka.headerless import explain
 from compare.reading.kafka.join import join
 from compare.reading.kafka.messages import ERROR, NOTICE
 from compare.reading.kafka.tables import TABLE

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from compare.catalogues import SERVER_NAMES
+from compare.reading.kafka.fact_groups import FactGroup, fact_groups
 from compare.reading.kafka.facts import Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, View
-from compare.reading.kafka.lots import Lot, lots
 from compare.reading.kafka.missing import are_owners_seen, what_is_missing
 from compare.reading.kafka.names import speaks_consumer_protocol
 from compare.reading.kafka.ownership import best, find_ownership
@@ -21,14 +21,14 @@ Kind = TypeVar("Kind")
 
 def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
     """The groups that the facts of all sources tell of, by first mention; share and streams groups are left out."""
-    return [group for lot in lots(facts) if (group := _observed(lot)) is not None]
+    return [group for fact_group in fact_groups(facts) if (group := _observed(fact_group)) is not None]
 
 
-def _observed(lot: Lot) -> ObservedGroup | None:
-    offsets = _of(lot, OffsetsTable)
-    members = _of(lot, MembersTable)
-    states = _of(lot, GroupState)
-    if _of(lot, OtherGroup) and not offsets and not members:
+def _observed(fact_group: FactGroup) -> ObservedGroup | None:
+    offsets = _of(fact_group, OffsetsTable)
+    members = _of(fact_group, MembersTable)
+    states = _of(fact_group, GroupState)
+    if _of(fact_group, OtherGroup) and not offsets and not members:
         return None
     state = _state(states)
     counted = [each for each in states if each.members is not None]
@@ -39,17 +39,17 @@ def _observed(lot: Lot) -> ObservedGroup | None:
     consumer_protocol = _consumer_protocol(states, members, ownership.members)
     verbose = best([each for each in members if each.assigned])
     targets = verbose.targets if verbose is not None and verbose.complete and verbose.consumer_protocol else None
-    queues = find_queues(ownership.members, targets, shown, state, lot.topics)
+    queues = find_queues(ownership.members, targets, shown, state, fact_group.topics)
     return ObservedGroup(
         system="kafka",
-        name=lot.group,
+        name=fact_group.group,
         mode="shared",
         state=state,
         strategy=_strategy(states, consumer_protocol),
         members=ownership.members if ownership.complete else None,
         queues=queues.queues,
         lag=queues.lag,
-        sources=tuple(dict.fromkeys(fact.source for fact in lot.facts)),
+        sources=tuple(dict.fromkeys(fact.source for fact in fact_group.facts)),
         notes=tuple(dict.fromkeys((*ownership.notes, *queues.notes))),
         seen=() if ownership.complete else ownership.members,
         member_count=None if ownership.complete else count,
@@ -57,15 +57,15 @@ def _observed(lot: Lot) -> ObservedGroup | None:
         owners_seen=not ownership.complete and are_owners_seen(ownership, shown),
         partial=what_is_missing(ownership, members, shown),
         consumer_protocol=consumer_protocol,
-        compacted=tuple(sorted({queue.topic for queue in queues.queues or ()} & lot.compacted)),
+        compacted=tuple(sorted({queue.topic for queue in queues.queues or ()} & fact_group.compacted)),
         only_offsets=only_offsets and not ownership.members,
         moving=None if verbose is None or verbose.moving is None else tuple(sorted(verbose.moving)),
         classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
     )
 
 
-def _of(lot: Lot, kind: type[Kind]) -> list[Kind]:
-    return [fact for fact in lot.facts if isinstance(fact, kind)]
+def _of(fact_group: FactGroup, kind: type[Kind]) -> list[Kind]:
+    return [fact for fact in fact_group.facts if isinstance(fact, kind)]
 
 
 def _state(states: Sequence[GroupState]) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from compare.reading.blocks import Block, BlockKind
-from compare.reading.kafka import members, offsets, others, states
+from compare.reading.kafka import members, offsets, other_tools, states
 from compare.reading.kafka.columns import Columns, columns_of
 from compare.reading.kafka.facts import Fact
 from compare.reading.observed import Skipped
@@ -32,7 +32,7 @@ def _view(columns: Columns) -> str | None:
         return "state"
     if "GROUP" in headings and len(headings) > 1 and headings <= states.LIST_COLUMNS:
         return "list"
-    return None if others.tool_of(columns, None) is None else "other"
+    return None if other_tools.tool_of(columns, None) is None else "other"
 
 
 def _starts(line: str) -> bool:
@@ -62,7 +62,8 @@ def _parse(block: Block) -> Iterator[Fact | Skipped]:
     elif view == "list":
         yield from states.read_list(block, columns)
     else:
-        yield from others.read_others(block, columns, others.tool_of(columns, block.source.command) or "share")
+        tool = other_tools.tool_of(columns, block.source.command) or "share"
+        yield from other_tools.read_others(block, columns, tool)
 
 
 TABLE = BlockKind("kafka", "table of kafka-consumer-groups", _starts, _parse)

@@ -1,4 +1,4 @@
-"""The process that reads a Kafka cluster; `compare.reading.kafka_live.apart` is its other end."""
+"""The process that reads a Kafka cluster; `compare.reading.kafka_live.isolated_process` is its other end."""
 
 import os
 import resource
@@ -9,10 +9,10 @@ from contextlib import suppress
 from multiprocessing.connection import Connection as Channel
 from typing import NoReturn
 
-from compare.reading.kafka_live.apart import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
 from compare.reading.kafka_live.connection import connect
 from compare.reading.kafka_live.fetch import fetch
-from compare.reading.patience import answer_s, end_of
+from compare.reading.kafka_live.isolated_process import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
+from compare.reading.time_limits import answer_s, end_of
 from protocols import UserError
 
 

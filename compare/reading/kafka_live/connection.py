@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from compare.reading.kafka_live.settings import MISSING_EXTRA, Settings
-from compare.reading.patience import left_s, seconds
+from compare.reading.time_limits import left_s, seconds
 from protocols import UserError
 
 MOST_IN_FLIGHT = 1000

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from compare.reading.kafka import join
 from compare.reading.kafka_live.address import servers, shown
-from compare.reading.kafka_live.apart import Order, read_apart
+from compare.reading.kafka_live.isolated_process import Order, read_apart
 from compare.reading.kafka_live.settings import Settings, read_settings
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.patience import TIMEOUT_S
+from compare.reading.time_limits import TIMEOUT_S
 
 
 def observe(

@@ -9,10 +9,10 @@ from compare.reading.rocketmq.connection import CONNECTION
 from compare.reading.rocketmq.errors import ERROR
 from compare.reading.rocketmq.join import join
 from compare.reading.rocketmq.listing import LISTING
-from compare.reading.rocketmq.others import NOISE, OTHER, explain
+from compare.reading.rocketmq.other_output import NOISE, OTHER, explain
 from compare.reading.rocketmq.progress import PROGRESS
 from compare.reading.rocketmq.route import ROUTE, ROUTE_TABLE
-from compare.reading.rocketmq.running import RUNNING
+from compare.reading.rocketmq.running_info import RUNNING
 from compare.reading.rocketmq.status import STATUS
 
 KINDS = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from compare.reading.observed import Mode, ObservedGroup, ObservedMember
-from compare.reading.rocketmq.cut import FullNames
+from compare.reading.rocketmq.fact_groups import FactGroup, fact_groups
 from compare.reading.rocketmq.facts import (
     Answered,
     BrokerLag,
@@ -13,14 +13,14 @@ from compare.reading.rocketmq.facts import (
     Progress,
     Running,
 )
-from compare.reading.rocketmq.lots import Lot, lots
 from compare.reading.rocketmq.members import Clients, find_clients
 from compare.reading.rocketmq.missing import is_deserted, nobody_online, what_is_missing
 from compare.reading.rocketmq.ownership import Evidence, Ownership, find_ownership
 from compare.reading.rocketmq.retry import is_retry
 from compare.reading.rocketmq.routes import Routes
-from compare.reading.rocketmq.subscribed import Told, Topics, find_told, find_topics
+from compare.reading.rocketmq.subscribed import KnownTopics, Topics, find_known_topics, find_topics
 from compare.reading.rocketmq.tables import Names, Table, join_tables, lag_elsewhere
+from compare.reading.rocketmq.truncated_names import FullNames
 from protocols import Queue, sort_queues
 
 _MOST_COMPLAINTS = 3
@@ -28,21 +28,23 @@ _MOST_COMPLAINTS = 3
 
 def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
     """The groups that the facts of all sources tell of, by first mention."""
-    found, told_routes = lots(facts)
+    found, told_routes = fact_groups(facts)
     routes = Routes(told_routes)
     topics, brokers = FullNames(routes.topics), FullNames(routes.brokers)
-    return [_group(lot, routes, topics, brokers) for lot in found]
+    return [_group(fact_group, routes, topics, brokers) for fact_group in found]
 
 
-def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: FullNames) -> ObservedGroup:
-    asked = {fact.client_id: fact for fact in lot.facts if isinstance(fact, Running)}
-    topics = find_topics(lot, asked.values(), routes)
-    names = Names.of_group(lot.group, topics.subscribed or (), asked.values(), route_topics, route_brokers)
-    table = join_tables((fact for fact in lot.facts if isinstance(fact, Progress)), names)
-    clients = find_clients(lot.facts)
-    broadcasting = any(fact.broadcasting for fact in lot.facts if isinstance(fact, Connections | Running | GroupLine))
+def _group(fact_group: FactGroup, routes: Routes, route_topics: FullNames, route_brokers: FullNames) -> ObservedGroup:
+    asked = {fact.client_id: fact for fact in fact_group.facts if isinstance(fact, Running)}
+    topics = find_topics(fact_group, asked.values(), routes)
+    names = Names.of_group(fact_group.group, topics.subscribed or (), asked.values(), route_topics, route_brokers)
+    table = join_tables((fact for fact in fact_group.facts if isinstance(fact, Progress)), names)
+    clients = find_clients(fact_group.facts)
+    broadcasting = any(
+        fact.broadcasting for fact in fact_group.facts if isinstance(fact, Connections | Running | GroupLine)
+    )
     mode: Mode = "broadcasting" if broadcasting else "pop" if topics.popped else "shared"
-    told = find_told(topics, table, clients, asked)
+    told = find_known_topics(topics, table, clients, asked)
     ownership = find_ownership(
         Evidence(
             ids=tuple(clients.connected),
@@ -60,17 +62,17 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
     )
     routed = [queue for queues in topics.routed.values() for queue in queues]
     queues = {*table.lag, *routed, *(queue for running in asked.values() for queue in running.owned or ())}
-    members = _members(clients, asked, ownership, _subscription(lot, topics, ownership))
+    members = _members(clients, asked, ownership, _subscription(fact_group, topics, ownership))
     offline = not clients.connected and clients.count == 0
     listed = clients.complete and not ownership.strangers
-    elsewhere = lag_elsewhere((fact for fact in lot.facts if isinstance(fact, BrokerLag)), names)
+    elsewhere = lag_elsewhere((fact for fact in fact_group.facts if isinstance(fact, BrokerLag)), names)
     partial = None
     if mode == "shared" and not offline:
         partial = what_is_missing(clients, ownership, told, topics, table, listed)
     orderly = [running.orderly for running in asked.values() if running.orderly is not None]
     return ObservedGroup(
         system="rocketmq",
-        name=lot.group,
+        name=fact_group.group,
         mode=mode,
         state="OFFLINE" if offline else "ONLINE" if clients.connected or clients.count else None,
         strategy=topics.strategies[0] if len(topics.strategies) == 1 else None,
@@ -80,8 +82,8 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
         members=members if listed else () if offline else None,
         queues=sort_queues(queues) or None,
         lag={**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag},
-        sources=tuple(dict.fromkeys(fact.source.name for fact in lot.facts)),
-        notes=tuple(_notes(lot, clients, ownership, topics, table)),
+        sources=tuple(dict.fromkeys(fact.source.name for fact in fact_group.facts)),
+        notes=tuple(_notes(fact_group, clients, ownership, topics, table)),
         seen=() if listed else members,
         member_count=None if listed else clients.count,
         unowned=_unowned(ownership, table, topics, told, queues),
@@ -93,7 +95,7 @@ def _group(lot: Lot, routes: Routes, route_topics: FullNames, route_brokers: Ful
 
 
 def _unowned(
-    ownership: Ownership, table: Table, topics: Topics, told: Told, queues: Iterable[Queue]
+    ownership: Ownership, table: Table, topics: Topics, told: KnownTopics, queues: Iterable[Queue]
 ) -> tuple[Queue, ...] | None:
     """Queues that nobody owns, of the topics that are told; None where the table does not tell them all."""
     if table.shown is None or not table.complete or topics.popped or ownership.unowned is None:
@@ -105,9 +107,9 @@ def _unowned(
     return tuple(queue for queue in ownership.unowned if queue.topic not in untold)
 
 
-def _subscription(lot: Lot, topics: Topics, ownership: Ownership) -> tuple[str, ...] | None:
+def _subscription(fact_group: FactGroup, topics: Topics, ownership: Ownership) -> tuple[str, ...] | None:
     """What members who were not asked subscribe to: what the group's last heartbeat said, unless they differ."""
-    told = [fact.topics for fact in lot.facts if isinstance(fact, Connections) and fact.topics is not None]
+    told = [fact.topics for fact in fact_group.facts if isinstance(fact, Connections) and fact.topics is not None]
     return told[-1] if told and not topics.differences and ownership.members_agree else None
 
 
@@ -127,8 +129,10 @@ def _members(
     )
 
 
-def _notes(lot: Lot, clients: Clients, ownership: Ownership, topics: Topics, table: Table) -> Iterable[str]:
-    if lot.group == lot.facts[0].source.name:
+def _notes(
+    fact_group: FactGroup, clients: Clients, ownership: Ownership, topics: Topics, table: Table
+) -> Iterable[str]:
+    if fact_group.group == fact_group.facts[0].source.name:
         yield "the text does not name the group, expected NAME=FILE"
     yield from clients.notes
     yield from topics.differences
@@ -145,7 +149,7 @@ def _notes(lot: Lot, clients: Clients, ownership: Ownership, topics: Topics, tab
     yield from (f"topic {topic}, which members subscribe to, does not exist" for topic in topics.missing)
     for topic in topics.previewed:
         yield f"the queues of {topic} are taken from allocateMQ; who owns them in that preview is not who does"
-    complaints = [line for fact in lot.facts if isinstance(fact, Answered) for line in fact.complaints]
+    complaints = [line for fact in fact_group.facts if isinstance(fact, Answered) for line in fact.complaints]
     yield from complaints[:_MOST_COMPLAINTS]
     if len(complaints) > _MOST_COMPLAINTS:
         yield f"consumerStatus has {len(complaints) - _MOST_COMPLAINTS} more complaints of this kind"

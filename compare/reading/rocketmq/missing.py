@@ -4,12 +4,12 @@ from compare.reading.observed import Partial
 from compare.reading.rocketmq.members import Clients
 from compare.reading.rocketmq.ownership import Ownership
 from compare.reading.rocketmq.retry import is_retry
-from compare.reading.rocketmq.subscribed import Told, Topics
+from compare.reading.rocketmq.subscribed import KnownTopics, Topics
 from compare.reading.rocketmq.tables import Table
 
 
 def what_is_missing(
-    clients: Clients, ownership: Ownership, told: Told, topics: Topics, table: Table, listed: bool
+    clients: Clients, ownership: Ownership, told: KnownTopics, topics: Topics, table: Table, listed: bool
 ) -> Partial | None:
     """None where every member, and all that each owns, is told. ``listed``: all members are."""
     silent = tuple(id for id, owned in ownership.owned.items() if owned is None)

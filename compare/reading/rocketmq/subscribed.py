@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from compare.reading.rocketmq.agreement import Seen, nobodys
+from compare.reading.rocketmq.fact_groups import FactGroup
 from compare.reading.rocketmq.facts import Answered, Connections, Running
-from compare.reading.rocketmq.lots import Lot
 from compare.reading.rocketmq.members import Clients
 from compare.reading.rocketmq.retry import is_retry
 from compare.reading.rocketmq.routes import Routes
@@ -34,14 +34,14 @@ class Topics:
     missing: tuple[str, ...]
 
 
-def find_topics(lot: Lot, asked: Collection[Running], routes: Routes) -> Topics:
+def find_topics(fact_group: FactGroup, asked: Collection[Running], routes: Routes) -> Topics:
     """What the group's sources tell of its topics."""
-    told = [fact.topics for fact in lot.facts if isinstance(fact, Connections) and fact.topics is not None]
+    told = [fact.topics for fact in fact_group.facts if isinstance(fact, Connections) and fact.topics is not None]
     told += [running.topics for running in asked]
     subscriptions = [tuple(topic for topic in each if not is_retry(topic)) for each in told]
     subscribed = tuple(dict.fromkeys(topic for each in subscriptions for topic in each))
-    near = [route for topic in subscribed if (route := routes.near(topic, lot.places)) is not None]
-    same = [fact.same_subscription for fact in lot.facts if isinstance(fact, Answered)]
+    near = [route for topic in subscribed if (route := routes.near(topic, fact_group.places)) is not None]
+    same = [fact.same_subscription for fact in fact_group.facts if isinstance(fact, Answered)]
     strategies = tuple(dict.fromkeys(running.strategy for running in asked if running.strategy))
     differences = []
     subscriptions_differ = False in same or len({frozenset(each) for each in subscriptions}) > 1
@@ -69,7 +69,7 @@ def find_topics(lot: Lot, asked: Collection[Running], routes: Routes) -> Topics:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class KnownTopics:
     """``untold``: topics of whose queues too little is told, sorted. ``whole``: the table lacks no row of the others.
     ``everybody``: every member was asked and tells what it owns. ``claimed``: queues that members who were asked own.
     ``one_rule`` and ``nobodys`` are those of `compare.reading.rocketmq.ownership.Evidence`.
@@ -83,7 +83,7 @@ class Told:
     nobodys: frozenset[Queue]
 
 
-def find_told(topics: Topics, table: Table, clients: Clients, asked: Mapping[str, Running]) -> Told:
+def find_known_topics(topics: Topics, table: Table, clients: Clients, asked: Mapping[str, Running]) -> KnownTopics:
     """Which topics the table, and those members who were asked, tell."""
     claimed = {queue for running in asked.values() for queue in running.owned or ()}
     shown = table.shown or {}
@@ -100,7 +100,7 @@ def find_told(topics: Topics, table: Table, clients: Clients, asked: Mapping[str
         untold = {
             topic for topic in names if topic not in topics.popped and not _tells(topic, topics, shown.keys(), told)
         }
-    return Told(
+    return KnownTopics(
         untold=tuple(sorted(untold - set(topics.missing))),
         # Limited to one topic (-t), the table has no retry topic; only the subscription tells what it lacks.
         whole=table.complete and (topics.subscribed is not None or any(is_retry(queue.topic) for queue in shown)),

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from compare.reading.rocketmq.cut import FullNames, complete_queues
 from compare.reading.rocketmq.facts import BrokerLag, Progress, Running
+from compare.reading.rocketmq.truncated_names import FullNames, complete_queues
 from protocols import Queue
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

@@ -11,7 +11,7 @@ from protocols import Queue
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ
 
 
-class Told(NamedTuple):
+class TopicRoute(NamedTuple):
     """A topic's route: its readable queues, and who answers for each of its brokers."""
 
     queues: tuple[Queue, ...]
@@ -62,7 +62,7 @@ def queue(key: Any) -> Queue | None:
     return None
 
 
-def route(topic: str, told: Mapping[Any, Any]) -> Told:
+def route(topic: str, told: Mapping[Any, Any]) -> TopicRoute:
     """A topic's route; `Refused` for what is none."""
     for name in ("queueDatas", "brokerDatas"):
         if not isinstance(told.get(name), list):
@@ -81,7 +81,7 @@ def route(topic: str, told: Mapping[Any, Any]) -> Told:
         at = parsed(str(first)) if first is not None else None
         if at is not None:
             brokers[str(data.get("brokerName"))] = at
-    return Told(tuple(sorted(queues)), brokers)
+    return TopicRoute(tuple(sorted(queues)), brokers)
 
 
 def lag(told: Mapping[Any, Any]) -> dict[Queue, int]:

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 
-from compare.reading.patience import left_s, seconds
 from compare.reading.rocketmq_live.address import Address
 from compare.reading.rocketmq_live.resolving import resolved
+from compare.reading.time_limits import left_s, seconds
 from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
 
 MOST_IN_FLIGHT = 64

@@ -14,7 +14,7 @@ from compare.reading.blocks import SourceText
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Connection, Connections, Fact, NoRoute, Offline, Progress, Route, Running
 from compare.reading.rocketmq.retry import is_retry
-from compare.reading.rocketmq.running import orderly_of, tells_owned
+from compare.reading.rocketmq.running_info import orderly_of, tells_owned
 from compare.reading.rocketmq.strategies import strategy_of
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.address import Address
@@ -34,7 +34,7 @@ class Cluster:
     def __init__(self, client: Client, servers: Sequence[Address], source: str) -> None:
         self._client, self._servers = client, servers
         self._source = SourceText(source, ())
-        self._routes: dict[str, asyncio.Task[answers.Told | Refused]] = {}
+        self._routes: dict[str, asyncio.Task[answers.TopicRoute | Refused]] = {}
 
     async def fetch(self, progress: Callable[[str], None]) -> list[Fact | Skipped]:
         """Everything about all groups, in the order of their names; `UserError` if no name server answers or knows a
@@ -77,7 +77,7 @@ class Cluster:
             )
         for topic in sorted(self._routes):
             route = await self._routes[topic]
-            if isinstance(route, answers.Told):
+            if isinstance(route, answers.TopicRoute):
                 facts.append(Route(self._source, topic, route.queues, preview=False))
             elif is_retry(topic):
                 continue
@@ -128,13 +128,13 @@ class Cluster:
         found += await self._progress(group, brokers, found)
         return found
 
-    async def _route(self, topic: str) -> answers.Told | Refused:
+    async def _route(self, topic: str) -> answers.TopicRoute | Refused:
         """The topic's route, or why nobody tells it."""
         if topic not in self._routes:
             self._routes[topic] = asyncio.ensure_future(self._ask_route(topic))
         return await self._routes[topic]
 
-    async def _ask_route(self, topic: str) -> answers.Told | Refused:
+    async def _ask_route(self, topic: str) -> answers.TopicRoute | Refused:
         try:
             return await self._ask_name_servers(_ROUTE, {"topic": topic}, lambda told: answers.route(topic, told))
         except Refused as refused:
@@ -197,7 +197,7 @@ class Cluster:
         places = dict(brokers)
         for topic in sorted(topics):
             route = await self._route(topic)
-            places |= route.brokers if isinstance(route, answers.Told) else {}
+            places |= route.brokers if isinstance(route, answers.TopicRoute) else {}
         skipped: list[Fact | Skipped] = []
         lag: dict[Queue, int] = {}
         for broker, at in sorted(places.items()):

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.patience import TIMEOUT_S, answer_s, end_of
 from compare.reading.rocketmq import join
 from compare.reading.rocketmq.facts import Fact
 from compare.reading.rocketmq_live.address import Address, name_servers
 from compare.reading.rocketmq_live.client import Client
 from compare.reading.rocketmq_live.fetch import Cluster
+from compare.reading.time_limits import TIMEOUT_S, answer_s, end_of
 
 
 def observe(

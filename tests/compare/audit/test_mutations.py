@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compare.audit.explain import explain
-from compare.audit.gather import gather
-from compare.audit.judge import judge
 from compare.audit.render import document
+from compare.diagnosis.explain import explain
+from compare.measure.groups.group_figures import judge
+from compare.reading.gather import gather
 from tests.compare.console import CAPTURES
 
 FILES = sorted(path for path in CAPTURES.rglob("*.txt") if 0 < path.stat().st_size < 20_000)

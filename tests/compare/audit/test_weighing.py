@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.audit.explain import MOST_DETAILED, explain_all
-from compare.audit.judge import judge
-from compare.audit.model import model_of
 from compare.audit.render import document
-from compare.audit.what_if import optimum_row, what_if
+from compare.diagnosis.explain import MOST_DETAILED, explain_all
+from compare.measure.groups.group_figures import judge
+from compare.measure.groups.what_if import optimum_row, what_if
+from compare.reading.group_model import model_of
 from kafka_coordinator import assign
 from protocols import Group, Queue
 from rocketmq_selfbalance import allocate
-from tests.compare.audit.observed_groups import observed, subscribed
 from tests.compare.console import EXAMPLES, equipoise
+from tests.compare.observed_groups import observed, subscribed
 
 WEIGHTS = st.one_of(
     st.lists(st.sampled_from([0, 0, 0, 5]), min_size=20, max_size=20),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from compare.audit.gather import gather
-from compare.audit.judge import judge
+from compare.measure.groups.group_figures import judge
+from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup
 from protocols import Queue
 from tests.compare.reading.kafka_tool import ToolMember, line, members_view, offsets_view, state_view

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from compare.scenarios.after import NOT_SHARED
-from compare.scenarios.report.table import rows
+from compare.comparison.report.table import rows
+from compare.measure.runs.event_outcomes import NOT_SHARED
 from compare.scenarios.systems import known_strategies
 from protocols.scenario.reading import scenario
-from tests.compare.scenarios.compared import FOUR_MEMBERS, made, ran
+from tests.compare.compared import FOUR_MEMBERS, made, ran
 
 SETTINGS = {"messageModel": "BROADCASTING"}
 SYSTEMS = [{"system": "rocketmq:AVG", "label": "to all", "settings": SETTINGS}, "rocketmq:AVG"]

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.lag import behind, lag_of
-from compare.scenarios.living import live
-from compare.scenarios.variants import chosen
-from compare.scenarios.written import productions
+from compare.measure.runs.lag import lag_of, lag_peak
+from compare.measure.runs.production_history import productions
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.variants import variants_of
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.commits import NamedCount, records_of
@@ -33,8 +33,8 @@ def lived(system: str, *events: dict[str, Any], **more: Any) -> Any:
             **more,
         }
     )
-    (variant,) = chosen(day, (), (3,))
-    return live(variant)
+    (variant,) = variants_of(day, (), (3,))
+    return run_variant(variant)
 
 
 def handled(run: Any) -> dict[Queue, int]:
@@ -66,7 +66,7 @@ def test_everything_that_comes_is_handled_once(system: str, per_second: str) -> 
 
 @pytest.mark.parametrize(("system", "seconds"), [("kafka:range", 4.0), ("kafka-zookeeper:range", 4.0)])
 def test_a_burst_waits_until_the_members_have_had_the_time(system: str, seconds: float) -> None:
-    found = behind(lived(system, {"at": "60s", "produce": {"orders": 1000}}))
+    found = lag_peak(lived(system, {"at": "60s", "produce": {"orders": 1000}}))
     assert found is not None
     assert found.peak == 1000
     assert found.drain is not None
@@ -74,7 +74,7 @@ def test_a_burst_waits_until_the_members_have_had_the_time(system: str, seconds:
 
 
 def test_in_rocketmq_twenty_threads_work_them_off() -> None:
-    found = behind(lived("rocketmq:AVG", {"at": "60s", "produce": {"orders": 10_000}}))
+    found = lag_peak(lived("rocketmq:AVG", {"at": "60s", "produce": {"orders": 10_000}}))
     assert found is not None
     assert found.peak == 10_000
     assert found.drain is not None
@@ -149,7 +149,7 @@ def test_nothing_is_left_of_what_nobody_wrote(system: str, events: list[dict[str
     at_the_end = lag_of(run, production, [299_990.0])
     assert {each.queue for each in at_the_end} == set(production)
     assert max(each.records for each in at_the_end) <= 2
-    found = behind(run)
+    found = lag_peak(run)
     assert found is not None
     assert found.drain is not None
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import Lived, live
+from compare.measure.runs.record import run_record
+from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.facts import Delivered, Owns, RebalanceBegan, Transition
 from protocols.scenario.reading import read
 
@@ -20,16 +20,16 @@ CIRCLE = "rocketmq:AVG_BY_CIRCLE"
 
 
 @cache
-def lived(example: str, variant: str = AVG) -> Lived:
+def lived(example: str, variant: str = AVG) -> RunResult:
     scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    (one,) = chosen(scenario, (variant,))
-    return live(one)
+    (one,) = variants_of(scenario, (variant,))
+    return run_variant(one)
 
 
 @cache
 def told(example: str, variant: str = AVG) -> dict[str, Any]:
     """The variant as `equipoise compare` has it."""
-    return result(lived(example, variant))
+    return run_record(lived(example, variant))
 
 
 def loads(example: str, variant: str = AVG) -> dict[str, int]:
@@ -207,8 +207,8 @@ def test_the_first_pull_follows_a_second_and_a_half_after_the_start() -> None:
 
 def test_the_first_steps_of_a_client_come_in_order() -> None:
     scenario = read(EXAMPLES / "start-to-first-pull.yaml", known_strategies())
-    (one,) = chosen(scenario, (AVG,))
-    trace = live(one, tracing=True).timeline.trace
+    (one,) = variants_of(scenario, (AVG,))
+    trace = run_variant(one, tracing=True).timeline.trace
     assert trace is not None
     sent = [type(each.message).__name__ for each in trace.messages if each.sender == "c1"]
     wanted = ["GetRouteInfo", "HeartBeat", "GetConsumerListByGroup", "QueryConsumerOffset", "PullMessage"]

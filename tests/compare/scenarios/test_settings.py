@@ -10,7 +10,7 @@ from protocols import UserError
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
-from tests.compare.scenarios.compared import ran
+from tests.compare.compared import ran
 
 BOTH = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 2000, "pullInterval": 5000, "virtual_nodes": 3}
 

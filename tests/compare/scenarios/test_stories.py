@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import Lived, live
+from compare.measure.runs.record import run_record
+from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.scenario.reading import read
 
 EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios"
@@ -19,15 +19,15 @@ CLASSIC = (*EAGER, "kafka:cooperative-sticky")
 
 
 @cache
-def lived(example: str, variant: str) -> Lived:
+def lived(example: str, variant: str) -> RunResult:
     scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    (one,) = chosen(scenario, (variant,))
-    return live(one)
+    (one,) = variants_of(scenario, (variant,))
+    return run_variant(one)
 
 
 def told(example: str, variant: str) -> dict[str, Any]:
     """The variant as `equipoise compare` has it."""
-    return result(lived(example, variant))
+    return run_record(lived(example, variant))
 
 
 def loads(example: str, variant: str) -> list[int]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from compare.scenarios.figures import result
-from compare.scenarios.living import live
-from compare.scenarios.variants import chosen
+from compare.measure.runs.record import run_record
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.variants import variants_of
 from compare.testing import Clock, Group, GroupPair, kafka_group, play
 from protocols import Queue
 from protocols.errors import UserError
@@ -179,9 +179,9 @@ def test_the_scenario_that_is_written_is_lived_through_alike(system: str, tmp_pa
     group.hang("c1", seconds=60).settle()
     group.crash("c2").settle()
     path = group.write_scenario(tmp_path / "that.yaml")
-    (variant,) = chosen(read_text(path.read_text()))
-    lived = live(variant)
-    found = result(lived)
+    (variant,) = variants_of(read_text(path.read_text()))
+    lived = run_variant(variant)
+    found = run_record(lived)
     expected = {member: [list(queue) for queue in queues] for member, queues in group.world.owned.items() if queues}
     assert {member: queues for member, queues in found["owners"].items() if queues} == expected
     assert lived.timeline.beliefs == group.timeline.beliefs
@@ -199,9 +199,9 @@ events: [{at: 20s, crash: c1}]
 """
     scenario = read_text(text)
     group = play(scenario)
-    (variant,) = chosen(scenario)
+    (variant,) = variants_of(scenario)
     assert group.clock.now == 120
-    assert group.timeline.beliefs == live(variant).timeline.beliefs
+    assert group.timeline.beliefs == run_variant(variant).timeline.beliefs
     assert group.owner("orders", 0) == "c2"
 
 

@@ -9,7 +9,7 @@ from protocols.queues import Queue
 from protocols.scenario.events import Event
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import LoadPart, RunPart, Scenario, SystemPart
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 
 
 class Told(NamedTuple):
@@ -45,7 +45,7 @@ class Story:
         )
         named = {name.replace("_", "."): value for name, value in settings.items()}
         system = SystemPart(system=f"kafka-zookeeper:{strategy}", settings=named)
-        self.variant = Variant.of(scenario, system, ZooKeeperCluster, observer=self).run()
+        self.variant = Run.of(scenario, system, ZooKeeperCluster, observer=self).run()
         self.messages = {kind.__name__: count for kind, count in self.variant.simulation.messages.items()}
 
     def fact(self, now: float, node: str, fact: Any, root: int, cause: int) -> None:

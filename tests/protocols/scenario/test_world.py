@@ -12,7 +12,7 @@ from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.reading import scenario
-from protocols.scenario.running import BEGINNING, Variant
+from protocols.scenario.running import BEGINNING, Run
 from protocols.scenario.world import apply_to_world
 
 
@@ -107,7 +107,7 @@ def lived(*events: dict[str, Any], seconds: int = 20, static: bool = False, **mo
         return made[0]
 
     watching = Watching()
-    Variant.of(day, SystemPart(system="kafka:range+static" if static else "kafka:range"), make, observer=watching).run()
+    Run.of(day, SystemPart(system="kafka:range+static" if static else "kafka:range"), make, observer=watching).run()
     assert made[0].finished
     return made[0], watching
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compare.audit.gather import gather
+from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup, Skipped
 from tests.compare.console import CAPTURES
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compare.audit.gather import _KINDS, _read
 from compare.reading import pasted
+from compare.reading.gather import _KINDS, _read
 from compare.reading.observed import Skipped
 from compare.reading.sources import load
 from tests.compare.console import CAPTURES

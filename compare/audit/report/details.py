@@ -1,0 +1,130 @@
+"""What a group's opened details need, as small as it can be said; the browser draws it when it is asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from compare.audit.report.drawing import Drawing, draw
+from compare.audit.report.wording import FIGURES
+from compare.console.output import visible
+from compare.diagnosis.remedies.remedy import RESTARTS
+
+TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")
+WHAT_IF = ("max", "min", "idle_members", "jain", "moves")
+MOST_TOPICS = 60
+"""Topics with figures of their own; of more, the least even ones."""
+
+
+class Texts:
+    """Sentences that many groups share stand in the page once; elsewhere is their place in the list."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, text: Any) -> int:
+        """The place of a text, whose hidden characters are made visible."""
+        shown = visible(str(text))
+        if shown not in self._places:
+            self._places[shown] = len(self.all)
+            self.all.append(shown)
+        return self._places[shown]
+
+
+def details(group: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
+    """One group of the audit's document, for the page's script; its sentences are added to ``texts``."""
+    head = {
+        "name": visible(str(group.get("group", ""))),
+        "system": visible(str(group.get("system", ""))),
+        "mode": visible(group.get("mode") or "shared"),
+        "kind": _text(group.get("kind")),
+        "strategy": _text(group.get("strategy")),
+        "state": _text(group.get("state")),
+        "score": _short(group.get("score")),
+        "score_after": _short(group.get("score_after")),
+        "figures": [_short(group.get(name)) for name in FIGURES],
+        "findings": _findings(group, texts),
+        "notes": [texts.place(note) for note in _notes(group)],
+        "sources": [texts.place(source) for source in group.get("sources") or ()],
+    }
+    if not group.get("detailed", True):
+        return head
+    owners = group.get("owners") or {}
+    topics = group.get("topics") or {}
+    best, optimum = group.get("best_owners"), group.get("optimum_owners")
+    drawing = draw(owners, (best, optimum), topics)
+    return head | {
+        "topics": drawing.topics,
+        "brokers": drawing.brokers,
+        "members": drawing.members,
+        "gap": drawing.gap,
+        "unowned": drawing.unowned,
+        "twice": drawing.twice,
+        "views": [True, best is not None, optimum is not None],
+        "best": _text(group.get("best_strategy")),
+        "optimum": [_short((group.get("optimum") or {}).get(name)) for name in WHAT_IF],
+        "what_if": [_what_if(each) for each in group.get("what_if") or ()],
+        "per_topic": _per_topic(topics),
+        "remarks": _remarks(drawing, topics),
+    }
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else visible(str(value))
+
+
+def _short(value: Any) -> Any:
+    """A figure with six digits at most behind the point: more than the page shows."""
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _findings(group: Mapping[str, Any], texts: Texts) -> list[list[Any]]:
+    """(cause, remedies) of each finding, a remedy being (text, terms, risks)."""
+    return [
+        [texts.place(each["cause"]), [_remedy(remedy, texts) for remedy in each.get("remedies") or ()]]
+        for each in group.get("findings") or ()
+    ]
+
+
+def _remedy(remedy: Mapping[str, Any], texts: Texts) -> list[Any]:
+    undo = "Can be undone." if remedy["reversible"] else "Cannot be undone."
+    terms = f"{RESTARTS[remedy['restart']][1]} {undo}"
+    return [texts.place(remedy["text"]), texts.place(terms), [texts.place(risk) for risk in remedy["risks"]]]
+
+
+def _notes(group: Mapping[str, Any]) -> list[str]:
+    """The notes, and every reason why something is not there."""
+    reasons = [each.get("why") for each in group.get("untold") or ()]
+    told = [*(group.get("notes") or ()), (group.get("partial") or {}).get("why"), *reasons]
+    return [str(note) for note in dict.fromkeys(told) if note]
+
+
+def _what_if(row: Mapping[str, Any]) -> list[Any]:
+    shown = [_text(row.get("system")), _text(row.get("strategy")), *(_short(row.get(name)) for name in WHAT_IF)]
+    return [*shown, _text(row.get("why")), bool(row.get("reachable", True))]
+
+
+def _per_topic(topics: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:
+    def unevenness(topic: str) -> tuple[Any, ...]:
+        figures = topics[topic]
+        broken = (figures.get("unowned_queues") or 0) + (figures.get("double_owned_queues") or 0)
+        return -broken, -(figures.get("spread") or 0), topic
+
+    worst = sorted(topics, key=unevenness)[:MOST_TOPICS]
+    return [[visible(topic), *(_short(topics[topic].get(name)) for name in TOPIC_FIGURES)] for topic in worst]
+
+
+def _remarks(drawing: Drawing, topics: Mapping[str, Any]) -> list[str]:
+    """What the page leaves out, said in words."""
+    remarks = []
+    if drawing.gap:
+        of = drawing.gap[0] + len(drawing.members)
+        remarks.append(
+            f"Drawn: {len(drawing.members)} of {of} members, those with the most and the fewest queues today."
+        )
+    if drawing.counted:
+        remarks.append("So many queues: bars and tables count them per topic instead of naming each one.")
+    if drawing.retry_hidden:
+        remarks.append("%RETRY% queues are neither drawn nor counted.")
+    if len(topics) > MOST_TOPICS:
+        remarks.append(f"Topics listed: the {MOST_TOPICS} least even ones of {len(topics)}.")
+    return remarks

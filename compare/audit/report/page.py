@@ -1,0 +1,144 @@
+"""The page: a ranked table that reads and prints without a script, and the details as data for one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import floor
+from typing import Any
+
+from compare.audit.report.details import TOPIC_FIGURES, WHAT_IF, Texts, details
+from compare.audit.report.shape import HEIGHT, WIDTH, shape
+from compare.audit.report.wording import FIGURES
+from compare.console.output import number
+from compare.narrative.missing_figure_sentences import missing_figure_sentences
+from compare.report.one_file import asset, rendered, script_of
+
+SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
+MOST_SKIPPED = 200
+"""Skipped sources listed on the page; the rest is counted."""
+
+Group = Mapping[str, Any]
+
+COLUMNS: tuple[tuple[str, str], ...] = (
+    ("members", "members"),
+    ("idle_members", "idle"),
+    ("queues", "queues"),
+    ("max_over_mean", "max/mean"),
+    ("jain", "Jain"),
+    ("unowned_queues", "no owner"),
+    ("double_owned_queues", "twice"),
+    ("lag", "lag"),
+)
+"""Figures in the list: name and heading."""
+
+LABELS = {**dict(COLUMNS), "score": "score"}
+
+BAD_ABOVE_ZERO = frozenset({"idle_members", "unowned_queues", "double_owned_queues"})
+
+
+def write_report(document: Mapping[str, Any]) -> str:
+    """The audit's JSON document as one HTML page that asks the network for nothing.
+
+    Missing or null parts of the document are left out of the page. The same document gives the same text, which
+    holds no lone surrogates: it can be written as UTF-8.
+    """
+    groups: Sequence[Group] = document.get("groups") or []
+    skipped = document.get("skipped") or []
+    return rendered(
+        asset(__package__, "page.html"),
+        asset("compare.report", "style.css") + _labels(),
+        script_of([asset("compare.report", "dom.js"), *(asset(__package__, name) for name in SCRIPTS)]),
+        _payload(groups),
+        headline=document.get("headline") or "",
+        weight=document.get("weight"),
+        rows=[_row(group) for group in groups],
+        columns=COLUMNS,
+        untold=missing_figure_sentences(groups, LABELS),
+        scored=any(group.get("score") is not None for group in groups),
+        tiles=_tiles(groups),
+        skipped=skipped[:MOST_SKIPPED],
+        skipped_count=len(skipped),
+        explained=FIGURES.values(),
+        shape_width=WIDTH,
+        shape_height=HEIGHT,
+    )
+
+
+def _labels() -> str:
+    """Where a narrow window puts the cells of a row below each other, each says what it is."""
+    names = [("score", "score"), *((f"c{at}", label) for at, (_, label) in enumerate(COLUMNS))]
+    return "".join(f'.groups .{name} {{ --label: "{label}"; }}\n' for name, label in names)
+
+
+def _payload(groups: Sequence[Group]) -> dict[str, Any]:
+    texts = Texts()
+    return {
+        "groups": [details(group, texts) for group in groups],
+        "texts": texts.all,
+        "figures": [[name, *words] for name, words in FIGURES.items()],
+        "topic_figures": TOPIC_FIGURES,
+        "what_if": WHAT_IF,
+    }
+
+
+def _row(group: Group) -> dict[str, Any]:
+    cells = [
+        {
+            "text": number(group.get(name)),
+            "bad": name in BAD_ABOVE_ZERO and bool(group.get(name)),
+            "unknown": group.get(name) is None,
+        }
+        for name, _ in COLUMNS
+    ]
+    mode = group.get("mode") or "shared"
+    kind = group.get("kind")
+    badges = [
+        group.get("system"),
+        None if kind in (None, "plain", "unknown") else kind,
+        None if mode in ("shared", kind) else mode,
+        group.get("strategy"),
+        group.get("state"),
+        "partial" if group.get("partial") else None,
+    ]
+    detailed = group.get("detailed", True)
+    return {
+        "name": str(group.get("group", "")),
+        "badges": [str(each) for each in badges if each],
+        "cause": group.get("cause") if detailed or group.get("remedy") else None,
+        "remedy": group.get("remedy") if detailed else None,
+        "score": _score(group.get("score")),
+        "after": _score(group.get("score_after")),
+        "grade": _grade(group.get("score")),
+        "shape": shape(group.get("owners") or {}) if detailed else None,
+        "cells": cells,
+        "flags": " ".join(name for name, _, is_in in FILTERS if is_in(group)),
+    }
+
+
+def _score(score: float | None) -> str | None:
+    # Half a point counts up, as the page's script has it.
+    return None if score is None else str(floor(score + 0.5))
+
+
+def _grade(score: float | None) -> str:
+    if score is None:
+        return ""
+    return "good" if score >= 90 else "fair" if score >= 60 else "poor"
+
+
+def _improvable(group: Group) -> bool:
+    best, today = (group.get("optimum") or {}).get("jain"), group.get("jain")
+    return best is not None and today is not None and best > today + 1e-9
+
+
+FILTERS: tuple[tuple[str, str, Callable[[Group], bool]], ...] = (
+    ("idle", "with idle members", lambda group: bool(group.get("idle_members"))),
+    ("unowned", "with queues without owner", lambda group: bool(group.get("unowned_queues"))),
+    ("twice", "with queues owned twice", lambda group: bool(group.get("double_owned_queues"))),
+    ("improvable", "could be fairer", _improvable),
+    ("untold", "not fully told by the sources", lambda group: group.get("jain") is None and group.get("members") != 0),
+)
+"""Short name, words, and which groups belong to it."""
+
+
+def _tiles(groups: Sequence[Group]) -> list[tuple[str, int, str]]:
+    counts = [(name, sum(map(is_in, groups)), words) for name, words, is_in in FILTERS]
+    return [("", len(groups), "groups" if len(groups) != 1 else "group"), *(each for each in counts if each[1])]

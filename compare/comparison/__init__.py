@@ -1,0 +1,1 @@
+"""The verb `compare`: variants of scenarios run side by side, as a document, tables, a report, Parquet files."""

@@ -1,0 +1,116 @@
+"""`--baseline old.json`: what changed since an earlier comparison that was written with `--format json`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compare.console.output import visible
+from compare.measure.moved_queues import moved_queues
+from compare.measure.runs.spread import FIGURES, figure
+from protocols.errors import UserError
+from protocols.scenario.telling import listed
+
+Document = Mapping[str, Any]
+Change = dict[str, Any]
+
+MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min"})
+NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves"})
+"""Figures that say what could be; a change of them is neither better nor worse."""
+
+
+def documents_of(read: Any) -> list[Document]:
+    """The scenarios' documents of an earlier comparison; KeyError, TypeError, ValueError or AttributeError if it is
+    none."""
+    documents = read.get("scenarios", [read])
+    if not isinstance(documents, list):
+        raise TypeError("scenarios are a list")
+    for document in documents:
+        str(document["scenario"])
+        for variant in document["variants"]:
+            variant["label"], variant["seed"], dict(variant["owners"])
+            for name in FIGURES:
+                figure(variant, name)
+    return documents
+
+
+def check_same(before: Sequence[Document], names: Sequence[str], where: str) -> None:
+    """`UserError` if the baseline tells of none of these scenarios: then everything would be new and nothing learnt."""
+    known = [str(each["scenario"]) for each in before]
+    if not set(known) & set(names):
+        told, wanted = (listed(repr(visible(name)) for name in each) if each else "nothing" for each in (known, names))
+        raise UserError(f"--baseline {where}: tells of {told}, expected a comparison of {wanted}")
+
+
+def changes(before: Sequence[Document], after: Document) -> list[Change]:
+    """What changed in one scenario, in the order of the variants; unchanged ones are left out.
+
+    Per variant and seed: ``change`` (``new``, ``gone`` or ``changed``), ``better``, ``worse`` and ``other``, each
+    {figure: [before, after]}, the queues ``moved`` ([topic, broker, number, from, to]: who owns them at the end), the
+    members ``joined`` and ``left``; and the messages, type to [before, after].
+    """
+    former = next((each for each in before if each["scenario"] == after["scenario"]), None)
+    old = {_key(each): each for each in (former["variants"] if former else ())}
+    found: list[Change] = []
+    for variant in after["variants"]:
+        was = old.pop(_key(variant), None)
+        change = _blank(variant, "new") if was is None else _changed(was, variant)
+        if change is not None:
+            found.append(change)
+    return [*found, *(_blank(each, "gone") for each in old.values())]
+
+
+def sentence(change: Change) -> str:
+    """One line for people."""
+    parts = {"new": ["was not there before"], "gone": ["is not there any more"]}.get(change["change"], [])
+    for word in ("worse", "better", "other"):
+        told = [f"{name} {_number(old)} -> {_number(new)}" for name, (old, new) in change[word].items()]
+        if told:
+            parts = [*parts, f"{'changed' if word == 'other' else word}: {', '.join(told)}"]
+    for word in ("joined", "left"):
+        if change[word]:
+            parts = [*parts, f"{word}: {', '.join(change[word])}"]
+    if change["moved"]:
+        parts = [*parts, f"{len(change['moved'])} queues end with another owner"]
+    if change["messages"] and not any("messages" in change[word] for word in ("worse", "better", "other")):
+        parts = [*parts, f"other messages: {', '.join(change['messages'])}"]
+    return f"{change['label']}, seed {change['seed']}: {'; '.join(parts)}"
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g}"
+
+
+def _key(variant: Document) -> tuple[str, int]:
+    return str(variant["label"]), int(variant["seed"])
+
+
+def _blank(variant: Document, change: str) -> Change:
+    nothing: Change = {"better": {}, "worse": {}, "other": {}, "moved": [], "joined": [], "left": [], "messages": {}}
+    return {"label": variant["label"], "seed": variant["seed"], "change": change, **nothing}
+
+
+def _changed(before: Document, after: Document) -> Change | None:
+    change = _blank(after, "changed")
+    for name in FIGURES:
+        old, new = figure(before, name), figure(after, name)
+        # An earlier version did not have every figure yet.
+        if old != new and not (old is None and name.split(".")[0] not in before):
+            change[_kind(name, old, new)][name] = [old, new]
+    change["moved"] = moved_queues(before["owners"], after["owners"])
+    change["joined"] = sorted(after["owners"].keys() - before["owners"].keys())
+    change["left"] = sorted(before["owners"].keys() - after["owners"].keys())
+    sent = {
+        name: [before["messages"].get(name, 0), after["messages"].get(name, 0)]
+        for name in sorted(before["messages"].keys() | after["messages"].keys())
+    }
+    change["messages"] = {name: [old, new] for name, (old, new) in sent.items() if old != new}
+    parts = ("better", "worse", "other", "moved", "joined", "left", "messages")
+    return change if any(change[part] for part in parts) else None
+
+
+def _kind(name: str, old: float | None, new: float | None) -> str:
+    if name in NEITHER:
+        return "other"
+    if old is None or new is None:
+        # Where it takes for ever, there is no number.
+        return "other" if name != "lag.drain_s" else "worse" if new is None else "better"
+    return "better" if (new > old) == (name in MORE_IS_BETTER) else "worse"

@@ -1,0 +1,285 @@
+"""The verb `compare`."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from compare.comparison.baseline import changes, check_same, documents_of
+from compare.comparison.document import document
+from compare.comparison.parquet import write_runs
+from compare.comparison.progress import run_progress
+from compare.comparison.render import print_comparison
+from compare.comparison.runs import MeasuredRun, RunOrder, failures, run_all
+from compare.console.option_files import check_folder, check_report, read_baseline, save_report
+from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
+from compare.measure.runs.record import run_record
+from compare.scenarios.reading import read
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.systems import variant_names
+from compare.scenarios.variants import Variant, variants_of
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.systems import STATIC
+from protocols.timeline.mermaid import sequence
+from protocols.timeline.story import story
+
+MOST_SEEDS = 100_000
+"""Runs of a variant: their figures are held until the last one is done."""
+
+
+Measured: TypeAlias = tuple[Scenario, list[MeasuredRun], dict[str, Any]]
+"""A scenario, its runs, and its document."""
+
+
+class _NamesStrategies(click.Command):
+    """Help that ends with all strategies; they are looked up only for those who read it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.epilog = (
+            f"Systems and strategies: {', '.join(variant_names())}. Behind one of kafka's, {STATIC} makes every member "
+            "static. docs/strategies.md says what each does."
+        )
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=_NamesStrategies, context_settings=HELP_OPTIONS)
+@click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO.yaml...")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="Run this instead of the scenario's systems: kafka:sticky, kafka:range+static, kafka-zookeeper:range, "
+    "rocketmq:AVG, a label of the scenario, or several in one word: kafka, kafka-zookeeper, rocketmq, all. "
+    "May be given several times.",
+)
+@click.option("--seed", "seeds", type=int, multiple=True, help="Instead of the scenario's. May be given several times.")
+@click.option(
+    "--seeds",
+    "many",
+    type=click.IntRange(1, MOST_SEEDS),
+    metavar="N",
+    help="Run every variant with N seeds, from the scenario's on, and tell the median, 5th and 95th percentile.",
+)
+@click.option("--full", is_flag=True, help="Simulate quiet times too, message by message, instead of computing them.")
+@click.option(
+    "--story", "stories", multiple=True, metavar="LABEL", help="Print what happened in this variant, in words."
+)
+@click.option(
+    "--sequence",
+    "sequences",
+    multiple=True,
+    metavar="LABEL",
+    help="Print this variant's messages as a Mermaid diagram.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write a report to look at: timelines, figures and a player of the messages, in one file.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="OLD.json",
+    help="Say what changed since this comparison, written earlier with --format json.",
+)
+@click.option(
+    "--parquet",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write intervals, rebalances, messages, deliveries, commits, lag and who owns what at the end, for Spark.",
+)
+def compare(
+    scenarios: tuple[str, ...],
+    format: str,
+    systems: tuple[str, ...],
+    seeds: tuple[int, ...],
+    many: int | None,
+    full: bool,
+    stories: tuple[str, ...],
+    sequences: tuple[str, ...],
+    report: Path | None,
+    baseline: Path | None,
+    parquet: Path | None,
+) -> int:
+    """Run a scenario on several systems and compare the results.
+
+    With --story or --sequence the text of these variants is printed instead of the comparison. Exit code 1 if
+    something that a scenario expects does not hold.
+    """
+    before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
+    if many is not None and len(seeds) > 1:
+        raise UserError("--seeds counts seeds from one on: give --seed once to say which, or not at all")
+    read_in = [read(path) for path in scenarios]
+    if before is not None:
+        check_same(before, [scenario.name for scenario in read_in], str(baseline))
+    planned = [(scenario, variants_of(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
+    told = _told(planned, [*stories, *sequences])
+    if told:
+        for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
+            if given is not None:
+                raise UserError(f"{option} {given}: --story and --sequence print no comparison, leave one of them out")
+        return _tell(scenarios, planned, told, stories, sequences, full)
+    # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
+    every = format == "json" or many is None
+    orders = [_orders(variants, every, report is not None, full) for _, variants in planned]
+    if report is not None:
+        check_report(report)
+    if parquet is not None:
+        check_folder(parquet)
+    found = _measured(scenarios, planned, orders, format)
+    changed = None if before is None else [changes(before, each) for _, _, each in found]
+    # First what was computed is told: a file that cannot be written takes nothing of it away.
+    _print(found, changed, format)
+    if parquet is not None:
+        _write_parquet(planned, parquet, full)
+    if report is not None:
+        from compare.comparison.report.page import write_comparison
+
+        save_report(report, write_comparison(found))
+    failed = [
+        line for scenario, done, _ in found for run in done for line in _failures(scenario, run.variant, run.failed)
+    ]
+    for line in failed:
+        click.echo(f"failed: {visible(line)}", err=True)
+    return 1 if failed else 0
+
+
+def _orders(variants: Sequence[Variant], every: bool, with_chart_data: bool, full: bool) -> list[RunOrder]:
+    """What is to be run: ``every`` run with its whole record, else the first of each variant, which has charts, too."""
+    return [
+        RunOrder(variant, whole=every or first, with_chart_data=with_chart_data and first, full=full)
+        for variant, first in _with_first(variants)
+    ]
+
+
+def _measured(
+    paths: Sequence[str],
+    planned: Sequence[tuple[Scenario, Sequence[Variant]]],
+    orders: Sequence[Sequence[RunOrder]],
+    format: str,
+) -> list[Measured]:
+    """Each scenario with its runs and its document; after Ctrl-C what is finished is printed first."""
+    found: list[Measured] = []
+    done: list[MeasuredRun] = []
+    try:
+        with (
+            run_progress(sum(map(len, orders))) as tell,
+            closing(run_all([order for each in orders for order in each], tell)) as runs,
+        ):
+            for path, (scenario, _), of_scenario in zip(paths, planned, orders, strict=True):
+                done = []
+                with _naming(path):
+                    done.extend(islice(runs, len(of_scenario)))
+                found.append((scenario, done, document(scenario, done)))
+            # The next one does not exist; asking for it lets the processes end.
+            next(runs, None)
+    except KeyboardInterrupt:
+        # The scenario at which it stopped is told of those variants that are finished.
+        if len(found) < len(planned) and (finished := _finished(done, planned[len(found)][1])):
+            scenario = planned[len(found)][0]
+            found.append((scenario, finished, document(scenario, finished)))
+        if found:
+            _print(found, None, format)
+        raise
+    return found
+
+
+def _finished(done: Sequence[MeasuredRun], variants: Sequence[Variant]) -> list[MeasuredRun]:
+    """The runs of those variants of which no run is missing."""
+    wanted, there = (Counter(each.label for each in some) for some in (variants, [run.variant for run in done]))
+    return [run for run in done if there[run.variant.label] == wanted[run.variant.label]]
+
+
+def _seeds(scenario: Scenario, seeds: Sequence[int], many: int | None) -> Sequence[int]:
+    if many is None:
+        return seeds
+    first = seeds[0] if seeds else scenario.run.seed
+    return range(first, first + many)
+
+
+def _with_first(variants: Sequence[Variant]) -> Iterator[tuple[Variant, bool]]:
+    """Each variant, and whether it is the first with its label."""
+    seen: set[str] = set()
+    for variant in variants:
+        yield variant, variant.label not in seen
+        seen.add(variant.label)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """What a variant finds wrong with the scenario is told with its file."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def _tell(
+    paths: Sequence[str],
+    planned: Sequence[tuple[Scenario, Sequence[Variant]]],
+    told: Collection[str],
+    stories: Sequence[str],
+    sequences: Sequence[str],
+    full: bool,
+) -> int:
+    """Print stories and diagrams; 1 where something that a scenario expects does not hold in these variants."""
+    failed = []
+    for path, (scenario, variants) in zip(paths, planned, strict=True):
+        for variant in variants:
+            if variant.label not in told:
+                continue
+            with _naming(path):
+                result = run_variant(variant, tracing=variant.label in sequences, full=full)
+            failed += _failures(scenario, variant, failures(run_record(result)))
+            if variant.label in stories:
+                click.echo(_printable(story(result.timeline)), nl=False)
+            if variant.label in sequences:
+                click.echo(_printable(sequence(result.timeline)), nl=False)
+    for line in failed:
+        click.echo(f"failed: {visible(line)}", err=True)
+    return 1 if failed else 0
+
+
+def _print(found: Sequence[Measured], changed: Sequence[Any] | None, format: str) -> None:
+    documents = [each for _, _, each in found]
+    if format == "json":
+        if changed is not None:
+            documents = [{**each, "changes": change} for each, change in zip(documents, changed, strict=True)]
+        print_json(documents[0] if len(documents) == 1 else {"scenarios": documents})
+        return
+    for at, (scenario, _, each) in enumerate(found):
+        print_comparison(scenario, each, format, None if changed is None else changed[at])
+
+
+def _told(planned: Sequence[tuple[Scenario, Sequence[Variant]]], labels: Sequence[str]) -> set[str]:
+    there = list(dict.fromkeys(variant.label for _, variants in planned for variant in variants))
+    for label in labels:
+        if label not in there:
+            raise UserError(f"no variant {label!r}, expected one of {', '.join(there)}")
+    return set(labels)
+
+
+def _failures(scenario: Scenario, variant: Variant, failed: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{scenario.name}: {variant.label}: {name}: {why}" for name, why in failed]
+
+
+def _printable(text: str) -> str:
+    return "".join(f"{visible(line)}\n" for line in text.splitlines())
+
+
+def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Variant]]], folder: Path, full: bool) -> None:
+    """The tables need every message: these runs are made anew, one at a time, with nothing left out."""
+    results = (run_variant(variant, tracing=True, full=full) for _, variants in planned for variant in variants)
+    try:
+        paths = write_runs(list(results), folder, len(planned) > 1)
+    except OSError as error:
+        raise UserError(f"--parquet {folder}: {error.strerror}, expected a folder that can be written") from None
+    click.echo(f"{len(paths)} tables are in {folder}.", err=True)

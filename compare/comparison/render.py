@@ -1,0 +1,147 @@
+"""The comparison for people: tables with a row per variant, what came of it in sentences, and what did not hold."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from compare.comparison.baseline import Change, sentence
+from compare.console.output import number, print_line, print_table, ratio
+from compare.measure.runs.spread import figure
+from protocols.scenario.model import Scenario
+
+_FIGURES: tuple[tuple[str, str], ...] = (
+    ("members", "fairness.members"),
+    ("idle", "fairness.idle_members"),
+    ("load", "fairness"),
+    ("best", "optimum"),
+    ("jain", "fairness.jain"),
+    ("best jain", "optimum.jain"),
+    ("rebalances", "rebalances"),
+    ("messages", "messages"),
+    ("no owner, queue-s", "unowned_queue_s"),
+    ("longest, s", "longest_gap_s"),
+    ("two owners, queue-s", "double_owned_queue_s"),
+    ("moves", "moves"),
+    ("fairest needs", "fewest_moves"),
+    ("twice", "redelivered"),
+    ("burst", "burst"),
+    ("lag peak", "lag.peak"),
+    ("drained, s", "lag.drain_s"),
+    ("settled, s", "settle_s"),
+)
+"""Heading and figure of each column."""
+
+_RATIOS = frozenset({"fairness.jain", "optimum.jain", "burst"})
+
+MOST_MOMENTS = 8
+"""Events that have a column of their own; the others are in the report and in JSON."""
+
+MOST_TYPES = 6
+"""Types of messages that are told by name."""
+
+Record = Mapping[str, Any]
+
+
+def print_comparison(scenario: Scenario, document: Record, format: str, changed: Sequence[Change] | None) -> None:
+    """Print a scenario's document on standard output. ``format``: ``table`` or ``markdown``. ``changed``: since a
+    baseline, where there is one."""
+    variants, seeds = document["variants"], document.get("seeds", {})
+    print_line(scenario.name, format, heading=True)
+    if scenario.about:
+        print_line(" ".join(scenario.about.split()), format)
+    several = len({each["seed"] for each in variants}) > 1
+    seed = [("seed", "right")] if several else []
+    columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in _FIGURES)]
+    # Where only the first run of each variant is told of, its figures are those over all seeds.
+    over = {} if several else seeds
+    rows = (list(_row(each, several, over.get(each["label"]))) for each in variants)
+    print_table(columns, rows, format, names=1 + several)
+    if over:
+        runs = max(each["runs"] for each in seeds.values())
+        print_line(
+            f"Over {runs} seeds: the median, and in brackets the 5th and 95th percentile where they differ."
+            " What follows is told of the first seed.",
+            format,
+        )
+    _print_events(variants, several, format)
+    _print_costs(variants, several, format)
+    for told in document["verdict"]:
+        print_line(("- " if format == "markdown" else "") + told["sentence"], "table" if format == "table" else format)
+    for each in variants:
+        for check in each["checks"]:
+            if not check["held"]:
+                kind = "expected" if check["demanded"] else "did not hold"
+                print_line(f"{_named(each, several)}: {kind}: {check['name']}: {check['why']}.", format)
+    if changed is not None:
+        print_line("Since the baseline" if changed else "Nothing changed since the baseline.", format, heading=True)
+        for change in changed:
+            print_line(sentence(change), format)
+
+
+def _named(variant: Record, with_seed: bool) -> str:
+    return f"{variant['label']}, seed {variant['seed']}" if with_seed else str(variant["label"])
+
+
+def _row(variant: Record, with_seed: bool, over: Record | None) -> Iterator[str]:
+    yield variant["label"]
+    if with_seed:
+        yield str(variant["seed"])
+    for _, path in _FIGURES:
+        if path in ("fairness", "optimum"):
+            yield _range(variant[path])
+        elif over and path in over["figures"]:
+            yield _over(over["figures"][path], ratio if path in _RATIOS else number)
+        else:
+            value = figure(variant, path)
+            yield ratio(value) if path in _RATIOS else number(value)
+
+
+def _over(spread: Record, written: Any) -> str:
+    """``12 (9..15)``, just ``12`` where nearly all runs have the same."""
+    median, low, high = (written(spread[name]) for name in ("median", "p5", "p95"))
+    return median if low == high else f"{median} ({low}..{high})"
+
+
+def _range(figures: Record) -> str:
+    """``2..3`` queues per member."""
+    low, high = figures["min"], figures["max"]
+    return number(high) if low == high else f"{number(low)}..{number(high)}"
+
+
+def _print_events(variants: Sequence[Record], several: bool, format: str) -> None:
+    """How many queues the members have after each event, and how even that is."""
+    moments: Sequence[Record] = max((each["after"] for each in variants), key=len, default=[])
+    if len(moments) < 2:
+        return
+    shown = range(min(len(moments), MOST_MOMENTS))
+    headings = [(f"{moments[at]['at_s']:g}s", "right") for at in shown]
+    rows = []
+    for each in variants:
+        cells = []
+        for at in shown:
+            fairness, best = (each["after"][at][name] for name in ("fairness", "optimum"))
+            missed = fairness["jain"] is not None and best["jain"] > fairness["jain"] + 1e-9
+            cells.append(
+                f"{_range(fairness)} ({ratio(fairness['jain'])} of {ratio(best['jain'])})"
+                if missed
+                else f"{_range(fairness)} ({ratio(fairness['jain'])})"
+            )
+        rows.append([_named(each, several), *cells])
+    print_table([("after: load (jain)", "left"), *headings], rows, format)
+    if len(moments) > MOST_MOMENTS:
+        events = f"the first {MOST_MOMENTS - 1} of {len(moments) - 1} moments with events"
+        print_line(f"The beginning and {events}; the report and --format json have all.", format)
+
+
+def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None:
+    """Who caused how many rebalances, and which messages were sent."""
+    rows = []
+    for each in variants:
+        causes = ", ".join(f"{cause['cause']}: {cause['rebalances']}" for cause in each["caused"])
+        sent = sorted(each["messages"].items(), key=lambda item: (-item[1], item[0]))
+        told = [f"{count} {name}" for name, count in sent[:MOST_TYPES]]
+        rest = sum(count for _, count in sent[MOST_TYPES:])
+        rows.append(
+            [_named(each, several), causes or "none", ", ".join([*told, *([f"{rest} others"] if rest else [])])]
+        )
+    columns = [("variant", "left"), ("rebalances, by their causes", "left"), ("messages", "left")]
+    print_table(columns, rows, format)

@@ -1,0 +1,160 @@
+"""The page: story, verdict and table read without a script; timelines and player are drawn by one from data."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compare.comparison.report.graph import graphs
+from compare.comparison.report.table import COLUMNS, rows
+from compare.comparison.runs import MeasuredRun
+from compare.console.output import number, visible
+from compare.narrative.formatting import many, variant_name
+from compare.report.one_file import asset, rendered, script_of
+from protocols.scenario.events import Join
+from protocols.scenario.model import Scenario
+from protocols.scenario.telling import in_words
+from protocols.scenario.units import duration_text
+
+SCRIPTS = ("data.js", "axis.js", "ownership.js", "strips.js", "variants.js", "graph.js", "sequence.js", "player.js")
+PACKAGE = "compare.comparison.report"
+
+MOST_TYPES = 40
+"""Types of messages in the table of a variant."""
+
+
+def write_comparison(found: Sequence[tuple[Scenario, Sequence[MeasuredRun], Mapping[str, Any]]]) -> str:
+    """One page for all scenarios, each with its runs and its document; what is drawn is that of the runs that have it.
+
+    Equal runs give equal text, which holds no lone surrogates: it can be written as UTF-8.
+    """
+    style = asset("compare.report", "style.css") + asset(PACKAGE, "comparison.css")
+    script = script_of([asset("compare.report", "dom.js"), *(asset(PACKAGE, name) for name in SCRIPTS)])
+    drawn = [[run for run in runs if run.chart_data is not None] for _, runs, _ in found]
+    payload = {
+        "scenarios": [_payload(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
+        "graphs": {
+            system: graphs(system)
+            for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
+        },
+    }
+    return rendered(
+        asset(PACKAGE, "page.html"),
+        style,
+        script,
+        payload,
+        title=", ".join(scenario.name for scenario, _, _ in found),
+        scenarios=[_static(scenario, document) for scenario, _, document in found],
+        columns=COLUMNS,
+    )
+
+
+def _system(system: str) -> str:
+    return system.partition(":")[0]
+
+
+def _static(scenario: Scenario, document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template shows of a scenario."""
+    first: dict[str, Mapping[str, Any]] = {}
+    for record in document["variants"]:
+        first.setdefault(record["label"], record)
+    records = list(first.values())
+    seeds = document.get("seeds", {})
+    return {
+        "name": scenario.name,
+        "about": " ".join(scenario.about.split()),
+        "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
+        "events": [(_clock(event.at), in_words(event)) for event in _events(scenario)],
+        "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
+        "rows": rows(records, seeds),
+        "runs": max((each["runs"] for each in seeds.values()), default=1),
+        "variants": [_variant(record, document["verdict"]) for record in records],
+    }
+
+
+def _variant(record: Mapping[str, Any], verdict: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    name = variant_name(record)
+    sent = sorted(record["messages"].items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "label": record["label"],
+        # The card has the name on top already.
+        "verdict": [
+            (told["sentence"].removeprefix(f"{name} "), list(told["figures"].items()))
+            for told in verdict
+            if told["label"] == record["label"]
+        ],
+        "failed": [check for check in record["checks"] if not check["held"]],
+        "caused": record["caused"],
+        "messages": sent[:MOST_TYPES],
+        "others": sum(count for _, count in sent[MOST_TYPES:]),
+        "after": [
+            {
+                "when": _clock(each["at_s"] * 1000),
+                "events": each["events"] or ["the scenario begins"],
+                "load": _range(each["fairness"]),
+                "best": _range(each["optimum"]),
+                "cells": [number(each[name], 3) for name in _AFTER],
+            }
+            for each in record["after"]
+        ],
+        "topics": _topics(record),
+    }
+
+
+_AFTER = ("rebalances", "moves", "fewest_moves", "unowned_queue_s", "longest_gap_s", "double_owned_queue_s", "settle_s")
+
+
+def _topics(record: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    topics = record["fairness"]["topics"]
+    names = ("queues", "min", "max", "idle_members", "jain", "unowned_queues", "double_owned_queues")
+    return [(topic, [number(figures[name]) for name in names]) for topic, figures in topics.items()][:MOST_TYPES]
+
+
+def _range(figures: Mapping[str, Any]) -> str:
+    low, high = figures["min"], figures["max"]
+    return number(high) if low == high else f"{number(low)}–{number(high)}"
+
+
+def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
+    members = {(name, member) for name, group in scenario.groups.items() for member in group.members}
+    only = next(iter(scenario.groups)) if len(scenario.groups) == 1 else ""
+    members |= {(event.group or only, event.join) for event in scenario.events if isinstance(event, Join)}
+    queues = sum(sum(part.queues.values()) for part in scenario.topics.values())
+    low, high = scenario.run.latency
+    latency = duration_text(low) if low == high else f"{duration_text(low)} to {duration_text(high)}"
+    return [
+        many(len(members), "member"),
+        f"{many(len(scenario.topics), 'topic')}, {many(queues, 'queue')}",
+        *([f"{scenario.load.produce:g} records a second and queue"] if scenario.load.produce else []),
+        duration_text(scenario.run.for_),
+        f"{latency} a message",
+        many(variants, "variant"),
+        f"{runs} seeds each" if runs > 1 else f"seed {scenario.run.seed}",
+    ]
+
+
+def _events(scenario: Scenario) -> list[Any]:
+    return sorted((event for event in scenario.events if event.at <= scenario.run.for_), key=lambda each: each.at)
+
+
+def _clock(at: float) -> str:
+    """``1:05`` or ``1:05.250``, of milliseconds."""
+    minutes, rest = divmod(at, 60_000)
+    seconds, part = divmod(round(rest), 1000)
+    return f"{int(minutes)}:{seconds:02d}" + (f".{part:03d}" if part else "")
+
+
+def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
+    return {
+        "end": scenario.run.for_,
+        "events": [[event.at, visible(in_words(event))] for event in _events(scenario)],
+        "variants": [
+            {
+                "label": visible(run.variant.label),
+                "best": [
+                    [round(each["at_s"] * 1000), each["optimum"]["min"], each["optimum"]["max"]]
+                    for each in (run.record or {"after": []})["after"]
+                ],
+                **(run.chart_data or {}),
+            }
+            for run in runs
+        ],
+    }

@@ -1,0 +1,94 @@
+"""Many runs over the processors of the machine; results come in the order of the plan, whoever is done first."""
+
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from compare.measure.runs.phases import phases_of
+from compare.measure.runs.record import run_record
+from compare.measure.runs.spread import spread_figures
+from compare.process_pool import process_pool
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.systems import system_of
+from compare.scenarios.variants import Variant
+
+MOST_AT_ONCE = 8
+"""Runs of a variant that one process makes before its results come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One run: its record in the document (None where nobody needs all of it), its figures, what it failed of all that
+    is demanded (see `failures`), and what the report draws of it, where one is wanted."""
+
+    variant: Variant
+    record: dict[str, Any] | None
+    figures: dict[str, Any]
+    failed: tuple[tuple[str, str], ...]
+    chart_data: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """A variant to run. ``whole``: with its record, not just its figures; ``with_chart_data``: the report draws it."""
+
+    variant: Variant
+    whole: bool
+    with_chart_data: bool = False
+    full: bool = False
+
+
+def run_all(
+    orders: Sequence[RunOrder], tell: Callable[[Variant], None], processes: int | None = None
+) -> Generator[MeasuredRun, None, None]:
+    """Run them all; `UserError` where a variant cannot run. ``processes``: at most so many, else as many as there are
+    processors; one runs them here. ``tell`` hears of each run when its result is there."""
+    packs = list(_packs(orders))
+    workers = min(processes or os.cpu_count() or 1, len(packs))
+    if workers <= 1:
+        for pack in packs:
+            for order in pack:
+                tell(order.variant)
+                yield from _run_pack([order])
+        return
+    with process_pool(workers) as executor:
+        for future in [executor.submit(_run_pack, pack) for pack in packs]:
+            for run in future.result():
+                tell(run.variant)
+                yield run
+
+
+def _packs(orders: Sequence[RunOrder]) -> Iterator[list[RunOrder]]:
+    """Runs that belong together, so that what is equal for all seeds is made once."""
+    for _, alike in groupby(orders, key=lambda each: (each.variant.scenario.name, each.variant.label)):
+        rest = list(alike)
+        while rest:
+            # What the report draws is long to make: for itself.
+            size = 1 if rest[0].with_chart_data else MOST_AT_ONCE
+            yield rest[:size]
+            rest = rest[size:]
+
+
+def _run_pack(pack: Sequence[RunOrder]) -> list[MeasuredRun]:
+    first = pack[0].variant
+    phases = phases_of(first.scenario, system_of(first.part.system).numbering)
+    return [_run(order, phases) for order in pack]
+
+
+def _run(order: RunOrder, phases: Any) -> MeasuredRun:
+    result = run_variant(order.variant, full=order.full)
+    record = run_record(result, phases)
+    chart_data = None
+    if order.with_chart_data:
+        from compare.comparison.report.chart_data import chart_data_of
+
+        chart_data = chart_data_of(result, phases)
+    whole = record if order.whole else None
+    return MeasuredRun(order.variant, whole, spread_figures(record), failures(record), chart_data)
+
+
+def failures(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What a record failed of all that is demanded: name of the check, and why."""
+    return tuple((check["name"], check["why"]) for check in record["checks"] if check["demanded"] and not check["held"])

@@ -1,0 +1,248 @@
+"""Queues without an owner or with two, and why."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from math import sqrt
+
+from compare.catalogues import ROCKETMQ
+from compare.diagnosis.causes.kafka_ownership import broken_in_kafka
+from compare.diagnosis.finding import Case, Finding, finding, named, several
+from compare.diagnosis.remedies.commands import of_group
+from compare.diagnosis.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
+from compare.measure.groups.score import UNOWNED
+from compare.reading.group_model import Modelled, recompute
+from protocols import Allocation, Group, Queue
+from rocketmq_selfbalance import allocate
+
+_WAIT = (
+    "Take the views again after a minute: a rebalance under way, or an orderly member that died, leaves queues like"
+    " this for up to a minute."
+)
+
+
+def broken_ownership(case: Case) -> Iterator[Finding]:
+    """The most specific cause that fits: they all show as queues without owner and with two."""
+    observed = case.observed
+    if observed.mode != "shared" or observed.members == () or case.on_the_move:
+        return
+    if case.is_kafka:
+        yield from broken_in_kafka(case)
+        return
+    specific = [*_duplicate_client_id(case), *_different_subscriptions(case)]
+    if not specific and len(observed.strategies) < 2 and observed.strategy not in (None, *ROCKETMQ):
+        yield from _left_by_strategy(case)
+    elif not specific:
+        yield from _mixed_strategies(case)
+    yield from specific
+
+
+def _duplicate_client_id(case: Case) -> Iterator[Finding]:
+    connections = Counter(member.id for member in case.observed.members or case.observed.seen)
+    twice = sorted(id for id, count in connections.items() if count > 1)
+    if not twice:
+        return
+    after = None
+    if case.modelled is not None:
+        members = tuple(replace(member, client_id=None) for member in case.modelled.group.members)
+        after = _allocated(case, replace(case.modelled.group, members=members))
+    remedy = Remedy(
+        "Give every process its own id: DefaultMQPushConsumer.setInstanceName(...) or -Drocketmq.client.name, and"
+        " setClientIP where containers share an address.",
+        ("-Drocketmq.client.name=UNIQUE_NAME",),
+        "rolling",
+        risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
+        gain=case.gain(after),
+        after=after,
+    )
+    yield finding(
+        "duplicate-client-id",
+        f"Several processes run under one client id ({named(twice)}): each takes the same share of the queues, and the"
+        " shares of the others are nobody's.",
+        (remedy,),
+        _cost(case, after),
+        {"client_ids": twice},
+    )
+
+
+def _different_subscriptions(case: Case) -> Iterator[Finding]:
+    told = {
+        member.id: frozenset(member.subscription)
+        for member in case.observed.members or case.observed.seen
+        if member.subscription is not None
+    }
+    differ = case.modelled is not None and case.modelled.basis == "told" and not case.modelled.alike
+    if not case.observed.subscriptions_differ and not differ:
+        return
+    after = None
+    if case.modelled is not None:
+        group = case.modelled.group
+        read = {topic for member in group.members for topic in member.subscription}
+        everything = tuple(topic for topic in group.topics if topic in read)
+        members = tuple(replace(member, subscription=everything) for member in group.members)
+        after = _allocated(case, replace(group, members=members))
+    yield finding(
+        "different-subscriptions",
+        "Members of one group subscribe to different topics: RocketMQ deals every topic out to all members of the"
+        " group, so the shares of those who do not read it have no owner.",
+        (
+            Remedy(
+                "Give all members the same topics and tags.",
+                restart="rolling",
+                risks=(Risk("every member must be able to handle the records of all topics", LIGHT),),
+                gain=case.gain(after),
+                after=after,
+            ),
+            Remedy(
+                "Make one group per set of topics: stop the members, copy today's positions topic by topic, check them"
+                " with consumerProgress -g NEW_GROUP, and start each member under its new group.",
+                ("mqadmin cloneGroupOffset -n NAMESRV -s OLD_GROUP -d NEW_GROUP -t TOPIC",),
+                "all at once",
+                risks=(
+                    Risk("a new group without copied positions starts where ConsumeFromWhere says", SERIOUS),
+                    Risk("records in the old group's retry topic stay there", SERIOUS),
+                ),
+            ),
+        ),
+        _cost(case, after),
+        {"subscriptions": {id: sorted(topics) for id, topics in sorted(told.items())}},
+    )
+
+
+def _mixed_strategies(case: Case) -> Iterator[Finding]:
+    observed, modelled = case.observed, case.modelled
+    strategies = list(observed.strategies) if len(observed.strategies) > 1 else []
+    double = modelled is not None and bool(modelled.today.double_owned)
+    broken = bool(_unread(case)) or double or observed.members_disagree
+    unexplained = (
+        modelled is not None
+        and observed.strategy in ROCKETMQ
+        and recompute(modelled.group, observed.strategy) not in (None, modelled.today)
+    )
+    if not strategies and not broken and not unexplained:
+        return
+    fitting = {} if modelled is None else _fitting(modelled)
+    if strategies:
+        cause = f"Members of one group run different strategies ({', '.join(strategies)}), whose shares do not fit."
+    elif common := [name for name in ROCKETMQ if fitting and all(name in names for names in fitting.values())]:
+        cause = f"A member says that it runs {observed.strategy}, but all own what {common[0]} gives."
+    elif fitting and all(fitting.values()):
+        pairs = [f"{id} {' or '.join(names)}" for id, names in fitting.items()]
+        cause = f"Members of one group run different strategies, going by what each owns: {named(pairs)}."
+    elif not broken:
+        cause = (
+            f"Members do not own what {observed.strategy} gives: some run another strategy or see another list of"
+            " members or queues, or the views are of different moments."
+        )
+    else:
+        cause = (
+            "The members do not agree on one allocation: no strategy leaves queues so, therefore some run another"
+            " strategy or see another list of members or queues."
+        )
+    group = None if modelled is None else modelled.group
+    after = None if group is None else _allocated(case, group)
+    command = of_group("consumerStatus", observed.name, "-i ID")
+    if not broken and not strategies:
+        yield finding("mixed-strategies", cause, (_ask_each(command),), 0.0, {"strategies": [], "fitting": fitting})
+        return
+    first = "" if strategies else f"{_WAIT} Only if it stays: "
+    call = "Call" if strategies else "call"
+    remedy = Remedy(
+        f"{first}{call} setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of"
+        ' each); mqadmin\'s "Rebalance OK" does not check this.',
+        (command,),
+        "rolling",
+        risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
+        gain=case.gain(after),
+        after=after,
+    )
+    yield finding(
+        "mixed-strategies",
+        cause,
+        (remedy,),
+        _cost(case, after),
+        {"strategies": strategies, "fitting": fitting, "unowned_queues": len(case.unowned)},
+    )
+
+
+def _unread(case: Case) -> list[Queue]:
+    """Queues without owner, of topics that somebody subscribes to: offsets outlive a subscription."""
+    if case.modelled is None or case.modelled.basis != "told":
+        return list(case.unowned)
+    read = {topic for member in case.modelled.group.members for topic in member.subscription}
+    return [queue for queue in case.unowned if queue.topic in read]
+
+
+def _ask_each(command: str) -> Remedy:
+    return Remedy(
+        f"Take the views again, and ask each member with {command}. Nothing needs a restart while every queue has one"
+        " owner; members that run different strategies get the same one with their next release.",
+        (command,),
+    )
+
+
+def _fitting(modelled: Modelled) -> dict[str, list[str]]:
+    """Member to the strategies that give it exactly what it owns."""
+    answers = {name: recompute(modelled.group, name) for name in ROCKETMQ}
+    return {
+        id: [name for name, answer in answers.items() if answer is not None and answer[id] == owned]
+        for id, owned in modelled.today.items()
+    }
+
+
+def _left_by_strategy(case: Case) -> Iterator[Finding]:
+    """CONFIG, rooms, or a strategy of the user's own that does not cover all queues, or some twice."""
+    double = () if case.modelled is None else case.modelled.today.double_owned
+    observed = case.observed
+    if not case.unowned and not double and not observed.members_disagree:
+        return
+    after = None
+    if case.modelled is not None:
+        after = _allocated(case, case.modelled.group)
+    if observed.strategy == "CONFIG":
+        kind = "configured-gaps"
+        cause = "The members' lists of AllocateMessageQueueByConfig do not fit together:"
+        check = Remedy(
+            "Correct the lists so that each queue is in exactly one.",
+            restart="rolling",
+            risks=(Risk("until all members have the new lists, queues have two owners or none", LIGHT),),
+        )
+    else:
+        kind = "unowned-queues" if case.unowned else "two-owners"
+        cause = f"The strategy {observed.strategy} does not cover the queues:"
+        check = Remedy("Check its settings (rooms, lists) at every member.")
+    call = "setAllocateMessageQueueStrategy(new AllocateMessageQueueAveragely())"
+    deal = Remedy(
+        f"If nothing speaks against it, let AVG deal the queues: stop all members, and start them with {call}.",
+        (call,),
+        "all at once",
+        risks=(Risk(f"what {observed.strategy} is there for (rooms, lists) is lost", SERIOUS),),
+        gain=case.gain(after),
+        after=after,
+    )
+    lacking = [f"{several(len(case.unowned), 'queue has', 'queues have')} no owner"] if case.unowned else []
+    shared = [f"{several(len(double), 'queue has', 'queues have')} two"] if double else []
+    what = " and ".join(lacking + shared) or "members claim the same queues"
+    yield finding(
+        kind,
+        f"{cause} {what}.",
+        (check, deal),
+        _cost(case, after),
+        {"unowned": [list(queue) for queue in case.unowned], "double_owned": [list(queue) for queue in double]},
+    )
+
+
+def _allocated(case: Case, group: Group) -> Allocation:
+    """What the group's own strategy gives once all members agree; AVG where it is not known."""
+    strategy = case.observed.strategy if case.observed.strategy in ROCKETMQ else "AVG"
+    return allocate(strategy, group)
+
+
+def _cost(case: Case, after: Allocation | None) -> float:
+    if after is not None:
+        broken = 0.0 if case.lost is None else case.lost.unowned + case.lost.double_owned
+        # A remedy may make loads less even, and still find a reader for queues that have none.
+        return max(case.points_back(after), broken)
+    queues = len(case.observed.queues or ())
+    # Without a model only the share without owner is known, and often not even that.
+    return UNOWNED * sqrt(min(1.0, len(case.unowned) / queues)) if case.unowned and queues else UNOWNED / 2

@@ -1,0 +1,196 @@
+"""More queues for a topic: only as many as help, at which broker, and what that breaks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import count, filterfalse, islice
+from shlex import quote
+
+from compare.diagnosis.finding import Case, named, several
+from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
+from compare.measure.groups.what_if import loads_of, under
+from compare.measure.optimum import optimum
+from compare.reading.group_kinds import STREAMS
+from compare.reading.group_model import Modelled
+from protocols import Allocation, Group, Queue, sort_queues
+
+_INTERNAL = ("-changelog", "-repartition")
+_ROCKETMQS_OWN = ("%", "RMQ_SYS_", "rmq_sys_", "SCHEDULE_TOPIC_", "TBW102")
+_CONNECT = ("connect-configs", "connect-offsets", "connect-status", "_schemas")
+MOST_SHOWN = 3
+"""Topics whose arithmetic is written out in the sentence; the commands name all."""
+
+
+def is_compacted(case: Case, topic: str) -> bool:
+    """Whether the topic is told to be compacted, or is called like one that always is."""
+    return topic in case.observed.compacted or topic.endswith(_INTERNAL) or topic in _CONNECT or topic.startswith("__")
+
+
+def may_grow(case: Case, topic: str) -> bool:
+    """Whether more queues can be thought of: never where keys must stay in their partition, nor where a Streams
+    application reads the topic, which would stop with an error."""
+    if case.kind in (*STREAMS, "unknown", "assign") or any(
+        reader.kind in STREAMS for reader in case.others_reading(topic)
+    ):
+        return False
+    if not case.is_kafka and topic.startswith(_ROCKETMQS_OWN):
+        return False
+    return not is_compacted(case, topic)
+
+
+def one_for_each_member(case: Case, modelled: Modelled, needed: int) -> Remedy | None:
+    """The largest topic that may grow gets ``needed`` queues, so that every member has one."""
+    topics = [topic for topic in modelled.group.topics if may_grow(case, topic)]
+    if not topics or not modelled.alike:
+        # Whoever is idle may not read the topic that would grow.
+        return None
+    topic = max(topics, key=lambda each: len(modelled.group.topics[each]))
+    if len(modelled.group.topics[topic]) < max(map(len, modelled.group.topics.values())):
+        # Of a smaller topic it would take more queues than were counted.
+        needed = len(modelled.group.members)
+    grown = _grow(case, modelled, {topic: needed}, f"{several(len(modelled.group.members), 'member')}, one queue each")
+    # A strategy that deals by hash may pass a member by all the same.
+    return None if grown.after is None or 0 in loads_of(grown.after) else grown
+
+
+def multiples(case: Case, modelled: Modelled, odd: Sequence[str], strategy: str | None = None) -> Remedy | None:
+    """Topics get a multiple of the members' number of queues, those that need fewest more first, until the group is as
+    even as its fairest allocation today. ``strategy``, today's where left out, is one that deals every
+    topic from the first member on."""
+    group = modelled.group
+    members = len(group.members)
+    wanted: dict[str, int] = {}
+    for topic in odd:
+        if may_grow(case, topic):
+            brokers = len({queue.broker for queue in group.topics[topic]})
+            per_broker = max(_by_broker(group.topics[topic]).values())
+            while per_broker * brokers % members:
+                per_broker += 1
+            wanted[topic] = per_broker * brokers
+    counts = {topic: len(queues) for topic, queues in group.topics.items()}
+    enough = max(case.best) * members / max(1, sum(case.best))
+    taken: dict[str, int] = {}
+    for topic in sorted(wanted, key=lambda each: (wanted[each] - counts[each], each)):
+        loads = _dealt_by_topic(counts, members)
+        if max(loads) * members <= enough * sum(loads) and loads.count(0) <= list(case.best).count(0):
+            break
+        counts[topic] = taken[topic] = wanted[topic]
+    if not taken:
+        return None
+    why = f"a multiple of {members} for {members} members"
+    return _grow(case, modelled, taken, why, strategy)
+
+
+def _dealt_by_topic(counts: Mapping[str, int], members: int) -> list[int]:
+    return [sum(each // members + (at < each % members) for each in counts.values()) for at in range(members)]
+
+
+def _grow(case: Case, modelled: Modelled, wanted: Mapping[str, int], why: str, strategy: str | None = None) -> Remedy:
+    group = modelled.group
+    topics = dict(group.topics)
+    sums, commands = [], []
+    for topic, total in wanted.items():
+        before = _by_broker(group.topics[topic])
+        topics[topic] = _grown(topic, group.topics[topic], total)
+        after = _by_broker(topics[topic])
+        if case.is_kafka:
+            sums.append(f"{topic} from {len(group.topics[topic])} to {total} partitions")
+            alter = f"kafka-topics.sh --bootstrap-server HOST --alter --topic {quote(topic)} --partitions {total}"
+            commands.append(alter)
+            continue
+        at = ", ".join(f"{broker} {before[broker]} -> {number}" for broker, number in after.items())
+        sums.append(f"{topic} from {sum(before.values())} to {sum(after.values())} queues ({at})")
+        commands += [
+            f"mqadmin updateTopic -n NAMESRV -b {quote('ADDRESS_OF_' + broker)} -t {quote(topic)}"
+            f" -r {number} -w {number}"
+            for broker, number in after.items()
+            if number != before[broker]
+        ]
+    shown = "; ".join(sums[:MOST_SHOWN]) + (f"; and {len(sums) - MOST_SHOWN} more" if len(sums) > MOST_SHOWN else "")
+    expected = _expected(case, modelled, replace(group, topics=topics), strategy or case.observed.strategy)
+    return Remedy(
+        f"Give {several(len(wanted), 'topic')} more {'partitions' if case.is_kafka else 'queues'}: {shown}; {why}."
+        f" {commands[0]}",
+        tuple(commands),
+        "none",
+        not case.is_kafka,
+        tuple(_risks(case, list(wanted))),
+        case.gain(expected),
+        expected,
+    )
+
+
+def _expected(case: Case, modelled: Modelled, grown: Group, strategy: str | None) -> Allocation:
+    after = replace(modelled, group=grown, today=Allocation(grown, dict(modelled.today.items())))
+    answer = under(after, strategy) if strategy in case.usable and strategy is not None else None
+    return optimum(grown, moves=False).allocation if answer is None else answer
+
+
+def _risks(case: Case, topics: Sequence[str]) -> list[Risk]:
+    others = sorted({reader.name for topic in topics for reader in case.others_reading(topic)})
+    in_order = {reader.name for topic in topics for reader in case.others_reading(topic) if reader.kind == "orderly"}
+    who = "which the members consume in order" if case.kind == "orderly" else ""
+    if in_order and not who:
+        who = f"which {named(sorted(in_order))} consume in order" if len(in_order) > 1 else ""
+        who = who or f"which {named(sorted(in_order))} consumes in order"
+    keys = f"records of a key, {who}," if who else "records of a key"
+    found = [
+        Risk(
+            f"the order per key is lost: {keys} go to another queue from then on, while earlier ones still wait",
+            GRAVE if who else SERIOUS,
+        )
+    ]
+    if others:
+        reads = several(len(others), "other group reads", "other groups read")
+        found.append(Risk(f"{reads} {named(topics)}, too: {named(others)}", LIGHT))
+    else:
+        found.append(Risk(f"other groups may read {named(topics)}, of which the sources tell nothing", LIGHT))
+    return found + (_of_kafka() if case.is_kafka else _of_rocketmq())
+
+
+def _of_kafka() -> list[Risk]:
+    return [
+        Risk(
+            "consumers notice new partitions within metadata.max.age.ms (5 minutes), and with auto.offset.reset=latest"
+            " skip what was written there before",
+            LIGHT,
+        ),
+        Risk("a compacted topic keeps old values of moved keys for good (check cleanup.policy)", LIGHT),
+        Risk(
+            "a Kafka Streams application that reads the topic with state stops with an error, as its own topics keep"
+            " the old number of partitions",
+            LIGHT,
+        ),
+    ]
+
+
+def _of_rocketmq() -> list[Risk]:
+    return [
+        Risk("updateTopic sets permission and order flag anew: repeat -p and -o as they are", LIGHT),
+        Risk("new queues are read up to 50 seconds after records arrive there", LIGHT),
+        Risk(
+            "to undo it, lower -w first, and -r only once the queues to go are read to their end: what waits there is"
+            " out of reach afterwards",
+            LIGHT,
+        ),
+    ]
+
+
+def _by_broker(queues: Sequence[Queue]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for queue in queues:
+        found[queue.broker] = found.get(queue.broker, 0) + 1
+    return found
+
+
+def _grown(topic: str, queues: Sequence[Queue], total: int) -> tuple[Queue, ...]:
+    """The topic with so many queues at least, the same number at each broker; new ones take free numbers first."""
+    numbers: dict[str, set[int]] = {}
+    for queue in queues:
+        numbers.setdefault(queue.broker, set()).add(queue.number)
+    per_broker = max(-(-total // len(numbers)), max(map(len, numbers.values())))
+    new = [
+        Queue(topic, broker, number)
+        for broker, taken in numbers.items()
+        for number in islice(filterfalse(taken.__contains__, count()), per_broker - len(taken))
+    ]
+    return sort_queues([*queues, *new])

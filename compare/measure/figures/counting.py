@@ -1,0 +1,220 @@
+"""From numbered rows to the integer sums of `definitions`: the counting of the numpy engine and of Spark's tasks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.measure.figures.definitions import Flags, Integers, Sums
+from compare.measure.figures.rows import NumberedRows, Numbers
+from protocols.errors import UserError
+
+_MOST = 1 << 62
+"""Exact int64 arithmetic stays below this; beyond it Python's integers take over."""
+
+
+def count(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> tuple[Sums, Sums]:
+    """The sums of every group, and of every topic of a group, in the order of their numbers.
+
+    ``overloaded``: the error to raise for a group (by its number) with a member whose load is 2^62 or more.
+    """
+    groups, topics = len(rows.members), len(rows.topic_group)
+    _check_loads(rows, overloaded)
+    owned = _per_member_and_topic(rows)
+    group = rows.topic_group[owned.topic]
+    first = _starts(rows.members)
+    at = first[group] + owned.member
+    everyone = int(rows.members.sum())
+    loads = _add_up(at, owned.load, everyone)
+    owners = np.bincount(at, minlength=everyone) > 0
+    member_group = np.repeat(np.arange(groups), rows.members)
+    unknown = np.zeros(topics, dtype=bool)
+    if rows.unknown is not None:
+        unknown[rows.topic[rows.unknown]] = True
+
+    # Every product of `last_step` is at most 2 n total^2. A total of int64 may itself be too small for it: in float64.
+    total = np.bincount(member_group, weights=loads, minlength=groups)
+    wide = bool((2.0 * rows.members * total**2 >= _MOST).any())
+
+    of_topics = _sums(
+        segment=owned.topic,
+        load=owned.load,
+        members=rows.members[rows.topic_group],
+        owners=np.bincount(owned.topic, minlength=topics),
+        counts=(rows.queues, rows.unowned, rows.double_owned),
+        uneven=(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)),
+        unknown=unknown,
+        unit=rows.unit,
+        wide=wide,
+    )
+    topic_deviation = of_topics.members * of_topics.squares - of_topics.total * of_topics.total
+    uneven = np.flatnonzero(topic_deviation)
+    of_groups = _sums(
+        segment=member_group,
+        load=loads,
+        members=rows.members,
+        owners=np.bincount(member_group[owners], minlength=groups),
+        counts=(
+            _sum_within(rows.topic_group, rows.queues, groups),
+            _sum_within(rows.topic_group, rows.unowned, groups),
+            _sum_within(rows.topic_group, rows.double_owned, groups),
+        ),
+        uneven=(rows.topic_group[uneven], topic_deviation[uneven]),
+        unknown=np.bincount(rows.topic_group[unknown], minlength=groups) > 0,
+        unit=rows.unit,
+        wide=wide,
+    )
+    return of_groups, of_topics
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """One entry per member and topic of which it owns a queue."""
+
+    topic: Numbers
+    member: Numbers
+    load: Numbers
+
+
+def _per_member_and_topic(rows: NumberedRows) -> _Owned:
+    sizes = rows.members[rows.topic_group]
+    first = _starts(sizes)
+    cell = first[rows.topic] + rows.member
+    cells = int(sizes.sum())
+    if cells <= 4 * len(cell) + 4096:
+        held = np.bincount(cell, minlength=cells)
+        found = np.flatnonzero(held)
+        load = held[found] if rows.load is None else _add_up(cell, rows.load, cells)[found]
+        # The topic of a cell: cells lie topic by topic.
+        topic = np.repeat(np.arange(len(sizes)), sizes)[found]
+    else:
+        found, position = np.unique(cell, return_inverse=True)
+        load = (
+            np.bincount(position, minlength=len(found))
+            if rows.load is None
+            else _add_up(position, rows.load, len(found))
+        )
+        topic = np.asarray(np.searchsorted(first + sizes, found, side="right"), dtype=np.int64)
+    return _Owned(topic, found - first[topic], load)
+
+
+def _extremes(load: Numbers, entries: Numbers, zeros: Numbers) -> tuple[Numbers, Numbers]:
+    """Least and largest load of each segment: ascending ``load`` of its ``entries``, beside ``zeros`` members."""
+    some = entries > 0
+    last = np.cumsum(entries) - 1
+    high = np.zeros(len(entries), dtype=np.int64)
+    high[some] = load[last[some]]
+    low = np.zeros(len(entries), dtype=np.int64)
+    full = some & (zeros == 0)
+    low[full] = load[last[full] - entries[full] + 1]
+    return low, high
+
+
+def _sums(
+    *,
+    segment: Numbers,
+    load: Numbers,
+    members: Numbers,
+    owners: Numbers,
+    counts: tuple[Integers, Integers, Integers],
+    uneven: tuple[Numbers, Integers],
+    unknown: Flags,
+    unit: int,
+    wide: bool,
+) -> Sums:
+    """The sums of segments from one entry per member that may carry load; whoever has no entry carries 0.
+
+    ``uneven``: segment and deviation of the topics that are parts of segments. A topic by itself has none.
+    """
+    segments = len(members)
+    segment, load = _sorted(segment, load)
+    entries = np.bincount(segment, minlength=segments)
+    zeros = members - entries
+    rank = np.arange(len(load)) - _starts(entries)[segment] + zeros[segment] + 1
+    exact: Integers = load.astype(object) if wide else load
+    total = _sum_within(segment, exact, segments)
+    squares = _sum_within(segment, exact * exact, segments)
+    low, high = _extremes(load, entries, zeros)
+    new = np.ones(len(load), dtype=bool)
+    new[1:] = (load[1:] != load[:-1]) | (segment[1:] != segment[:-1])
+    runs = np.flatnonzero(new)
+    holders = np.diff(runs, append=len(load))
+    carrying = load[runs] > 0
+    runs, holders = runs[carrying], holders[carrying]
+
+    def whole(values: Integers) -> Integers:
+        return values.astype(object) if wide else values
+
+    return Sums(
+        members=whole(members),
+        idle=members - owners,
+        queues=counts[0],
+        unowned=counts[1],
+        double_owned=counts[2],
+        total=total,
+        squares=squares,
+        ranked=_sum_within(segment, exact * rank, segments),
+        low=whole(low),
+        high=whole(high),
+        topic_row=uneven[0],
+        topic_deviation=uneven[1],
+        row=segment[runs],
+        load=whole(load[runs]),
+        holders=holders,
+        unknown=unknown,
+        unit=unit,
+    )
+
+
+def _sorted(segment: Numbers, load: Numbers) -> tuple[Numbers, Numbers]:
+    """By segment, then load."""
+    if not len(load):
+        return segment, load
+    shift = int(load.max()).bit_length()
+    if int(segment.max()).bit_length() + shift < 63:
+        both = np.sort(segment << shift | load)
+        return both >> shift, both & ((1 << shift) - 1)
+    order = np.lexsort((load, segment))
+    return segment[order], load[order]
+
+
+def _starts(sizes: Numbers) -> Numbers:
+    return np.cumsum(sizes) - sizes
+
+
+def _check_loads(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> None:
+    if rows.load is None or not len(rows.load):
+        return
+    if int(rows.load.min()) < 0:
+        raise AssertionError("a load is negative")
+    if float(rows.load.sum(dtype=np.float64)) < _MOST / 2:
+        return
+    group = rows.topic_group[rows.topic]
+    exact = np.zeros(int(rows.members.sum()), dtype=object)
+    np.add.at(exact, _starts(rows.members)[group] + rows.member, rows.load.astype(object))
+    (heavy,) = np.nonzero((exact >= _MOST).astype(bool))
+    if len(heavy):
+        raise overloaded(int(np.searchsorted(np.cumsum(rows.members), heavy[0], side="right")))
+
+
+def _add_up(at: Numbers, load: Numbers, size: int) -> Numbers:
+    """The sum of the loads at each place, exact; each is less than 2^62."""
+    rough = np.bincount(at, weights=load, minlength=size)
+    if rough.max(initial=0.0) < 1 << 53:
+        return rough.astype(np.int64)
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, at, load)
+    return sums
+
+
+def _sum_within(segment: Numbers, values: Integers, segments: int) -> Integers:
+    """Exact sums per segment, of values in any order."""
+    if values.dtype == object:
+        exact = np.zeros(segments, dtype=object)
+        np.add.at(exact, segment, values)
+        return exact
+    if float(values.sum(dtype=np.float64)) < 1 << 53:
+        return np.bincount(segment, weights=values, minlength=segments).astype(np.int64)
+    sums = np.zeros(segments, dtype=np.int64)
+    np.add.at(sums, segment, values)
+    return sums

@@ -1,0 +1,53 @@
+"""`fairness(allocation)`: the figures of one allocation as a record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compare.measure.figures.groups import Figure, GroupLoads, counted_figures
+from protocols import Allocation, GroupError, Queue
+from rocketmq_selfbalance.codes import RETRY_PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """The figures of the design, overall; ``topics`` holds the same per topic. None where a figure is not defined."""
+
+    members: int
+    idle_members: int
+    queues: int
+    unowned_queues: int
+    double_owned_queues: int
+    min: Figure
+    max: Figure
+    mean: Figure
+    spread: Figure
+    idle_share: Figure
+    cv: Figure
+    jain: Figure
+    gini: Figure
+    theil: Figure
+    max_over_mean: Figure
+    pile_up: Figure
+    topics: Mapping[str, "Fairness"] = field(default_factory=dict, repr=False)
+
+
+def fairness(
+    allocation: Allocation, weights: Mapping[Queue, int | float] | None = None, *, with_retry: bool = False
+) -> Fairness:
+    """How fair an allocation is.
+
+    ``weights``: queue to its weight (its lag, its rate), 1 each if left out; every queue of the group needs
+    one, else `GroupError`. Topics that nobody reads do not count, queues of ``%RETRY%`` topics only ``with_retry``.
+    """
+    position = {member: at for at, member in enumerate(allocation)}
+    read = {topic for member in allocation.group.members for topic in member.subscription}
+    rows = []
+    for queue, owners in allocation.owners.items():
+        if (owners or queue.topic in read) and (with_retry or not queue.topic.startswith(RETRY_PREFIX)):
+            if weights is not None and queue not in weights:
+                raise GroupError(f"no weight for {queue}: every queue of the group needs one")
+            weight = 1 if weights is None else weights[queue]
+            rows.append((queue.topic, queue, tuple(position[owner] for owner in owners), weight))
+    (found,) = counted_figures([GroupLoads(len(allocation), rows)])
+    topics = {topic: Fairness(**figures) for topic, figures in found.topics.items()}  # type: ignore[arg-type]
+    return Fairness(**found.overall, topics=topics)  # type: ignore[arg-type]

@@ -1,0 +1,125 @@
+"""What columns ownership and members have, whichever engine reads them, and what is wrong with the columns.
+
+*Ownership*, one row per queue and owner: ``run`` (optional), ``group``, ``topic`` (text or integer), ``broker``
+(optional, the same), ``queue`` (or ``number``, ``partition``: an integer, or a text), ``owner`` (null: nobody owns
+it), ``weight`` (optional, 1 each; an integer or a decimal, null: unknown). *Members*, one row per member: ``run``
+(where ownership has it), ``group``, ``member`` (null: only says that the group exists). Runs, groups, owners and
+members are of any type whose values are single and exact: texts, integers, dates, ..., the same in both tables.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from protocols.errors import UserError
+
+QUEUE_COLUMNS = ("queue", "number", "partition")
+"""Names under which the queue's number is looked for, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names that were found: the key columns of a group, the queue's column, that of the weight (None: 1 each)."""
+
+    keys: tuple[str, ...]
+    queue: str
+    weight: str | None
+
+
+def columns_of(
+    ownership: pa.Schema, members: pa.Schema, weight: str | None = None, *, records: bool = False
+) -> Columns:
+    """The columns to count by; ``weight`` names another one than ``weight`` to weigh queues by.
+
+    ``records``: a queue may be a record, too. Raises `UserError` for a missing column, one that is there twice, and a
+    type that is not what `compare.measure.figures.shapes` says.
+    """
+    keys = ("run", "group") if "run" in ownership.names else ("group",)
+    _require("ownership", ownership, [*keys, "topic", "owner"])
+    _require("members", members, [*keys, "member"])
+    if "run" in members.names and "run" not in keys:
+        raise UserError("members has a column 'run' and ownership has none: expected it in both, or in neither")
+    queue = queue_column(ownership.names)
+    weight = weight_column(ownership.names, weight)
+    _require("ownership", ownership, [name for name in ("broker", queue, weight) if name and name in ownership.names])
+    for key in keys:
+        _same_kind(ownership, key, members, key)
+    _same_kind(ownership, "owner", members, "member")
+    _expect(ownership, "topic", ("text", "integer"), "texts or integers")
+    _expect(ownership, "broker", ("text", "integer"), "texts or integers")
+    _expect(ownership, queue, ("text", "integer", *(["record"] if records else [])), "integers or texts")
+    if weight is not None:
+        _expect(ownership, weight, ("integer", "float", "decimal"), "numbers to weigh by")
+    return Columns(keys, queue, weight)
+
+
+def weight_column(columns: Sequence[str], weight: str | None) -> str | None:
+    """The column that weighs queues: the one named, else ``weight`` where there is one."""
+    if weight is not None and weight not in columns:
+        raise UserError(f"ownership has no column {weight!r} to weigh queues by, it has {', '.join(columns)}")
+    return "weight" if weight is None and "weight" in columns else weight
+
+
+def queue_column(columns: Sequence[str]) -> str:
+    """The column with the queue's number within topic and broker."""
+    for name in QUEUE_COLUMNS:
+        if name in columns:
+            return name
+    raise UserError(f"ownership has no column {' or '.join(QUEUE_COLUMNS)}, it has {', '.join(columns)}")
+
+
+def _require(what: str, schema: pa.Schema, needed: Sequence[str]) -> None:
+    for name in needed:
+        if name not in schema.names:
+            raise UserError(f"{what} has no column {name!r}, it has {', '.join(schema.names)}")
+        times = schema.names.count(name)
+        if times > 1:
+            raise UserError(f"{what} has {times} columns {name!r}, expected one")
+
+
+def _same_kind(ownership: pa.Schema, owned: str, members: pa.Schema, listed: str) -> None:
+    """Both columns hold values that can name something, and that can be the same."""
+    there = [("ownership", owned, ownership.field(owned).type), ("members", listed, members.field(listed).type)]
+    kinds = []
+    for table, name, type in there:
+        kind = kind_of(type)
+        if kind in ("float", "record"):
+            raise UserError(f"column {name!r} of {table} holds {type}, expected texts, integers or other exact values")
+        kinds.append(str(_plain(type)) if kind == "other" else kind)
+    if kinds[0] != kinds[1] and "nothing" not in kinds:
+        (_, _, one), (_, _, other) = there
+        raise UserError(
+            f"column {owned!r} of ownership holds {one}, {listed!r} of members {other}: expected the same type"
+        )
+
+
+def _expect(schema: pa.Schema, name: str, kinds: Sequence[str], expected: str) -> None:
+    if name in schema.names:
+        kind = kind_of(schema.field(name).type)
+        if kind not in (*kinds, "nothing"):
+            raise UserError(f"column {name!r} of ownership holds {schema.field(name).type}, expected {expected}")
+
+
+def kind_of(type: pa.DataType) -> str:
+    """text, integer, float, decimal, record (anything nested), nothing (a column of nulls) or other."""
+    type = _plain(type)
+    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
+        return "text"
+    for kind, holds in _KINDS:
+        if holds(type):
+            return kind
+    return "other"
+
+
+_KINDS = (
+    ("integer", pa.types.is_integer),
+    ("float", pa.types.is_floating),
+    ("decimal", pa.types.is_decimal),
+    ("record", pa.types.is_nested),
+    ("nothing", pa.types.is_null),
+)
+
+
+def _plain(type: pa.DataType) -> pa.DataType:
+    return type.value_type if pa.types.is_dictionary(type) else type

@@ -1,0 +1,82 @@
+"""What must hold in a run: what the scenario's ``expect`` demands, and what one would wish of any system."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compare.scenarios.run_variant import RunResult
+from protocols import Queue
+from protocols.scenario.model import ExpectPart
+from protocols.scenario.units import duration_text
+from protocols.timeline.properties import SETTLES, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether something held. Only what is ``demanded`` makes the command fail. ``why``: what was found instead;
+    ``story``: what led to it."""
+
+    name: str
+    held: bool
+    demanded: bool
+    why: str = ""
+    story: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As in the document; ``why`` and ``story`` only where it failed."""
+        more = {} if self.held else {"why": self.why, "story": list(self.story)}
+        return {"name": self.name, "held": self.held, "demanded": self.demanded, **more}
+
+
+def checks_of(result: RunResult, found: Mapping[str, Any]) -> list[Check]:
+    """All checks of a variant, those that are demanded first. ``found``: its record, for its figures."""
+    measured = measure(result.timeline, _expected(result))
+    settled = next(each for each in measured if each.name == SETTLES)
+    expect = result.variant.scenario.expect
+    demanded = []
+    for name in ExpectPart.model_fields:
+        limit = None if expect is None else getattr(expect, name)
+        if limit is None:
+            continue
+        why = _BREACHES[name](limit, found)
+        if name == "settles_within" and not why and not settled.held:
+            why = settled.why
+        story = settled.story if name == "settles_within" else ()
+        demanded.append(Check(name, not why, True, why, story if why else ()))
+    wished = [Check(each.name, each.held, False, each.why, each.story) for each in measured]
+    return [*demanded, *wished]
+
+
+def _expected(result: RunResult) -> Iterator[tuple[str, Queue] | tuple[str, Queue, str]]:
+    """What must have an owner at the end; where a group is broadcasting, who must read what."""
+    broadcasting = result.timeline.broadcasting
+    yield from (each for each in result.ending.expected() if each[0] not in broadcasting)
+    for group in sorted(broadcasting):
+        there = result.ending.groups[group]
+        for topic, who in there.subscribers().items():
+            yield from ((group, queue, there.members[at].id) for queue in there.topics[topic] for at in who)
+
+
+def _above(limit: float | None, value: float | None, what: str, unit: str = "") -> str:
+    """What is wrong where a value is above its limit; empty where it is not (or is not known)."""
+    if limit is None or value is None or value <= limit:
+        return ""
+    return f"{what} is {value:g}{unit}, expected at most {limit:g}{unit}"
+
+
+_BREACHES: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
+    "settles_within": lambda limit, found: _longer(limit, found["settle_s"], "time to settle"),
+    "max_over_mean": lambda limit, found: _above(limit, found["fairness"]["max_over_mean"], "max_over_mean"),
+    "idle_members": lambda limit, found: _above(limit, found["fairness"]["idle_members"], "idle_members"),
+    "longest_gap": lambda limit, found: _longer(limit, found["longest_gap_s"], "longest time without owner"),
+    "double_owned_queue_s": lambda limit, found: _above(
+        limit, found["double_owned_queue_s"], "time with several owners", " queue-seconds"
+    ),
+    "redelivered": lambda limit, found: _above(limit, found["redelivered"], "records delivered more than once"),
+}
+
+
+def _longer(limit: float, value_s: float | None, what: str) -> str:
+    if value_s is None or value_s * 1000 <= limit:
+        return ""
+    return f"{what} is {value_s:g}s, expected at most {duration_text(limit)}"

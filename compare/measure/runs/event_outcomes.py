@@ -1,0 +1,119 @@
+"""What each event led to, as the document has it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from compare.measure.optimum import optimum
+from compare.measure.runs.combined_fairness import combined_fairness_at_each, combined_optimum, not_shared
+from compare.measure.runs.never_owned import NeverOwned
+from compare.measure.runs.phases import Outcome, Phase, outcomes
+from compare.scenarios.persistent_conflicts import reasons
+from compare.scenarios.run_variant import RunResult
+from protocols import Allocation
+from protocols.engine.nodes import Time
+from protocols.scenario.model import Scenario
+from protocols.scenario.telling import in_words
+from protocols.timeline import Timeline
+
+NOT_SHARED = (
+    "moves",
+    "fewest_moves",
+    "paused_queues",
+    "unowned_queue_s",
+    "longest_gap_s",
+    "shared_queues",
+    "double_owned_queue_s",
+    "never_owned_queues",
+    "never_owned_s",
+)
+"""What an event leads to where queues are shared; None where all groups are broadcasting."""
+
+
+def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[dict[str, Any]]:
+    """One record for the beginning and one for every time at which events happen; times in seconds.
+
+    Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
+    owner, from where they were before the events, for the fairest sharing after them. ``moves`` are at least as many
+    where that sharing was reached. Groups that are broadcasting are left out; where there are no others, every
+    figure of sharing is None.
+    """
+    timeline = result.timeline
+    found = list(outcomes(timeline, phases))
+    counted = _counted_groups(timeline, result.variant.scenario)
+    allocations = [[each.phase.then.allocation(group, each.after) for group in counted] for each in found]
+    fairness = combined_fairness_at_each(allocations)
+    optima = [combined_optimum(each) for each in allocations]
+    never_owned = NeverOwned(timeline)
+    records = [
+        {
+            **_record(outcome, fairness[at], optima[at], 0 if at == 0 else _fewest_moves(outcome, counted)),
+            **never_owned.waiting(outcome.phase),
+            **_why(result, outcome.phase, zip(counted, allocations[at], strict=True)),
+        }
+        for at, outcome in enumerate(found)
+    ]
+    if set(counted) <= timeline.broadcasting:
+        for record in records:
+            record |= dict.fromkeys(NOT_SHARED)
+            record |= {name: not_shared(record[name]) for name in ("fairness", "optimum")}
+    return records
+
+
+def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
+    """The groups of which figures of sharing tell: those that share; all, where none does."""
+    return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
+
+
+def _why(result: RunResult, phase: Phase, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
+    """What keeps queues without an owner, or with several, when the moment ends."""
+    sharing = [(group, each) for group, each in allocations if group not in result.timeline.broadcasting]
+    found = reasons(result.variant, phase.then, sharing)
+    return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
+
+
+def _record(
+    outcome: Outcome, fairness: dict[str, Any], optimum_then: dict[str, Any], fewest_moves: int
+) -> dict[str, Any]:
+    phase = outcome.phase
+    return {
+        "at_s": _s(phase.at),
+        "until_s": _s(phase.until),
+        "events": [in_words(event) for event in phase.events],
+        "kinds": [type(event).__name__ for event in phase.events],
+        "fairness": fairness,
+        "optimum": optimum_then,
+        "rebalances": outcome.rebalances,
+        "moves": outcome.moves,
+        "fewest_moves": fewest_moves,
+        "paused_queues": len({(gap.group, gap.queue) for gap, _ in outcome.gaps}),
+        "unowned_queue_s": _s(sum(lasted for _, lasted in outcome.gaps)),
+        "longest_gap_s": _s(max((lasted for _, lasted in outcome.gaps), default=0.0)),
+        "shared_queues": len({(double.group, double.queue) for double, _ in outcome.doubles}),
+        "double_owned_queue_s": _s(sum(lasted for _, lasted in outcome.doubles)),
+        "settle_s": _s(outcome.settle),
+    }
+
+
+def _fewest_moves(outcome: Outcome, groups: Sequence[str]) -> int:
+    """Queues of these groups that have, or had, an owner and get another one on the shortest way to the fairest
+    sharing.
+
+    A queue that nobody has at the moment may go back to who had it last without a move, as the figure ``moves`` has it.
+    """
+    then = outcome.phase.then
+    has = {(group, queue) for (group, _), queues in outcome.before.items() for queue in queues}
+    before = dict(outcome.before)
+    for (group, queue), member in outcome.latest.items():
+        if (group, queue) not in has:
+            before[group, member] = (*before.get((group, member), ()), queue)
+    count = 0
+    for group in groups:
+        if len(then.groups[group].members):
+            found = optimum(then.groups[group], then.allocation(group, before))
+            count += found.moves or 0
+            count += sum((group, queue) in outcome.latest for queue, _ in found.newly_owned)
+    return count
+
+
+def _s(time: Time) -> float:
+    return time / 1000

@@ -1,0 +1,117 @@
+"""What is written to every queue in the course of a run."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compare.scenarios.run_variant import RunResult
+from compare.scenarios.systems import system_of
+from protocols import Queue
+from protocols.engine.nodes import Time
+from protocols.load import Production
+from protocols.scenario.commits import records_of
+from protocols.scenario.dealt import Brokers, listed, place
+from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Produce, Queues
+from protocols.scenario.model import Scenario
+from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
+
+_OF_QUEUES = Queues | AddTopic | DeleteTopic
+
+
+@dataclass(frozen=True, slots=True)
+class ProductionHistory:
+    """``parts``: times of even production, one after the other, since the queue began with offset 0."""
+
+    parts: tuple[Production, ...]
+
+    @property
+    def since(self) -> Time:
+        """When offset 0 was the next to be written."""
+        return self.parts[0].since
+
+    def end_offset(self, now: Time) -> int:
+        """Offset of the next record to be written."""
+        return next((each.end_offset(now) for each in reversed(self.parts) if each.since <= now), 0)
+
+    def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
+        """From now on so many records come per second."""
+        last = self.parts[-1]
+        if last.per_second == per_second:
+            return self
+        return ProductionHistory((*self.parts, Production(per_second, now, last.end_offset(now))))
+
+    def gets(self, now: Time, count: int) -> "ProductionHistory":
+        """So many records come at once, beside those that come evenly."""
+        last = self.parts[-1]
+        return ProductionHistory((*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
+
+
+def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
+    """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
+    the scenario has no load."""
+    scenario = result.variant.scenario
+    if not scenario.load.produce and not any(isinstance(event, Produce) for event in scenario.events):
+        return {}
+    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
+    for event in scenario.events:
+        producers.live_through(event)
+    return producers.written
+
+
+@dataclass(slots=True)
+class _Producers:
+    """They write to every queue that there is, but not to one whose broker is down. (Only RocketMQ's queues are bound
+    to a broker: a partition gets another leader.)"""
+
+    per_second: float
+    numbering: Numbering
+    topics: dict[str, tuple[Queue, ...]]
+    brokers: dict[str, Brokers]
+    """Topic to the broker of each of its queues."""
+    written: dict[Queue, ProductionHistory]
+    down: set[str] = field(default_factory=set)
+    deleted: set[Queue] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
+        topics = first_topics(scenario, numbering)
+        brokers = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
+        rate = scenario.load.produce
+        first = {queue: ProductionHistory((Production(rate),)) for queues in topics.values() for queue in queues}
+        return cls(rate, numbering, topics, brokers, first)
+
+    def live_through(self, event: Event) -> None:
+        """What the event changes. Records for a queue whose broker is down are refused."""
+        if isinstance(event, Produce):
+            per_broker: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
+            for topic, broker, number, count in records_of(event, per_broker):
+                queue = self.topics[topic][place(self.brokers[topic], broker, number)]
+                if queue.broker not in self.down:
+                    self.written[queue] = self.written[queue].gets(event.at, count)
+        elif isinstance(event, BrokerEvent):
+            (self.down.discard if event.does == "return" else self.down.add)(event.broker)
+            self._write(event.at)
+        elif isinstance(event, _OF_QUEUES):
+            self._deal(event)
+            self._write(event.at)
+
+    def _deal(self, event: Queues | AddTopic | DeleteTopic) -> None:
+        if isinstance(event, DeleteTopic):
+            self.deleted.update(self.topics.get(event.delete_topic, ()))
+        elif isinstance(event, AddTopic):
+            self.brokers.update({topic: listed(part.queues) for topic, part in event.add_topic.items()})
+        else:
+            for topic, per_broker in event.queues.items():
+                self.brokers[topic] = self.numbering.placed(self.brokers[topic], per_broker)
+        self.topics = topics_after(self.topics, event, self.numbering)
+
+    def _write(self, now: Time) -> None:
+        there = dict.fromkeys(queue for queues in self.topics.values() for queue in queues)
+        for queue in {**dict.fromkeys(self.written), **there}:
+            per_second = self.per_second if queue in there and queue.broker not in self.down else 0.0
+            before = self.written.get(queue)
+            if before is None or (queue in there and queue in self.deleted):
+                self.deleted.discard(queue)
+                self.written[queue] = ProductionHistory((Production(per_second, now),))
+            else:
+                self.written[queue] = before.goes_on(now, per_second)

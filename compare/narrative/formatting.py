@@ -1,0 +1,42 @@
+"""Names and amounts in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from protocols.scenario.systems import split_system
+
+_SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
+
+
+def variant_name(record: Mapping[str, Any]) -> str:
+    """A variant as a sentence begins with it: "RocketMQ AVG"; its label, where it has one of its own."""
+    if record["label"] != record["system"]:
+        return str(record["label"])
+    system, strategy = split_system(record["system"])
+    return f"{_SYSTEMS.get(system, system)} {strategy}"
+
+
+def many(count: float, what: str) -> str:
+    """ "1 queue", "3 queues"."""
+    told = f"{count:,.0f}" if float(count).is_integer() else f"{count:,g}"
+    return f"{told} {what}" + ("" if count == 1 else "s")
+
+
+def often(count: int) -> str:
+    """ "once", "twice", "3 times"."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def duration(seconds: float) -> str:
+    """ "12 ms", "3.02 s", "2 min 5 s"."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def amount(value: float) -> str:
+    """ "1,912", "57.4", "0.204"."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"

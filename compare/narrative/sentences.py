@@ -1,0 +1,57 @@
+"""A sentence of the verdict with the figures that it rests on, and the means to make one of a variant's record."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compare.measure.runs.spread import figure
+from compare.narrative.formatting import amount, duration, variant_name
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """``figures``: path in the variant's record to its value there."""
+
+    text: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A record with the means to tell of it."""
+
+    record: Record
+    spread: Mapping[str, Any] | None
+
+    @property
+    def name(self) -> str:
+        return variant_name(self.record)
+
+    def at(self, path: str) -> Any:
+        """A figure."""
+        return figure(self.record, path)
+
+    def resting(self, text: str, *paths: str) -> Sentence:
+        """The sentence with its figures, and with how they vary over the seeds, where they do."""
+        return Sentence(f"{self.name} {text}{self._varying(paths)}.", {path: self.at(path) for path in paths})
+
+    def _varying(self, paths: Sequence[str]) -> str:
+        for path in paths:
+            over = (self.spread or {}).get(path)
+            if not over or over["known"] < 2:
+                continue
+            time = path.endswith("_s") and not path.endswith("queue_s")
+            low, high = (duration(over[name]) if time else amount(over[name]) for name in ("p5", "p95"))
+            if low != high:
+                what = _WORDS.get(path, "")
+                return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
+        return ""
+
+
+_WORDS = {
+    "unowned_queue_s": "in all, queue-seconds: ",
+    "double_owned_queue_s": "in all, queue-seconds: ",
+    "longest_gap_s": "longest: ",
+}

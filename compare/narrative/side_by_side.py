@@ -1,0 +1,148 @@
+"""What the variants of a scenario look like beside each other, in plain sentences with the figures they rest on."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
+from compare.measure.runs.spread import figure
+from compare.narrative.formatting import amount, duration, many, variant_name
+from compare.narrative.sentences import Record, Sentence
+from compare.narrative.verdict import NOTICED_S, SAME_JAIN
+from protocols.scenario.telling import listed
+
+Told = tuple[Sentence, dict[str, dict[str, Any]]]
+"""A sentence, and per label the figures that it rests on."""
+
+TOLD_FROM = 1.2
+"""Most over least from which on it is worth a sentence that variants differ."""
+
+MOST_NAMED = 4
+"""Variants that a sentence names."""
+
+
+def side_by_side(records: Sequence[Record]) -> list[Told]:
+    """Sentences about all variants together in which queues are shared, about all where they are in none; none where
+    there is only one."""
+    alike = [each for each in records if shares(each)] or records
+    if len(alike) < 2:
+        return []
+    return [told for tell in (_fairness, _stops, _doubles, _moves, _messages) for told in tell(alike)]
+
+
+def _values(records: Sequence[Record], path: str) -> dict[str, Any]:
+    return {each["label"]: figure(each, path) for each in records if figure(each, path) is not None}
+
+
+def _names(records: Sequence[Record], labels: Sequence[str]) -> str:
+    names = [variant_name(each) for each in records if each["label"] in labels]
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    return listed(names)
+
+
+def _resting(text: str, records: Sequence[Record], path: str) -> Told:
+    return Sentence(text), {label: {path: value} for label, value in _values(records, path).items()}
+
+
+def _fairness(records: Sequence[Record]) -> Iterator[Told]:
+    values, best = _values(records, "fairness.jain"), _values(records, "optimum.jain")
+    if len(values) < 2:
+        return
+    unowned, shared = (_values(records, path) for path in OPEN_ENDS)
+    open_ended = [each["label"] for each in records if not ends_complete(each)]
+    fair = [label for label, value in values.items() if value >= best[label] - SAME_JAIN and label not in open_ended]
+    if len(fair) == len(records):
+        all_of = "Both" if len(records) == 2 else f"All {len(records)}"
+        text = f"{all_of} variants end as fair as the subscriptions allow."
+    elif not fair:
+        text = f"No variant ends as fair as the subscriptions allow; {_least_even(records, values, open_ended)}."
+    else:
+        others = [label for label in values if label not in fair]
+        end = "ends" if len(fair) == 1 else "end"
+        text = f"{len(fair)} of {len(values)} variants {end} as fair as can be ({_names(records, fair)}); "
+        if len(others) > 1:
+            text += f"the other {len(others)} do not: {_least_even(records, values, open_ended)}."
+        elif (other := others[0]) in open_ended:
+            count = unowned[other] or shared[other]
+            have = f"{'has' if count == 1 else 'have'} {'no owner' if unowned[other] else 'several owners'}"
+            text += f"{_names(records, others)} does not: {count} of its queues {have}."
+        else:
+            text += f"{_names(records, others)} does not: its Jain index is {values[other]:.2f} where"
+            text += f" {best[other]:.2f} would be possible."
+    told = _resting(text, records, "fairness.jain")
+    for path, known in (("optimum.jain", best), *zip(OPEN_ENDS, (unowned, shared), strict=True)):
+        for label, value in known.items():
+            told[1].setdefault(label, {})[path] = value
+    yield told
+
+
+def _least_even(records: Sequence[Record], values: Mapping[str, float], open_ended: Sequence[str]) -> str:
+    """Who is least even; where all share evenly what they share, who leaves queues without their one owner."""
+    least = min(values.values())
+    if least > 1 - SAME_JAIN:
+        return f"not every queue has just one owner with {_names(records, open_ended)}"
+    labels = [label for label, value in values.items() if value == least]
+    are = "is" if len(labels) == 1 else "are"
+    return f"the least even {are} {_names(records, labels)} with a Jain index of {least:.2f}"
+
+
+def _extremes(records: Sequence[Record], path: str) -> tuple[str, float, str, float] | None:
+    """Who has least and how much, who has most; None where all have the same."""
+    values = _values(records, path)
+    if len(values) < 2 or min(values.values()) == max(values.values()):
+        return None
+    low, high = min(values.values()), max(values.values())
+    few = _names(records, [label for label, value in values.items() if value == low])
+    much = _names(records, [label for label, value in values.items() if value == high])
+    return few, low, much, high
+
+
+def _short(seconds: float) -> str:
+    return duration(seconds) if seconds >= NOTICED_S else "next to nothing"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def _telling(path: str, least: float, text: Callable[[str, float, str, float], str]) -> Any:
+    def tell(records: Sequence[Record]) -> Iterator[Told]:
+        found = _extremes(records, path)
+        if found is not None and found[3] >= least and found[3] >= found[1] * TOLD_FROM:
+            yield _resting(text(*found), records, path)
+
+    return tell
+
+
+_stops = _telling(
+    "longest_gap_s",
+    NOTICED_S,
+    lambda few, low, much, high: (
+        f"The longest time a queue waits for an owner is {duration(high)} with {much}"
+        + (f"; none waits with {few}." if not low else f", and {_short(low)} with {few}.")
+    ),
+)
+_doubles = _telling(
+    "double_owned_queue_s",
+    NOTICED_S,
+    lambda few, low, much, high: (
+        f"Queues have two owners for {amount(high)} queue-seconds in all with {much}"
+        f", and {f'for {amount(low)}' if low >= NOTICED_S else 'never'} with {few}."
+    ),
+)
+_moves = _telling(
+    "moves",
+    1,
+    lambda few, low, much, high: (
+        f"Queues change hands most often with {much} ({many(high, 'move')}), least often with {few} ({low:,g})."
+    ),
+)
+_messages = _telling(
+    "messages",
+    1,
+    lambda few, low, much, high: (
+        f"{much} {'need' if ' and ' in much else 'needs'} {many(high, 'message')} besides fetching records,"
+        f" {few} {many(low, 'message')}"
+        + (f": {_times(high / low)} times as many." if low and high / low >= 2 else ".")
+    ),
+)

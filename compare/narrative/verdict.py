@@ -1,0 +1,274 @@
+"""What came of a variant in plain sentences, each with the figures that it rests on."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
+from compare.narrative.explanations import why_idle, why_uneven
+from compare.narrative.formatting import amount, duration, many, often
+from compare.narrative.persistent_conflicts import because_clause, never_owned, some
+from compare.narrative.sentences import Record, Sentence, Telling
+from protocols.scenario.telling import listed
+from protocols.timeline.properties import SETTLES
+
+NOTICED_S = 0.001
+"""Shorter stops are none that anybody would notice."""
+
+SAME_JAIN = 1e-9
+"""Jain indices that differ by less are the same."""
+
+LONG_S = 5.0
+"""A group that takes longer to settle, or to catch up, is told of."""
+
+
+def verdict(record: Record, spread: Mapping[str, Any] | None = None) -> list[Sentence]:
+    """The sentences about one variant, what matters most first. ``spread``: its figures over many seeds."""
+    told = Telling(record, spread)
+    tellers = _TELLERS if shares(record) else _TELLERS_OF_BROADCASTING
+    return [sentence for tell in tellers for sentence in tell(told)]
+
+
+def _settling(told: Telling) -> Iterator[Sentence]:
+    record = told.record
+    broken = next((each for each in record["checks"] if each["name"] == SETTLES and not each["held"]), None)
+    if broken is not None:
+        text = f"{told.name} does not settle: {broken['why']}."
+        yield Sentence(text, {"settle_s": told.at("settle_s")})
+    elif record["settle_s"] >= LONG_S and record["after"][-1]["events"]:
+        yield told.resting(f"settles {duration(record['settle_s'])} after the last event", "settle_s")
+
+
+def _broadcasting(told: Telling) -> Iterator[Sentence]:
+    """That there is nothing to judge about how queues are shared, and why."""
+    members, queues = told.record["fairness"]["members"], told.record["fairness"]["queues"]
+    text = (
+        f"is BROADCASTING: each of {many(members, 'member')} is to read {some(queues, queues)}, so that nothing"
+        " is shared, and figures of sharing (how even it is, no owner, two owners, moves, lag) do not apply"
+    )
+    if shares(told.record):
+        groups = listed(told.record["broadcasting"])
+        yield told.resting(f"has groups that are BROADCASTING and in no figure of sharing: {groups}", "broadcasting")
+    else:
+        yield told.resting(text, "broadcasting", "fairness.members", "fairness.queues", "fairness.jain")
+    if told.record["redelivered"] and not shares(told.record):
+        yield told.resting(
+            f"has {many(told.record['redelivered'], 'record')} handled twice by one member", "redelivered"
+        )
+
+
+def _also_broadcasting(told: Telling) -> Iterator[Sentence]:
+    if told.record["broadcasting"]:
+        yield from _broadcasting(told)
+
+
+def _sharing(told: Telling) -> Iterator[Sentence]:
+    """Who has how much in the end."""
+    fairness, best = told.record["fairness"], told.record["optimum"]
+    members, idle = fairness["members"], fairness["idle_members"]
+    if not members or fairness["max"] is None or best["max"] is None:
+        return
+    paths = ("fairness.idle_members", "fairness.members", "optimum.idle_members")
+    if not fairness["max"] and best["max"]:
+        yield told.resting("ends with nobody owning anything", "fairness.max", "optimum.max")
+    elif idle > best["idle_members"]:
+        yield told.resting(f"leaves {idle} of {many(members, 'member')} idle{why_idle(told.record)}", *paths)
+    elif fairness["jain"] < best["jain"] - SAME_JAIN:
+        here, possible = f"{_range(fairness)} per member", _range(best, "")
+        if (fairness["min"], fairness["max"]) == (best["min"], best["max"]):
+            here, possible = f"a Jain index of {fairness['jain']:.3f}", f"{best['jain']:.3f}"
+        yield told.resting(
+            f"ends uneven: {here} where {possible} would be possible{why_uneven(told.record)}",
+            *("fairness.max", "fairness.min", "optimum.max", "optimum.min", "fairness.jain", "optimum.jain"),
+        )
+    elif not ends_complete(told.record):
+        unowned, shared = (told.at(path) for path in OPEN_ENDS)
+        counts = [(count, who) for count, who in ((unowned, "nobody owns"), (shared, "several own")) if count]
+        first, *second = [f"that {who}" if at == 0 else f"{count} that {who}" for at, (count, who) in enumerate(counts)]
+        text = f"ends with {counts[0][0]} of {many(fairness['queues'], 'queue')} {listed([first, *second])}"
+        possible = "" if _range(fairness) == _range(best) else f" where {_range(best, '')} would be possible"
+        yield told.resting(
+            f"{text}: {_range(fairness)} per member{possible}{_why_open(told.record)}",
+            *("fairness.min", "fairness.max", "fairness.jain", "optimum.min", "optimum.max", "optimum.jain"),
+            *("fairness.queues", *OPEN_ENDS),
+        )
+    elif idle:
+        text = f"leaves {idle} of {many(members, 'member')} idle, as any sharing of {many(fairness['queues'], 'queue')}"
+        yield told.resting(f"{text} must", *paths, "fairness.queues")
+    else:
+        text = f"ends as fair as can be: {many(members, 'member')}, {_range(fairness)}{' each' if members > 1 else ''}"
+        yield told.resting(text, "fairness.jain", "optimum.jain", "fairness.members", "fairness.min", "fairness.max")
+
+
+def _why_open(record: Record) -> str:
+    last = record["after"][-1]
+    return because_clause([*last["why_unowned"], *last["why_shared"]])
+
+
+def _range(figures: Mapping[str, Any], what: str = " queue") -> str:
+    """ "1 queue", "2 to 3 queues"."""
+    low, high = figures["min"], figures["max"]
+    several = "s" if what and high != 1 else ""
+    return f"{high:g}{what}{several}" if low == high else f"{low:g} to {high:g}{what}{several}"
+
+
+def _stopping(told: Telling) -> Iterator[Sentence]:
+    """Queues without an owner, by what happened: the two kinds of events with the longest stops."""
+    by_kind: dict[str, list[int]] = {}
+    for at, each in enumerate(told.record["after"]):
+        # While a group forms, members join one after the other in any system: only a long wait is worth a word.
+        if each["longest_gap_s"] >= (NOTICED_S if each["kinds"] else LONG_S):
+            by_kind.setdefault("+".join(dict.fromkeys(each["kinds"])), []).append(at)
+    after = told.record["after"]
+
+    def longest(places: Sequence[int]) -> int:
+        return max(places, key=lambda at: (after[at]["longest_gap_s"], -at))
+
+    kinds = sorted(by_kind, key=lambda kind: -after[longest(by_kind[kind])]["longest_gap_s"])
+    for kind in kinds[:2]:
+        places = by_kind[kind]
+        worst = longest(places)
+        happened = sum("+".join(dict.fromkeys(each["kinds"])) == kind for each in after)
+        all_of = all(after[at]["paused_queues"] >= after[at]["fairness"]["queues"] for at in places)
+        each = after[worst]
+        stopped, queues = each["paused_queues"], each["fairness"]["queues"]
+        what = some(stopped, queues)
+        lasted = duration(each["longest_gap_s"])
+        if len(places) == happened > 1 and all_of and kind in _EVERY:
+            text = f"pauses {what} at each {_EVERY[kind]}, for up to {lasted}"
+        else:
+            when = f"after: {listed(each['events'])}" if each["events"] else "while the group begins"
+            wait = " for" if stopped == 1 else ", the longest wait"
+            text = f"leaves {what} without an owner{wait} {lasted} ({when}){_why_so_long(told.record, each)}"
+        places_told = (f"after.{worst}.longest_gap_s", f"after.{worst}.paused_queues")
+        yield told.resting(
+            text,
+            "longest_gap_s" if each["longest_gap_s"] == told.record["longest_gap_s"] else places_told[0],
+            *places_told,
+        )
+
+
+_EVERY = {"Join": "join", "Crash": "crash", "Leave": "leave", "Restart": "restart", "Hang": "hang"}
+
+
+def _why_so_long(record: Record, after: Record) -> str:
+    """What took most of the longest gap: until the system did anything, or the rebalance itself."""
+    gap = after["longest_gap_s"]
+    if gap >= LONG_S and after["why_unowned"]:
+        return because_clause(after["why_unowned"])
+    if gap < 1:
+        return ""
+    for cause in record["causes"]:
+        if not after["at_s"] <= cause["cause_s"] < after["until_s"] or cause["ended_s"] is None:
+            continue
+        waited, took = cause["began_s"] - after["at_s"], cause["ended_s"] - cause["began_s"]
+        if _is_most(waited, gap) and cause["trigger"]:
+            trigger, _, more = cause["trigger"].partition(",")
+            of = f"{trigger}{', and more' if more else ''}"
+            return f": the rebalance that ends this begins only {duration(waited)} later ({of})"
+        if _is_most(took, gap):
+            return f": the rebalance takes {duration(took)}"
+    return ""
+
+
+def _is_most(part: float, whole: float) -> bool:
+    return whole / 2 <= part <= whole * 1.2
+
+
+def _never(told: Telling) -> Iterator[Sentence]:
+    """Queues that somebody reads and that wait for their first owner; `_sharing` tells of those at the end."""
+    found = never_owned(told.record, LONG_S)
+    if found is not None:
+        text, at = found
+        paths = (f"after.{at}.never_owned_queues", f"after.{at}.never_owned_s", f"after.{at}.fairness.queues")
+        yield told.resting(text, *paths)
+
+
+def _doubling(told: Telling) -> Iterator[Sentence]:
+    record = told.record
+    if record["double_owned_queue_s"] < NOTICED_S:
+        if record["redelivered"]:
+            text = f"has {many(record['redelivered'], 'record')} handled more than once"
+            yield told.resting(text, "redelivered")
+        return
+    worst = max(range(len(record["after"])), key=lambda at: (record["after"][at]["double_owned_queue_s"], -at))
+    each = record["after"][worst]
+    lasting = each["fairness"]["double_owned_queues"] > 0
+    begins = "from the beginning on" if lasting else "while the group begins"
+    when = f"after: {listed(each['events'])}" if each["events"] else begins
+    why = because_clause(each["why_shared"]) if lasting else ""
+    again = record["redelivered"]
+    twice = f"; {many(again, 'record')} {'is' if again == 1 else 'are'} handled more than once" if again else ""
+    total = f"{amount(record['double_owned_queue_s'])} queue-seconds"
+    yield told.resting(
+        f"has queues with two owners for {total} in all, most of it in {many(each['shared_queues'], 'queue')} ({when})"
+        f"{why}{twice}",
+        "double_owned_queue_s",
+        "redelivered",
+        f"after.{worst}.shared_queues",
+        f"after.{worst}.double_owned_queue_s",
+    )
+
+
+def _moving(told: Telling) -> Iterator[Sentence]:
+    """How often queues went to another owner, against what the fairest sharing after each event takes."""
+    moves, fewest = told.record["moves"], told.record["fewest_moves"]
+    if moves > fewest:
+        enough = f"{many(fewest, 'move')} would be enough" if fewest else "no move is needed"
+        hung = any({"Hang", "StopPolling"} & set(each["kinds"]) for each in told.record["after"])
+        kept = " as long as members that stand still keep theirs" if hung else ""
+        yield told.resting(f"moves queues {often(moves)} where {enough}{kept}", "moves", "fewest_moves")
+    elif moves < fewest:
+        yield _too_few(told)
+
+
+def _too_few(told: Telling) -> Sentence:
+    """Fewer moves than the fairest sharing takes: where it was not reached."""
+    after = told.record["after"]
+    at = max(range(len(after)), key=lambda each: (after[each]["fewest_moves"] - after[each]["moves"], -each))
+    fairness, best = after[at]["fairness"], after[at]["optimum"]
+    if fairness["unowned_queues"]:
+        still = f"{some(fairness['unowned_queues'], fairness['queues'])} still without an owner"
+        paths = ["unowned_queues", "queues"]
+    elif fairness["double_owned_queues"]:
+        still = f"{some(fairness['double_owned_queues'], fairness['queues'])} still with several"
+        paths = ["double_owned_queues", "queues"]
+    else:
+        still, paths = f"a Jain index of {fairness['jain']:.2f} where {best['jain']:.2f} would be possible", ["jain"]
+    moves, fewest = told.record["moves"], told.record["fewest_moves"]
+    moved = f"moves queues only {often(moves)}" if moves else "moves no queue"
+    when = "when the next event comes" if at < len(after) - 1 else "at the end"
+    return told.resting(
+        f"{moved}, while reaching the optimum after every event takes {many(fewest, 'move')}"
+        f" (after: {listed(after[at]['events'])}, {still} {when})",
+        "moves",
+        "fewest_moves",
+        *(f"after.{at}.{name}" for name in ("moves", "fewest_moves", "optimum.jain")),
+        *(f"after.{at}.fairness.{name}" for name in paths),
+    )
+
+
+def _catching_up(told: Telling) -> Iterator[Sentence]:
+    lag = told.record["lag"]
+    if lag is None:
+        return
+    if lag["drain_s"] is None:
+        yield told.resting(
+            f"falls {many(lag['peak'], 'record')} behind and has not caught up at the end", "lag.peak", "lag.drain_s"
+        )
+    elif lag["drain_s"] >= LONG_S or told.record["longest_gap_s"] >= LONG_S:
+        text = f"falls up to {many(lag['peak'], 'record')} behind and has caught up {duration(lag['drain_s'])} later"
+        yield told.resting(text, "lag.peak", "lag.drain_s")
+
+
+_TELLERS: Sequence[Callable[[Telling], Iterator[Sentence]]] = (
+    _sharing,
+    _also_broadcasting,
+    _settling,
+    _never,
+    _stopping,
+    _doubling,
+    _moving,
+    _catching_up,
+)
+
+_TELLERS_OF_BROADCASTING: Sequence[Callable[[Telling], Iterator[Sentence]]] = (_broadcasting, _settling)

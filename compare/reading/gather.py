@@ -1,0 +1,106 @@
+"""From sources to observed groups: each block to the reader that knows its kind, then each system's join."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from compare.reading import kafka, kafka_live, pasted, rocketmq, rocketmq_live
+from compare.reading.blocks import BlockKind, SourceText, skipped, split
+from compare.reading.observed import ObservedGroup, Skipped, System
+from compare.reading.sources import load
+from compare.reading.time_limits import TIMEOUT_S
+from protocols import UserError
+
+_KINDS: tuple[BlockKind, ...] = (*kafka.KINDS, *rocketmq.KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All groups that the sources tell of, and what could not be read."""
+
+    groups: tuple[ObservedGroup, ...]
+    skipped: tuple[Skipped, ...]
+    was_read: bool
+    """Whether anything could be read, if only the names of topics."""
+
+
+def gather(
+    arguments: Iterable[str],
+    progress: Callable[[str], None] = lambda name: None,
+    command_config: Path | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Gathered:
+    """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).
+
+    ``progress`` is told each source's name. ``command_config`` and ``timeout_s`` are those of `kafka_live.observe`.
+    """
+    arguments = list(arguments)
+    live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
+    if command_config is not None and not any(each.startswith(kafka_live.SCHEME) for each in live):
+        raise UserError(
+            f"--command-config {command_config}: is for a running Kafka, expected a source kafka://host:port"
+        )
+    facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
+    unread: list[Skipped] = []
+    for source in load(each for each in arguments if each not in live):
+        if isinstance(source, Skipped):
+            unread.append(source)
+            continue
+        progress(source.name)
+        told_anything = False
+        for system, fact in _facts(source):
+            told_anything = True
+            if isinstance(fact, Skipped):
+                unread.append(fact)
+            else:
+                facts[system].append(fact)
+        if not told_anything:
+            unread.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
+    groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
+    was_read = any(facts.values())
+    for address in live:
+        # Each cluster is joined for itself: two clusters may have a group of the same name.
+        try:
+            if address.startswith(rocketmq_live.SCHEME):
+                found = rocketmq_live.observe(address, timeout_s=timeout_s, progress=progress)
+            else:
+                found = kafka_live.observe(
+                    address, command_config=command_config, timeout_s=timeout_s, progress=progress
+                )
+        except UserError as error:
+            found = [Skipped(kafka_live.shown(address), None, str(error))]
+        else:
+            was_read = True
+        groups += (each for each in found if not isinstance(each, Skipped))
+        unread += (each for each in found if isinstance(each, Skipped))
+    return Gathered(tuple(groups), tuple(_summed_up(unread)), was_read)
+
+
+def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
+    """Lines of one source that were skipped for the same reason are told once, at the first of them."""
+    alike: dict[tuple[str, str], list[Skipped]] = {}
+    for each in skipped:
+        alike.setdefault((each.source, each.why), []).append(each)
+    for first, *others in alike.values():
+        yield replace(first, why=f"{first.why} (and {len(others)} more such lines)") if others else first
+
+
+def _facts(source: SourceText) -> Sequence[tuple[System, Any]]:
+    found = list(_read(source))
+    told = [fact for _, fact in found]
+    if pasted.may_be_decorated(source, told):
+        texts = pasted.undecorated(source, told, _KINDS)
+        if texts != (source,):
+            return [each for text in texts for each in _read(text)]
+    return found
+
+
+def _read(source: SourceText) -> Iterable[tuple[System, Any]]:
+    for kind, block in split(source, _KINDS):
+        if kind is None:
+            why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"
+            yield "kafka", rocketmq.explain(block) or kafka.explain(block) or skipped(block, 0, why)
+        else:
+            for fact in kind.parse(block):
+                yield kind.system, fact

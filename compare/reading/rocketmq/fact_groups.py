@@ -1,0 +1,109 @@
+"""Sort facts by the group that they are about: find the group that a fact is about, and the routes of its topics.
+
+A group's name is, in this order: what the text says (completed where the view cuts it; a command line above it is a
+part of the text) or its clients give away, ``NAME=FILE``, the only group that the same file names, the only one that
+its folder's files name (where the file is called like a view), what file or folder are called. Facts about one name
+belong together as `compare.reading.merging` has it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from compare.reading.blocks import SourceText
+from compare.reading.merging import merge
+from compare.reading.rocketmq.facts import BrokerLag, Fact, GroupFact, GroupLine, NoRoute, Progress, Route
+from compare.reading.rocketmq.names import folder_of, is_called_like_view, stand_in
+from compare.reading.rocketmq.truncated_names import FullNames
+from compare.reading.rocketmq.unnamed_groups import ids_of, name_by_clients
+
+
+@dataclass(slots=True)
+class FactGroup:
+    """The facts about one group in the order of their sources, and the places (folders) they come from."""
+
+    group: str
+    facts: list[GroupFact]
+    places: list[str]
+    ids: set[str] = field(default_factory=set)
+
+
+def fact_groups(facts: Iterable[Fact]) -> tuple[list[FactGroup], list[Route | NoRoute]]:
+    """The groups of facts by first mention, and what is told of routes."""
+    routes: list[Route | NoRoute] = []
+    about: list[GroupFact] = []
+    for fact in facts:
+        if isinstance(fact, Route | NoRoute):
+            routes.append(fact)
+        else:
+            about.append(fact)
+    by_name: dict[str, dict[str, list[GroupFact]]] = {}
+    for fact, name in zip(about, _names(about), strict=True):
+        by_name.setdefault(name, {}).setdefault(folder_of(fact.source), []).append(fact)
+    found: list[FactGroup] = []
+    for name, by_place in by_name.items():
+        of_name: list[FactGroup] = []
+        for place, told in by_place.items():
+            merge(of_name, FactGroup(name, told, [place], {id for fact in told for id in ids_of(fact)}))
+        found += of_name
+    return found, routes
+
+
+def _names(facts: list[GroupFact]) -> list[str]:
+    named = name_by_clients(facts, _named(facts))
+    in_source: dict[str, set[str]] = {}
+    in_folder: dict[str, set[str]] = {}
+    for fact, name in zip(facts, named, strict=True):
+        # Listings of all groups name many, and none of them in particular.
+        if name is not None and not isinstance(fact, GroupLine | BrokerLag):
+            in_source.setdefault(fact.source.name, set()).add(name)
+            if is_called_like_view(fact.source):
+                in_folder.setdefault(folder_of(fact.source), set()).add(name)
+    return [
+        name
+        or fact.source.told_group
+        or _only(in_source.get(fact.source.name))
+        or (is_called_like_view(fact.source) and _only(in_folder.get(folder_of(fact.source))))
+        or stand_in(fact.source)
+        or fact.source.name
+        for fact, name in zip(facts, named, strict=True)
+    ]
+
+
+def _only(names: set[str] | None) -> str | None:
+    return next(iter(names)) if names is not None and len(names) == 1 else None
+
+
+def _named(facts: list[GroupFact]) -> list[str | None]:
+    """What the texts call the groups, cut names completed."""
+    full = FullNames(fact.group for fact in facts if fact.group is not None and not _is_cut(fact))
+    cut = {fact.group for fact in facts if fact.group is not None and _is_cut(fact)}
+    cuts = FullNames(cut)
+    completed: dict[str, str] = {}
+    # The longest first: a name cut to a wide column completes the same name cut to a narrow one.
+    for name in sorted(cut, key=lambda name: (-len(name), name)):
+        found = full.complete(name)
+        wider = cuts.longer(name) if found is None else None
+        completed[name] = completed[wider] if wider is not None else found or name
+    return [
+        _completed(fact, completed[fact.group])
+        if fact.group is not None and _is_cut(fact)
+        else fact.group or _of_command(fact.source)
+        for fact in facts
+    ]
+
+
+def _of_command(source: SourceText) -> str | None:
+    return None if source.command is None else source.command.group
+
+
+def _completed(fact: GroupFact, name: str) -> str:
+    """A name that no text completes may be completed by what the source is called."""
+    if name == fact.group:
+        for longer in (fact.source.told_group, stand_in(fact.source)):
+            if longer is not None and longer.startswith(name):
+                return longer
+    return name
+
+
+def _is_cut(fact: GroupFact) -> bool:
+    return isinstance(fact, Progress | GroupLine) and fact.group_cut

@@ -1,0 +1,68 @@
+"""What RocketMQ's members never agree on is told with its reason, and what nobody ever owned is told at all."""
+
+from typing import Any
+
+from tests.compare.compared import made, ran
+
+
+def of(members: dict[str, Any], system: str = "rocketmq:AVG", **more: Any) -> tuple[dict[str, Any], list[str]]:
+    group = {"name": "g", "members": members}
+    run = {"for": "4min", "seed": 3}
+    given = {"topics": {"X": 8}, "group": group, "run": run, "systems": [system], "events": []} | more
+    document = ran(made(**given))[1]
+    (record,) = document["variants"]
+    return record, [each["sentence"] for each in document["verdict"]]
+
+
+def member(client_id: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"subscribe": ["X"], "client_id": client_id, **more}
+
+
+def test_queues_that_nobody_owns_until_an_event_are_told_with_what_kept_them_so() -> None:
+    twins = {"c1": member(), "c2": member("same"), "c3": member("same")}
+    record, told = of(twins, events=[{"at": "60s", "crash": "c2"}])
+    first, last = record["after"]
+    assert first["never_owned_queues"] == first["fairness"]["unowned_queues"] > 0
+    assert first["never_owned_s"] == 60
+    assert (last["never_owned_queues"], last["never_owned_s"]) == (0, 0)
+    queues = first["never_owned_queues"]
+    assert (
+        f"RocketMQ AVG leaves {queues} of 8 queues without any first owner for 60 s (until: c2 crashes), because c2 and"
+        " c3 do not have a client id of their own: members with one id take one share."
+    ) in told
+    assert [sentence for sentence in told if "because c2 and c3 have the client id 'same', and each takes" in sentence]
+
+
+def test_different_subscriptions_are_the_reason_of_what_nobody_owns_to_the_end() -> None:
+    members = {"c1": ["X"], "c2": {"subscribe": ["Y"]}}
+    record, told = of(members, topics={"X": 4, "Y": 4})
+    assert record["fairness"]["unowned_queues"] == record["after"][0]["never_owned_queues"] == 4
+    assert record["after"][0]["why_unowned"] == [
+        "c2 is a member and does not read X: the share that the others leave is nobody's",
+        "c1 is a member and does not read Y: the share that the others leave is nobody's",
+    ]
+    assert told[0] == (
+        "RocketMQ AVG ends with 4 of 8 queues that nobody owns: 2 queues per member where 4 would be possible, because"
+        f" {' and '.join(f'{why};' for why in record['after'][0]['why_unowned']).rstrip(';')}."
+    )
+
+
+def test_different_strategies_are_named_member_by_member() -> None:
+    members = {"c1": member(strategy="AVG"), "c2": member(strategy="AVG_BY_CIRCLE")}
+    record, told = of(members)
+    assert record["after"][0]["why_shared"] == [
+        "they share by different strategies: c1 by AVG, c2 by AVG_BY_CIRCLE",
+    ]
+    assert "because they share by different strategies: c1 by AVG, c2 by AVG_BY_CIRCLE" in " ".join(told)
+
+
+def test_members_that_have_only_not_noticed_yet_are_no_reason() -> None:
+    events = [{"at": "239s", "join": "c3", "subscribe": ["X"]}]
+    record, _ = of({"c1": ["X"], "c2": ["X"]}, events=events)
+    assert [(each["why_unowned"], each["why_shared"]) for each in record["after"]] == [([], [])] * 2
+
+
+def test_in_kafka_a_coordinator_decides_and_no_such_reason_is_looked_for() -> None:
+    record, _ = of({"c1": ["X"], "c2": {"subscribe": ["Y"]}}, "kafka:range", topics={"X": 4, "Y": 4})
+    assert [(each["why_unowned"], each["why_shared"]) for each in record["after"]] == [([], [])]
+    assert record["fairness"]["unowned_queues"] == 0
