@@ -4,7 +4,7 @@ from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import assigning, callbacks, metadata, reading, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, Called, ConsumerState
+from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 
 ARRIVED: Final = "arrived"
@@ -13,13 +13,13 @@ ARRIVED: Final = "arrived"
 
 def arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
     """onJoinComplete."""
-    if not c.is_leader:
-        c.snapshot = None
+    if not c.assigning.is_leader:
+        c.assigning.snapshot = None
     if not _subscribed(c, assigned):
         c.request_rejoin("received assignment for topics that were not subscribed")
         return
-    if c.cooperative and c.owned:
-        revoked = without(c.owned, assigned)
+    if c.cooperative and c.subscription.owned:
+        revoked = without(c.subscription.owned, assigned)
         if revoked:
             reading.tell(c, now, out)
             waits = callbacks.call(c, now, callbacks.REVOKED, revoked, out, ARRIVED, assigned)
@@ -29,19 +29,19 @@ def arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: O
     _take_over(c, now, assigned, out)
 
 
-def revoked_some(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+def revoked_some(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
     """The user has been told what goes to others; if the membership is lost since, he will hear that of all."""
-    if c.generation != NO_GENERATION:
+    if c.membership.generation != NO_GENERATION:
         _take_over(c, now, called.assigned, out)
 
 
 def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
     # The sticky assignors may hand a partition to one member twice (spec 5.7): to the client it is one.
     owned = callbacks.in_order(set(assigned))
-    before = set(c.owned)
+    before = set(c.subscription.owned)
     added = tuple([each for each in owned if each not in before]) if before else owned
-    assigning.remember(c, c.protocol or "", assigned)
-    c.commit_due = False
+    assigning.remember(c, c.membership.protocol or "", assigned)
+    c.commits.auto_due = False
     if c.config.settings.enable_auto_commit and owned:
         out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
     else:
@@ -55,7 +55,7 @@ def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:
     if c.config.pattern is not None:
         matches = metadata.compiled(c.config.pattern).fullmatch
         return all(map(matches, topics))
-    return topics.issubset(c.subscription)
+    return topics.issubset(c.subscription.topics)
 
 
 def without(partitions: tuple[Partition, ...], over: tuple[Partition, ...]) -> tuple[Partition, ...]:

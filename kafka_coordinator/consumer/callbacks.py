@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import reading, timers
-from kafka_coordinator.consumer.state import Called, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
 from protocols.java import sorted_pairs
@@ -39,7 +39,7 @@ def call(
     out.observe(Callback(c.config.group, c.config.name, kind, as_queues(partitions)))
     if not c.config.by_hand:
         return False
-    c.called = Called(kind, partitions, then, assigned)
+    c.user.listener_call = ListenerCall(kind, partitions, then, assigned)
     out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
     return True
 
@@ -47,9 +47,9 @@ def call(
 def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
     """Everything owned is revoked or lost; the listener is called where something was owned. Whether what follows
     (``then``, after the belief is given up too) has to wait for it."""
-    if c.owned:
+    if c.subscription.owned:
         reading.tell(c, now, out)
-        if call(c, now, kind, c.owned, out, then):
+        if call(c, now, kind, c.subscription.owned, out, then):
             return True
     believe(c, now, (), out)
     return False
@@ -57,18 +57,20 @@ def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> b
 
 def believe(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
     """From now on the member believes that it owns exactly these (sorted)."""
-    if owned == c.owned:
+    if owned == c.subscription.owned:
         return
     reading.tell(c, now, out)
-    before = set(c.owned)
+    subscription = c.subscription
+    before = set(subscription.owned)
     kept = before.intersection(owned)
     if len(kept) < len(before):
-        c.positions = {partition: each for partition, each in c.positions.items() if partition in kept}
-    if kept or c.unpositioned:
-        missing = set(c.unpositioned)
-        c.unpositioned = tuple([each for each in owned if each not in before or each in missing])
+        positions = subscription.positions
+        subscription.positions = {partition: each for partition, each in positions.items() if partition in kept}
+    if kept or subscription.unpositioned:
+        missing = set(subscription.unpositioned)
+        subscription.unpositioned = tuple([each for each in owned if each not in before or each in missing])
     else:
-        c.unpositioned = owned
-    c.owned = owned
-    out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.generation if owned else None))
+        subscription.unpositioned = owned
+    subscription.owned = owned
+    out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.membership.generation if owned else None))
     reading.share(c, now, out)

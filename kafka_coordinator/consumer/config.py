@@ -29,6 +29,14 @@ class Load(NamedTuple):
         """Of this partition."""
         return Production(self.per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
 
+    def key(self, now: Time) -> tuple[object, ...]:
+        """The load as plain tuples, times relative to ``now``."""
+        return (
+            self.per_second,
+            tuple([(each, since - now) for each, since in self.since.items()]),
+            tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
+        )
+
 
 NO_LOAD = Load()
 

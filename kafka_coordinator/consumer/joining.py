@@ -27,8 +27,8 @@ from kafka_coordinator.consumer.state import (
     NO_GENERATION,
     NOTHING,
     SYNC,
-    Called,
     ConsumerState,
+    ListenerCall,
 )
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
 from kafka_coordinator.messages import JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
@@ -64,18 +64,18 @@ _NO_ASSIGNMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     """poll() wants to rejoin, the coordinator is known and nothing is waited for."""
-    if c.pending_join is not None:
-        answer, c.pending_join = c.pending_join, None
+    if c.joining.answer_to_leader is not None:
+        answer, c.joining.answer_to_leader = c.joining.answer_to_leader, None
         if _is_current(c, COMPLETING_REBALANCE, answer.generation, answer.member_id):
             _lead(c, now, answer, out)
         else:
             again(c, now, out, AT_ONCE)
-    elif c.config.pattern is not None and not c.metadata_fresh:
-        c.awaiting = METADATA
+    elif c.config.pattern is not None and not c.metadata.is_fresh:
+        c.joining.awaiting = METADATA
         metadata.refresh(c, now, out)
-    elif c.needs_prepare:
-        c.needs_prepare = False
-        c.prepare_deadline = now + c.config.settings.max_poll_interval_ms
+    elif c.joining.needs_prepare:
+        c.joining.needs_prepare = False
+        c.joining.prepare_deadline = now + c.config.settings.max_poll_interval_ms
         _prepare(c, now, out)
     else:
         _send_join(c, now, out)
@@ -83,8 +83,8 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 def metadata_came(c: ConsumerState) -> None:
     """What the join waited for is there: the next poll goes on."""
-    if c.awaiting == METADATA:
-        c.awaiting = NOTHING
+    if c.joining.awaiting == METADATA:
+        c.joining.awaiting = NOTHING
 
 
 # Before the join.
@@ -95,10 +95,10 @@ def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.config.settings.enable_auto_commit:
         offsets = commits.positions(c, now, out)
         if not c.cooperative:
-            c.paused = True
+            c.subscription.paused = True
             reading.stop(c, now, out)
         if offsets and not commits.send(c, now, out, commits.PREPARE, offsets):
-            c.awaiting = COMMIT
+            c.joining.awaiting = COMMIT
             return
     _prepared(c, now, out)
 
@@ -106,26 +106,26 @@ def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
 def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The commit before the join is done, or failed: a failure does not stop the rebalance."""
     again_at = now + c.config.settings.retry_backoff_ms
-    if outcome == commits.RETRIABLE and again_at < c.prepare_deadline:
-        c.needs_prepare = True
-        c.awaiting = BACKOFF
+    if outcome == commits.RETRIABLE and again_at < c.joining.prepare_deadline:
+        c.joining.needs_prepare = True
+        c.joining.awaiting = BACKOFF
         out.set_timer(timers.REJOIN, again_at)
         return
-    c.awaiting = NOTHING
-    if c.needs_prepare:
+    c.joining.awaiting = NOTHING
+    if c.joining.needs_prepare:
         return  # a reset came in between: everything begins anew
     _prepared(c, now, out)
 
 
 def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Then the user is told what is over."""
-    c.paused = False
-    lost = c.generation == NO_GENERATION or not c.member_id
+    c.subscription.paused = False
+    lost = c.membership.generation == NO_GENERATION or not c.membership.member_id
     if lost or not c.cooperative:
-        over = c.owned
+        over = c.subscription.owned
     else:
-        subscribed = set(c.subscription)
-        over = tuple([each for each in c.owned if each[0] not in subscribed])
+        subscribed = set(c.subscription.topics)
+        over = tuple([each for each in c.subscription.owned if each[0] not in subscribed])
     if over or not (lost or c.cooperative):
         reading.tell(c, now, out)
         if callbacks.call(c, now, callbacks.LOST if lost else callbacks.REVOKED, over, out, PREPARED):
@@ -133,19 +133,19 @@ def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
     _go_on(c, now, over, out)
 
 
-def given_up(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
+def given_up(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
     """The user has been told what is over."""
-    if c.needs_prepare:
-        callbacks.believe(c, now, arriving.without(c.owned, called.partitions), out)
+    if c.joining.needs_prepare:
+        callbacks.believe(c, now, arriving.without(c.subscription.owned, called.partitions), out)
     else:
         _go_on(c, now, called.partitions, out)
 
 
 def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
     if over:
-        callbacks.believe(c, now, arriving.without(c.owned, over), out)
-    c.is_leader = False
-    c.assigned_topics = ()
+        callbacks.believe(c, now, arriving.without(c.subscription.owned, over), out)
+    c.assigning.is_leader = False
+    c.assigning.group_topics = ()
     _send_join(c, now, out)
 
 
@@ -154,38 +154,39 @@ def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox
 
 def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
     config, settings = c.config, c.config.settings
-    if c.coordinator is None:
+    if c.lookup.coordinator is None:
         return  # lost in the meantime: poll() finds it first
-    c.joined_subscription = c.subscription
-    if c.state != PREPARING_REBALANCE:
+    c.joining.joined_subscription = c.subscription.topics
+    if c.membership.state != PREPARING_REBALANCE:
         c.move("join sent", out)
     heartbeats.disable(c, out)
-    c.awaiting = JOIN
+    c.joining.awaiting = JOIN
     message = JoinGroup(
         requests.number(c),
         config.group,
-        c.member_id,
+        c.membership.member_id,
         config.instance_id,
         config.client_id,
         settings.session_timeout_ms,
         settings.max_poll_interval_ms,
         PROTOCOL_TYPE,
         tuple([(name, assigning.metadata_for(c, name)) for name in settings.partition_assignment_strategy]),
-        reason=c.reason,
+        reason=c.membership.rejoin_reason,
     )
     within = max(settings.request_timeout_ms, settings.max_poll_interval_ms + settings.join_extra_ms)
-    requests.send(c, now, c.coordinator, message, out, within=within)
+    requests.send(c, now, c.lookup.coordinator, message, out, within=within)
 
 
 def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: None, out: Outbox) -> None:
     """The coordinator's answer to a JoinGroup."""
-    c.awaiting = NOTHING
+    c.joining.awaiting = NOTHING
     error = answer.error
-    if c.state != PREPARING_REBALANCE:
+    if c.membership.state != PREPARING_REBALANCE:
         return  # reset in the meantime: poll() begins anew
     if error == "NONE":
-        c.failures = 0
-        c.generation, c.member_id, c.protocol = answer.generation, answer.member_id, answer.protocol
+        c.joining.failures = 0
+        member = c.membership
+        member.generation, member.member_id, member.protocol = answer.generation, answer.member_id, answer.protocol
         c.move("joined", out)
         heartbeats.enable(c, now, out)
         if answer.leader == answer.member_id:
@@ -193,8 +194,9 @@ def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: N
         else:
             _sync(c, now, _NO_ASSIGNMENTS, out)
     elif error == "MEMBER_ID_REQUIRED":
-        c.generation, c.member_id = NO_GENERATION, answer.member_id
-        c.reason = f"need to re-join with the given member-id: {answer.member_id}"
+        c.membership.generation = NO_GENERATION
+        c.membership.member_id = answer.member_id
+        c.membership.rejoin_reason = f"need to re-join with the given member-id: {answer.member_id}"
         _send_join(c, now, out)
     else:
         again(c, now, out, JOIN_REACTIONS.get(error, error))
@@ -202,28 +204,28 @@ def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: N
 
 def again(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
     """A join or a sync failed: how it is tried again; anything but the known ways makes poll() throw."""
-    c.awaiting = NOTHING
-    c.pending_join = None
+    c.joining.awaiting = NOTHING
+    c.joining.answer_to_leader = None
     if how in (RESET, RESET_GENERATION):
         membership.reset(c, now, out, "the join was refused", keep_id=how == RESET_GENERATION)
         return
-    if c.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE):
+    if c.membership.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE):
         c.move("failed", out)
         heartbeats.disable(c, out)
     if how == REDISCOVER:
         lookup.forget(c)
     if how in (PAUSE, REDISCOVER):
-        c.awaiting = BACKOFF
-        out.set_timer(timers.REJOIN, now + c.config.settings.backoff(c.failures))
-        c.failures += 1
+        c.joining.awaiting = BACKOFF
+        out.set_timer(timers.REJOIN, now + c.config.settings.backoff(c.joining.failures))
+        c.joining.failures += 1
     elif how != AT_ONCE:
-        c.fatal = how
+        c.user.fatal = how
 
 
 def paused_enough(c: ConsumerState) -> None:
     """The pause after a failure is over: the next poll tries again."""
-    if c.awaiting == BACKOFF:
-        c.awaiting = NOTHING
+    if c.joining.awaiting == BACKOFF:
+        c.joining.awaiting = NOTHING
 
 
 # The leader's share.
@@ -231,14 +233,14 @@ def paused_enough(c: ConsumerState) -> None:
 
 def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
     """This member is the leader: it watches all topics of the group, and shares them out unless told not to."""
-    c.is_leader = True
-    c.assigned_topics = assigning.topics_of(answer.members)
-    if not metadata.knows(c, c.assigned_topics):
-        c.awaiting = METADATA
-        c.pending_join = answer
+    c.assigning.is_leader = True
+    c.assigning.group_topics = assigning.topics_of(answer.members)
+    if not metadata.knows(c, c.assigning.group_topics):
+        c.joining.awaiting = METADATA
+        c.joining.answer_to_leader = answer
         metadata.refresh(c, now, out)
         return
-    c.snapshot = metadata.snapshot(c)
+    c.assigning.snapshot = metadata.snapshot(c)
     if answer.skip_assignment:
         _sync(c, now, _NO_ASSIGNMENTS, out)
         return
@@ -254,22 +256,22 @@ def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> 
 
 
 def _sync(c: ConsumerState, now: Time, shares: Mapping[str, Any], out: Outbox) -> None:
-    if c.coordinator is None:
+    if c.lookup.coordinator is None:
         again(c, now, out, PAUSE)
         return
     config = c.config
-    c.awaiting = SYNC
+    c.joining.awaiting = SYNC
     message = SyncGroup(
         requests.number(c),
         config.group,
-        c.member_id,
-        c.generation,
+        c.membership.member_id,
+        c.membership.generation,
         config.instance_id,
         PROTOCOL_TYPE,
-        c.protocol,
+        c.membership.protocol,
         shares,
     )
-    requests.send(c, now, c.coordinator, message, out, about=(c.generation, c.member_id))
+    requests.send(c, now, c.lookup.coordinator, message, out, about=(c.membership.generation, c.membership.member_id))
 
 
 def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: tuple[int, str], out: Outbox) -> None:
@@ -277,10 +279,10 @@ def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: t
     if answer.error != "NONE":
         again(c, now, out, SYNC_REACTIONS.get(answer.error, answer.error))
     elif _is_current(c, COMPLETING_REBALANCE, *about):
-        c.awaiting = NOTHING
-        c.failures = 0
-        c.rejoin = False
-        c.needs_prepare = True
+        c.joining.awaiting = NOTHING
+        c.joining.failures = 0
+        c.membership.rejoin_needed = False
+        c.joining.needs_prepare = True
         c.move("synced", out)
         arriving.arrived(c, now, tuple(answer.assignment), out)
     else:
@@ -288,4 +290,5 @@ def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: t
 
 
 def _is_current(c: ConsumerState, state: str, generation: int, member_id: str) -> bool:
-    return c.state == state and c.generation == generation and c.member_id == member_id
+    member = c.membership
+    return (member.state, member.generation, member.member_id) == (state, generation, member_id)

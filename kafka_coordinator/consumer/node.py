@@ -41,13 +41,13 @@ class Consumer:
     __slots__ = ("_successor", "state")
 
     def __init__(self, config: ConsumerConfig) -> None:
-        self.state = ConsumerState(config)
+        self.state = ConsumerState.of(config)
         self._successor: ConsumerConfig | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether it has closed for good: nothing happens here any more."""
-        return self.state.closed
+        return self.state.user.closed
 
     def start(self, now: Time, out: Outbox) -> None:
         """The user's loop begins: metadata and coordinator are asked for."""
@@ -58,21 +58,21 @@ class Consumer:
         """An answer of a broker's, or a command of `OPERATOR`."""
         c = self.state
         if sender == OPERATOR:
-            if not c.closed:
+            if not c.user.closed:
                 self._obey(now, message, out)
                 self._settle(now, out)
             return
-        waiting = c.waiting.pop(message[0], None)
+        waiting = c.requests.in_flight.pop(message[0], None)
         if waiting is None:
             return
-        if sender == c.refused:
-            c.refused = ""
+        if sender == c.connections.failed:
+            c.connections.failed = ""
         kind = type(message)
         in_poll = _IN_POLL.get(kind)
         if in_poll is None:
             _AT_ONCE[kind](c, now, message, waiting.about, out)
-        elif not c.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
-            c.deferred.append((message, waiting.about))
+        elif not c.user.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
+            c.user.deferred.append((message, waiting.about))
             return
         else:
             in_poll(c, now, message, waiting.about, out)
@@ -116,23 +116,23 @@ class Consumer:
         """After every event: the user's loop goes on, if it sits in poll()."""
         c = self.state
         while True:
-            if c.dropping:
+            if c.connections.to_close:
                 connections.drop(c, now, out)
                 continue
-            if c.closing:
+            if c.user.closing:
                 break
-            if not (c.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
+            if not (c.user.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
                 return
-            if c.deferred:
-                message, about = c.deferred.pop(0)
+            if c.user.deferred:
+                message, about = c.user.deferred.pop(0)
                 _IN_POLL[type(message)](c, now, message, about, out)
                 continue
             polling.poll(c, now, out)
-            if not c.dropping and not c.closing:
+            if not c.connections.to_close and not c.user.closing:
                 return
-        if c.closed and self._successor is not None:
+        if c.user.closed and self._successor is not None:
             successor, self._successor = self._successor, None
-            self.state = ConsumerState(successor)
+            self.state = ConsumerState.of(successor)
             self.start(now, out)
 
     def _obey(self, now: Time, message: Message, out: Outbox) -> None:
@@ -146,7 +146,7 @@ _Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
 
 def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: Any, out: Outbox) -> None:
     metadata.answered(c, now, answer, about, out)
-    if not c.refreshing:
+    if not c.metadata.refreshing:
         joining.metadata_came(c)
 
 
@@ -160,7 +160,7 @@ def _waits_for(about: Any) -> bool:
 
 
 def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:
-    if c.closing:
+    if c.user.closing:
         leaving.end(c, now, out)
 
 
@@ -182,26 +182,26 @@ _IN_POLL: Final[Mapping[type[Message], _Handler]] = {
 
 
 def _commit_again(c: ConsumerState, now: Time, out: Outbox) -> None:
-    if c.closing:
+    if c.user.closing:
         leaving.commit(c, now, out)
-    elif c.user_commit is not None:
+    elif c.commits.by_user is not None:
         commits.by_user(c, now, out)
 
 
 def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
-    c.resume_at = None
-    c.polled_at = now
+    c.user.resume_at = None
+    c.user.polled_at = now
 
 
 def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
-    if not c.away:
-        c.resume_at = c.batch_end
-        out.set_timer(timers.RESUME, c.batch_end)
+    if not c.user.away:
+        c.user.resume_at = c.user.batch_end
+        out.set_timer(timers.RESUME, c.user.batch_end)
     membership.poll_expired(c, now, out)
 
 
 def _auto_commit_due(c: ConsumerState, now: Time, out: Outbox) -> None:
-    c.commit_due = True
+    c.commits.auto_due = True
 
 
 _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] = {

@@ -23,21 +23,21 @@ from kafka_coordinator.consumer.commands import (
     TellDelivered,
     Thaw,
 )
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState, UserCommit
 from protocols.engine.nodes import Message, Outbox, Time
 
 
 def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
     c.config = replace(c.config, topics=command.topics, pattern=command.pattern)
     if not command.topics and command.pattern is None:
-        c.subscription = ()
+        c.subscription.topics = ()
         leaving.unsubscribe(c, now, out)
         return
     if command.pattern is None:
-        c.subscription = command.topics
+        c.subscription.topics = command.topics
     else:
-        c.metadata_news = True
-    if not c.owned and c.joined_subscription == ():
+        c.metadata.has_news = True
+    if not c.subscription.owned and c.joining.joined_subscription == ():
         c.request_rejoin("")
     metadata.refresh(c, now, out)
 
@@ -46,33 +46,33 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
     offsets = command.offsets
     listed = None if offsets is None else tuple([(partition, offset, "") for partition, offset in offsets])
     until = now + c.config.settings.default_api_timeout_ms
-    c.user_commit = commits.UserCommit(listed, command.generation, until)
+    c.commits.by_user = UserCommit(listed, command.generation, until)
     commits.by_user(c, now, out)
 
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
     if not c.config.by_hand:
         reading.stop(c, now, out)
-        c.away = True
+        c.user.away = True
         out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
-    if c.away and not c.closing and not c.config.by_hand:
-        c.away = False
+    if c.user.away and not c.user.closing and not c.config.by_hand:
+        c.user.away = False
         out.cancel_timer(timers.POLL)
         # What this poll gives up before it returns records is not read any more.
-        if not c.rejoin or (c.cooperative and c.generation != NO_GENERATION):
+        if not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
             reading.share(c, now, out)
 
 
 def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
-    c.frozen = True
+    c.user.frozen = True
 
 
 def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
-    c.frozen = False
+    c.user.frozen = False
     reading.share(c, now, out)
 
 

@@ -7,7 +7,7 @@ requests to this broker (as in Kafka). One timer looks after all of them.
 from typing import Any
 
 from kafka_coordinator.consumer import timers
-from kafka_coordinator.consumer.state import ConsumerState, Waiting
+from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -35,8 +35,8 @@ REQUESTS = (
 
 def number(c: ConsumerState) -> int:
     """A correlation number for the next request."""
-    c.correlation += 1
-    return c.correlation
+    c.requests.correlation += 1
+    return c.requests.correlation
 
 
 def send(
@@ -49,24 +49,24 @@ def send(
     # One tick later, so that it never falls together with what the consumer does every five or thirty seconds: which
     # of two is first would depend on when the timer was set.
     deadline = now + (within or c.config.settings.request_timeout_ms) + TICK
-    c.waiting[message[0]] = Waiting(to, type(message), deadline, about)
-    if c.check_at is None or deadline < c.check_at:
-        c.check_at = deadline
+    c.requests.in_flight[message[0]] = InFlightRequest(to, type(message), deadline, about)
+    if c.requests.check_at is None or deadline < c.requests.check_at:
+        c.requests.check_at = deadline
         out.set_timer(timers.REQUESTS, deadline)
     out.send(to, message)
 
 
 def overdue(c: ConsumerState, now: Time, out: Outbox) -> list[str]:
     """The timer is due: the brokers, in order, that did not answer in time. Sets the timer anew."""
-    late = dict.fromkeys(each.to for each in c.waiting.values() if each.deadline <= now)
-    waiting = [each.deadline for each in c.waiting.values() if each.to not in late]
-    c.check_at = min(waiting, default=None)
-    if c.check_at is not None:
-        out.set_timer(timers.REQUESTS, c.check_at)
+    late = dict.fromkeys(each.to for each in c.requests.in_flight.values() if each.deadline <= now)
+    waiting = [each.deadline for each in c.requests.in_flight.values() if each.to not in late]
+    c.requests.check_at = min(waiting, default=None)
+    if c.requests.check_at is not None:
+        out.set_timer(timers.REQUESTS, c.requests.check_at)
     return list(late)
 
 
-def lost(c: ConsumerState, broker: str) -> list[Waiting]:
+def lost(c: ConsumerState, broker: str) -> list[InFlightRequest]:
     """The requests to this broker that nobody will answer; they are no longer waited for."""
-    numbers = [number for number, each in c.waiting.items() if each.to == broker]
-    return [c.waiting.pop(number) for number in numbers]
+    numbers = [number for number, each in c.requests.in_flight.items() if each.to == broker]
+    return [c.requests.in_flight.pop(number) for number in numbers]
