@@ -4,7 +4,7 @@ The tool asks for the coordinator and the group's state, and commits offsets as 
 for a group without members.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import (
@@ -82,7 +82,7 @@ class Admin:
         made.broker, made.number, made.todo = self.broker, self.number, self.todo
         return made
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples."""
         return self.broker, self.todo
 

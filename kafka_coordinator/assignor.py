@@ -63,7 +63,7 @@ def of_leader_with_claims(assign: Callable[..., Assignment], claims: Claims, *, 
 def of_coordinator(assign: Callable[[GroupMetadata], Assignment]) -> Assignor:
     """An assignor of the consumer protocol that looks at members and topics only; its setting is ``topic_ids``."""
 
-    def stateless(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
+    def stateless(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None) -> Allocation:
         numbers = Numbers.of(group)
         return numbers.allocation(assign(numbers.for_server(None, topic_ids)))
 
@@ -74,7 +74,9 @@ def of_coordinator_with_targets(assign: Callable[[GroupMetadata, bool], Assignme
     """An assignor of the consumer protocol that is given the target assignment before, and whether all members
     subscribe alike; its setting is ``topic_ids``."""
 
-    def with_targets(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
+    def with_targets(
+        group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None
+    ) -> Allocation:
         numbers = Numbers.of(group)
         return numbers.allocation(assign(numbers.for_server(previous, topic_ids), same_subscriptions(group)))
 

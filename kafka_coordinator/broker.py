@@ -6,7 +6,7 @@ are no messages here: what a partition holds is a function of time (`protocols.l
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from kafka_coordinator.coordinator import resting
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
@@ -92,7 +92,7 @@ class Broker:
         made._senders = {}
         return made
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples."""
         cluster = self.cluster
         return self.coordinator.key(now), cluster.brokers, tuple(cluster.topics.items()), cluster.offsets_leaders

@@ -4,9 +4,8 @@ Every partition has a replica on every broker. A partition's preferred leader is
 while that one is away, the next live broker in the order of the cluster's brokers leads.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 from kafka_coordinator.broker import ClusterState, ReplicaRacks
 from kafka_coordinator.consumer.settings import whole_number
@@ -22,7 +21,7 @@ class ControllerSettings:
     """Every so many seconds, counted from the start, partitions go back to their preferred leaders."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "ControllerSettings":
+    def of(cls, given: Mapping[str, object]) -> "ControllerSettings":
         """From Kafka's names (`NAMES`); raises `protocols.errors.UserError` for a value that cannot be."""
         return cls(**{NAMES[name]: whole_number(name, value, 1) for name, value in given.items()})
 
@@ -90,7 +89,7 @@ class Controller:
         at = self.brokers.index(preferred)
         return next((name for name in (*self.brokers[at:], *self.brokers[:at]) if name in self.alive), "")
 
-    def _move(self, choose: Any) -> None:
+    def _move(self, choose: Callable[[str, str], str]) -> None:
         def moved(leaders: Iterable[str], preferred: Iterable[str]) -> tuple[str, ...]:
             return tuple([choose(*pair) for pair in zip(leaders, preferred, strict=True)])
 

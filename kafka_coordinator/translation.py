@@ -8,7 +8,6 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, Partition, Subscription
 from kafka_coordinator.assignors.uniform_homogeneous import id_hash
@@ -86,7 +85,7 @@ class Numbers:
             )
         return GroupMetadata(self.topics, tuple(members), self.group.replica_racks)
 
-    def for_server(self, previous: Owned | None = None, topic_ids: Mapping[str, Any] | None = None) -> GroupMetadata:
+    def for_server(self, previous: Owned | None = None, topic_ids: Mapping[str, object] | None = None) -> GroupMetadata:
         """What the coordinator's own assignor is given: ``previous`` is the target assignment before.
 
         Topics and partitions that no longer exist are left out, as the coordinator leaves them out; of a queue's
@@ -158,7 +157,7 @@ def same_subscriptions(group: Group) -> bool:
     return len({frozenset(topics) for topics in {member.subscription for member in group.members}}) <= 1
 
 
-def topic_id(topic: str, given: Any = None) -> int:
+def topic_id(topic: str, given: object = None) -> int:
     """A topic's 128-bit id: ``given`` as a number or as Kafka prints it, else made from the topic's name.
 
     The made one is the MD5 of the name in UTF-16, so that it is the same in every run and on every machine.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from kafka_coordinator.assign import STRATEGIES, assign
 from kafka_coordinator.assignor import Claims
@@ -96,7 +95,7 @@ def _cooperative(members: list[JoinedMember]) -> tuple[Subscription, ...]:
 
 
 def _registered(
-    name: str, members: list[JoinedMember], topics: Mapping[str, int], racks: Mapping[str, Any]
+    name: str, members: list[JoinedMember], topics: Mapping[str, int], racks: Mapping[str, tuple[tuple[str, ...], ...]]
 ) -> dict[str, tuple[Partition, ...]]:
     """A strategy of the user's own, through the same door as `kafka_coordinator.assign`."""
     group = Group(

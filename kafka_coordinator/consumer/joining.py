@@ -3,7 +3,7 @@ user's thread, in poll()."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import (
@@ -59,7 +59,7 @@ SYNC_REACTIONS: Final[Mapping[str, str]] = {
 PREPARED = "prepared"
 """What follows when the listener has returned: the join."""
 
-_NO_ASSIGNMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
+_NO_ASSIGNMENTS: Final[Mapping[str, tuple[Partition, ...]]] = MappingProxyType({})
 
 
 def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -255,7 +255,7 @@ def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> 
 # SyncGroup.
 
 
-def _sync(c: ConsumerState, now: Time, shares: Mapping[str, Any], out: Outbox) -> None:
+def _sync(c: ConsumerState, now: Time, shares: Mapping[str, tuple[Partition, ...]], out: Outbox) -> None:
     if c.lookup.coordinator is None:
         again(c, now, out, PAUSE)
         return

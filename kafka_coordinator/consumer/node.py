@@ -108,29 +108,30 @@ class Consumer:
         made.state, made._successor = self.state.copy(), self._successor
         return made
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to ``now``."""
         return (*self.state.key(now), self._successor)
 
     def _settle(self, now: Time, out: Outbox) -> None:
         """After every event: the user's loop goes on, if it sits in poll()."""
         c = self.state
+        user = c.user
         while True:
             if c.connections.to_close:
                 connections.drop(c, now, out)
                 continue
-            if c.user.closing:
+            if user.closing:
                 break
-            if not (c.user.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
+            if not (user.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
                 return
-            if c.user.deferred:
-                message, about = c.user.deferred.pop(0)
+            if user.deferred:
+                message, about = user.deferred.pop(0)
                 _IN_POLL[type(message)](c, now, message, about, out)
                 continue
             polling.poll(c, now, out)
-            if not c.connections.to_close and not c.user.closing:
+            if not c.connections.to_close and not user.closing:
                 return
-        if c.user.closed and self._successor is not None:
+        if user.closed and self._successor is not None:
             successor, self._successor = self._successor, None
             self.state = ConsumerState.of(successor)
             self.start(now, out)
@@ -144,7 +145,7 @@ class Consumer:
 _Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
 
 
-def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: Any, out: Outbox) -> None:
+def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[str, ...] | None, out: Outbox) -> None:
     metadata.answered(c, now, answer, about, out)
     if not c.metadata.refreshing:
         joining.metadata_came(c)
@@ -154,7 +155,7 @@ def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: c
     connections.commit_came_out(c, now, about, commits.judge(c, now, answer, about, out), out)
 
 
-def _waits_for(about: Any) -> bool:
+def _waits_for(about: object) -> bool:
     """Whether the user's thread waits for this answer where it is: in commitSync(), not in poll()."""
     return isinstance(about, commits.About) and about.purpose == commits.USER
 

@@ -27,15 +27,18 @@ def is_elsewhere(c: ConsumerState, now: Time, out: Outbox) -> bool:
 
 def has_work(c: ConsumerState) -> bool:
     """Whether poll() would do anything now but return records."""
-    subscription, rejoin_needed = c.subscription, c.membership.rejoin_needed
-    return bool(
-        (rejoin_needed and c.joining.awaiting == NOTHING)
-        or c.commits.auto_due
+    subscription = c.subscription
+    if c.membership.rejoin_needed:
+        if c.joining.awaiting == NOTHING:
+            return True
+    elif c.joining.joined_subscription is not subscription.topics:
+        return True
+    return (
+        c.commits.auto_due
         or c.metadata.has_news
-        or (subscription.unpositioned and not subscription.awaits_offsets)
+        or (subscription.unpositioned != () and not subscription.awaits_offsets)
         or (c.lookup.coordinator is None and not c.lookup.in_progress)
-        or (c.joining.joined_subscription is not subscription.topics and not rejoin_needed)
-        or c.user.fatal
+        or c.user.fatal != ""
     )
 
 

@@ -42,7 +42,7 @@ class ConsumerSettings:
     """A JoinGroup waits for its answer this much longer than ``max.poll.interval.ms``; fixed in Kafka."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "ConsumerSettings":
+    def of(cls, given: Mapping[str, object]) -> "ConsumerSettings":
         """From Kafka's names (`NAMES`). Raises `UserError` for an unknown name or a value that cannot be."""
         made: dict[str, Any] = {}
         for name, value in given.items():

@@ -1,7 +1,6 @@
 """What all parts of a coordinator work on: its groups, the log, what it knows of the cluster."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.group import Group
@@ -91,7 +90,7 @@ class Core:
         copied.queues = self.queues
         return copied
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now. The log is left out: it holds what the groups hold."""
         alive = AliveParked(self.closes)
         groups = tuple(self.groups[group_id].key(now, alive) for group_id in sorted(self.groups))

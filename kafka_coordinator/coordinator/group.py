@@ -4,7 +4,7 @@ Nothing here sends, sets timers or decides when; procedures are in `rebalance`, 
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
@@ -248,7 +248,7 @@ class Group:
         copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
         return copied
 
-    def key(self, now: Time, alive: AliveParked) -> tuple[Any, ...]:
+    def key(self, now: Time, alive: AliveParked) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         expiring = self.state == states.EMPTY and bool(self.offsets)
         return (

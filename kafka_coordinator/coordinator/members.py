@@ -1,6 +1,6 @@
 """A member of a group as its coordinator knows it (spec 2.1)."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.messages import Opaque
 
@@ -83,7 +83,7 @@ class Member:
             setattr(copied, name, getattr(self, name))
         return copied
 
-    def key(self, alive: "AliveParked") -> tuple[Any, ...]:
+    def key(self, alive: "AliveParked") -> tuple[object, ...]:
         """The state as plain tuples; ``alive`` tells what is left of a parked request."""
         return (
             self.id,

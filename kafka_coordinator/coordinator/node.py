@@ -154,7 +154,7 @@ class Coordinator:
         copied.core = self.core.copy()
         return copied
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as nested plain tuples."""
         return self.core.key(now)
 

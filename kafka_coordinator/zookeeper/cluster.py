@@ -119,7 +119,7 @@ class ZooKeeperCluster:
         subscription = Subscription(part.subscribe, part.pattern)
         self._simulation.start(node, Consumer(who, subscription, settings, dict(self._production), part.handle))
 
-    def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, Any]) -> ConsumerSettings:
+    def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, object]) -> ConsumerSettings:
         named = {} if strategy is None else {"partition.assignment.strategy": strategy}
         return with_settings(self._settings, {**named, **given}, f"member {key.member}")
 

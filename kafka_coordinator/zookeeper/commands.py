@@ -1,8 +1,9 @@
 """What the world tells a 0.8 consumer or ZooKeeper without any network: the user, the administrator, the scenario."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kafka_coordinator.zookeeper.messages import NodeData
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.load import Production
 from protocols.queues import Queue
@@ -50,7 +51,7 @@ class SetPersistent(NamedTuple):
     """To ZooKeeper: write a persistent node."""
 
     path: str
-    data: Any
+    data: NodeData
 
 
 class RemoveNode(NamedTuple):

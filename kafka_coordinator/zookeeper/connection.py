@@ -5,7 +5,7 @@ two thirds is given up. Requests that were not answered when the connection brok
 they are dropped where the session has expired meanwhile, which one learns only when connected again.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.zookeeper.messages import CloseSession, OpenSession, Ping, Request, SessionOpened
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
@@ -131,7 +131,7 @@ class Connection:
         new.asked = dict(self.asked)
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state, without numbers of requests."""
         waiting = tuple((asked.purpose, asked.request[1:]) for asked in self.asked.values())
         return self.state, self.session, self._heard - now, waiting

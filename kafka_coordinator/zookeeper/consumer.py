@@ -5,7 +5,7 @@ the connection is down nothing changes: the consumer goes on fetching what it be
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper.commands import CommitNow, Freeze, NewLoad, Reopen, Shutdown, TellDelivered, Thaw
@@ -154,7 +154,7 @@ class Consumer:
         new._watching, new._rebalancing = self._watching.copy(), self._rebalancing.copy()
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state, without numbers of requests."""
         return (
             self._id,

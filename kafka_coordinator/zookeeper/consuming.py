@@ -1,7 +1,7 @@
 """What a consumer fetches and its user has handled: a function of time per partition, told as intervals of offsets."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
@@ -124,7 +124,7 @@ class Consumption:
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """Where each queue is read."""
         return self._frozen is not None, tuple(sorted(self.positions(now).items()))
 

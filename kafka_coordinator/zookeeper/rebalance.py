@@ -7,7 +7,6 @@ Spec 7.3. What it reads is not one picture of the group: others register, leave 
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper import paths
@@ -97,7 +96,7 @@ class Rebalance:
         self.claimed: list[Partition] = []
         self.refused = ""
         """The path of a claim that was refused."""
-        self.doubted: Any = None
+        self.doubted: object = None
         """What was to be written to the node that is there already, and that is read now."""
 
     def take(self, answer: Message) -> None:
@@ -197,7 +196,7 @@ class Rebalance:
             setattr(new, name, value.copy() if isinstance(value, list | dict) else value)
         return new
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state; it holds no times."""
         return (
             self.stage.value,

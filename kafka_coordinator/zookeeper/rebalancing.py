@@ -3,7 +3,7 @@
 A try that fails is followed by another after a pause, up to ``rebalance.max.retries`` of them (spec 7.3).
 """
 
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
@@ -134,6 +134,6 @@ class Rebalancing:
         new._run, new.nodes = None if self._run is None else self._run.copy(), self.nodes
         return new
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state; it holds no times."""
         return self.nodes, None if self._run is None else self._run.key()

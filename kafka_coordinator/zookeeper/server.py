@@ -6,7 +6,7 @@ told again with the next connection unless the client has watched again since: i
 without reading what came last over it. Parents come into being with their children.
 """
 
-from typing import Any, Self
+from typing import Self
 
 from kafka_coordinator.zookeeper.commands import RemoveNode, SetPersistent
 from kafka_coordinator.zookeeper.messages import (
@@ -22,6 +22,7 @@ from kafka_coordinator.zookeeper.messages import (
     Done,
     GetChildren,
     GetData,
+    NodeData,
     OpenSession,
     Ping,
     Pong,
@@ -61,7 +62,7 @@ class ZooKeeper:
     __slots__ = ("_last", "_peers", "children", "nodes", "sessions", "watches")
 
     def __init__(self) -> None:
-        self.nodes: dict[str, tuple[Any, int]] = {}
+        self.nodes: dict[str, tuple[NodeData, int]] = {}
         """Path to (data, session that owns it or `NOBODY`)."""
         self.children: dict[str, dict[str, None]] = {}
         self.sessions: dict[int, Session] = {}
@@ -115,7 +116,7 @@ class ZooKeeper:
         new._peers, new._last = dict(self._peers), self._last
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """All of the state; it holds no times."""
         return (
             tuple(sorted(self.nodes.items())),
@@ -185,7 +186,7 @@ class ZooKeeper:
         self.watches.setdefault((kind, path), {})[session] = None
         self.sessions[session].fired.pop(WatchEvent(kind, path), None)
 
-    def _put(self, path: str, data: Any, session: int, out: Outbox) -> None:
+    def _put(self, path: str, data: NodeData, session: int, out: Outbox) -> None:
         new = path not in self.nodes
         self.nodes[path] = data, session
         self._fire(DATA, path, out)

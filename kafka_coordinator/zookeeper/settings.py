@@ -52,7 +52,7 @@ def member_settings() -> frozenset[str]:
     return frozenset(NAMES)
 
 
-def with_settings(base: ConsumerSettings, given: Mapping[str, Any], where: str) -> ConsumerSettings:
+def with_settings(base: ConsumerSettings, given: Mapping[str, object], where: str) -> ConsumerSettings:
     """The settings changed by what is given under Kafka's names; `UserError` names ``where`` for what cannot be."""
     changes: dict[str, Any] = {}
     for name, value in given.items():
@@ -62,7 +62,7 @@ def with_settings(base: ConsumerSettings, given: Mapping[str, Any], where: str) 
     return replace(base, **changes)
 
 
-def _checked(name: str, value: Any, where: str) -> Any:
+def _checked(name: str, value: object, where: str) -> object:
     text = str(value).strip().lower()
     if name in CHOICES:
         return text if text in CHOICES[name] else _refuse(name, value, " or ".join(CHOICES[name]), where)
@@ -74,5 +74,5 @@ def _checked(name: str, value: Any, where: str) -> Any:
     return _refuse(name, value, f"a whole number, at least {least}", where)
 
 
-def _refuse(name: str, value: Any, expected: str, where: str) -> NoReturn:
+def _refuse(name: str, value: object, expected: str, where: str) -> NoReturn:
     raise UserError(f"{where}: {name} is {value!r}, expected {expected}")

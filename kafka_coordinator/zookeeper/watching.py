@@ -3,7 +3,7 @@
 A watch fires once; it is set again at once, before anything is done about the change.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.connection import Asked, Connection
@@ -81,7 +81,7 @@ class Watching:
         new.topics, new.due = self.topics, self.due
         return new
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state."""
         return self._subscription, self.topics, self.due
 
