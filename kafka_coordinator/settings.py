@@ -20,7 +20,7 @@ OF_MEMBERS: Final = (INSTANCE_ID, RACK, PROTOCOL)
 """Client settings that say who a member is; the scenario has fields of its own for the first two."""
 
 
-class Divided:
+class SettingsByRole:
     """Settings of one variant, each with whom it belongs to. Raises `UserError` for a name that Kafka does not have
     (or the model does not know) and for a strategy that no classic consumer can run."""
 

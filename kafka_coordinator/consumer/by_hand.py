@@ -9,7 +9,7 @@ poll() throw the consumer is not closed: that is the user's.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import arriving, callbacks, joining, leaving, lookup, timers
+from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, timers
 from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Handle, ListenerReturned, Seek, Store
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
@@ -83,23 +83,23 @@ def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox
 
 
 def _leave(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    callbacks.believe(c, now, (), out)
-    leaving.depart(c, now, out)
+    callbacks.set_owned(c, now, (), out)
+    leaving.leave_group(c, now, out)
 
 
 def _end(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    callbacks.believe(c, now, (), out)
-    leaving.over(c, out)
+    callbacks.set_owned(c, now, (), out)
+    leaving.shut_down(c, out)
 
 
 def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    callbacks.believe(c, now, (), out)
+    callbacks.set_owned(c, now, (), out)
     leaving.stay_outside(c, now, out)
 
 
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {
-    joining.PREPARED: joining.given_up,
-    arriving.ARRIVED: arriving.revoked_some,
+    joining.PREPARED: joining.listener_returned,
+    join_complete.ARRIVED: join_complete.after_revocation,
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

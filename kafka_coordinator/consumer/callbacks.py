@@ -26,7 +26,7 @@ def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
     return tuple([Queue(topic, "", number) for topic, number in partitions])
 
 
-def call(
+def invoke(
     c: ConsumerState,
     now: Time,
     kind: str,
@@ -44,22 +44,22 @@ def call(
     return True
 
 
-def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
+def give_up_all(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
     """Everything owned is revoked or lost; the listener is called where something was owned. Whether what follows
     (``then``, after the belief is given up too) has to wait for it."""
     if c.subscription.owned:
-        reading.tell(c, now, out)
-        if call(c, now, kind, c.subscription.owned, out, then):
+        reading.advance(c, now, out)
+        if invoke(c, now, kind, c.subscription.owned, out, then):
             return True
-    believe(c, now, (), out)
+    set_owned(c, now, (), out)
     return False
 
 
-def believe(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
+def set_owned(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
     """From now on the member believes that it owns exactly these (sorted)."""
     if owned == c.subscription.owned:
         return
-    reading.tell(c, now, out)
+    reading.advance(c, now, out)
     subscription = c.subscription
     before = set(subscription.owned)
     kept = before.intersection(owned)
@@ -73,4 +73,4 @@ def believe(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outb
         subscription.unpositioned = owned
     subscription.owned = owned
     out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.membership.generation if owned else None))
-    reading.share(c, now, out)
+    reading.resume(c, now, out)

@@ -87,5 +87,5 @@ class ListenerReturned(NamedTuple):
     """The user's listener has returned (`ConsumerConfig.by_hand`)."""
 
 
-class TellDelivered(NamedTuple):
+class ReportDelivered(NamedTuple):
     """Tell which records were handled so far."""

@@ -46,7 +46,7 @@ class About(NamedTuple):
 
 def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
     """What would be committed now."""
-    reading.tell(c, now, out)
+    reading.advance(c, now, out)
     stored, read = c.commits.stored, c.subscription.positions
     if stored is not None:
         return tuple([(partition, offset, "") for partition, offset in stored if partition in read])
@@ -76,7 +76,7 @@ def send(
     return ""
 
 
-def auto(c: ConsumerState, now: Time, out: Outbox) -> None:
+def auto_commit(c: ConsumerState, now: Time, out: Outbox) -> None:
     """A poll after ``auto.commit.interval.ms``."""
     c.commits.auto_due = False
     wait: float = c.config.settings.auto_commit_interval_ms
@@ -86,7 +86,7 @@ def auto(c: ConsumerState, now: Time, out: Outbox) -> None:
     out.set_timer(timers.AUTO_COMMIT, now + wait)
 
 
-def by_user(c: ConsumerState, now: Time, out: Outbox) -> None:
+def commit_for_user(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The user's commit, first or again."""
     wanted = c.commits.by_user
     if wanted is None:
@@ -94,10 +94,10 @@ def by_user(c: ConsumerState, now: Time, out: Outbox) -> None:
     offsets = positions(c, now, out) if wanted.offsets is None else wanted.offsets
     outcome = send(c, now, out, USER, offsets, wanted.generation) if offsets else DONE
     if outcome:
-        told_user(c, now, out, outcome)
+        finish_user_commit(c, now, out, outcome)
 
 
-def told_user(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+def finish_user_commit(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The user's commit came out so: tried again while it may be, else told."""
     wanted = c.commits.by_user
     if wanted is None:
@@ -112,7 +112,7 @@ def told_user(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
         out.observe(Noted(f"{c.config.name}'s commit: {outcome}"))
 
 
-def judge(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
+def outcome_of(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
     """React to the answer; what its caller is told: `DONE`, `RETRIABLE`, or why it failed."""
     error = next((each for _, each in answer.errors if each != "NONE"), None)
     if error is None:

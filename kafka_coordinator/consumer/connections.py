@@ -57,31 +57,31 @@ def overdue(c: ConsumerState, now: Time, out: Outbox) -> None:
         refused(c, now, broker, out)
 
 
-def commit_came_out(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
+def commit_finished(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
     """Whoever committed is told: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
     if about.purpose == commits.PREPARE:
-        joining.commit_ended(c, now, out, outcome)
+        joining.commit_finished(c, now, out, outcome)
     elif about.purpose == commits.USER:
-        commits.told_user(c, now, out, outcome)
+        commits.finish_user_commit(c, now, out, outcome)
     elif about.purpose == commits.CLOSE:
-        leaving.committed(c, now, out, outcome)
+        leaving.commit_finished(c, now, out, outcome)
     elif outcome == commits.RETRIABLE and c.subscription.owned:
         out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.retry_backoff_ms)
 
 
 def _join_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
     if not c.user.closing:
-        joining.again(c, now, out, joining.PAUSE)
+        joining.retry(c, now, out, joining.PAUSE)
 
 
 def _commit_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
     assert isinstance(each.about, commits.About)
-    commit_came_out(c, now, each.about, commits.RETRIABLE, out)
+    commit_finished(c, now, each.about, commits.RETRIABLE, out)
 
 
 def _leave_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
     if c.user.closing:
-        leaving.end(c, now, out)
+        leaving.finish(c, now, out)
 
 
 _FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, InFlightRequest, Outbox], None]]] = {

@@ -7,11 +7,11 @@ from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import (
-    arriving,
     assigning,
     callbacks,
     commits,
     heartbeats,
+    join_complete,
     lookup,
     membership,
     metadata,
@@ -67,21 +67,21 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.joining.answer_to_leader is not None:
         answer, c.joining.answer_to_leader = c.joining.answer_to_leader, None
         if _is_current(c, COMPLETING_REBALANCE, answer.generation, answer.member_id):
-            _lead(c, now, answer, out)
+            _on_leader_elected(c, now, answer, out)
         else:
-            again(c, now, out, AT_ONCE)
+            retry(c, now, out, AT_ONCE)
     elif c.config.pattern is not None and not c.metadata.is_fresh:
         c.joining.awaiting = METADATA
         metadata.refresh(c, now, out)
     elif c.joining.needs_prepare:
         c.joining.needs_prepare = False
         c.joining.prepare_deadline = now + c.config.settings.max_poll_interval_ms
-        _prepare(c, now, out)
+        _on_join_prepare(c, now, out)
     else:
         _send_join(c, now, out)
 
 
-def metadata_came(c: ConsumerState) -> None:
+def metadata_arrived(c: ConsumerState) -> None:
     """What the join waited for is there: the next poll goes on."""
     if c.joining.awaiting == METADATA:
         c.joining.awaiting = NOTHING
@@ -90,7 +90,7 @@ def metadata_came(c: ConsumerState) -> None:
 # Before the join.
 
 
-def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
+def _on_join_prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
     """onJoinPrepare: first what was read is committed."""
     if c.config.settings.enable_auto_commit:
         offsets = commits.positions(c, now, out)
@@ -100,10 +100,10 @@ def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
         if offsets and not commits.send(c, now, out, commits.PREPARE, offsets):
             c.joining.awaiting = COMMIT
             return
-    _prepared(c, now, out)
+    _give_up_before_join(c, now, out)
 
 
-def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The commit before the join is done, or failed: a failure does not stop the rebalance."""
     again_at = now + c.config.settings.retry_backoff_ms
     if outcome == commits.RETRIABLE and again_at < c.joining.prepare_deadline:
@@ -114,10 +114,10 @@ def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None
     c.joining.awaiting = NOTHING
     if c.joining.needs_prepare:
         return  # a reset came in between: everything begins anew
-    _prepared(c, now, out)
+    _give_up_before_join(c, now, out)
 
 
-def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
+def _give_up_before_join(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Then the user is told what is over."""
     c.subscription.paused = False
     lost = c.membership.generation == NO_GENERATION or not c.membership.member_id
@@ -127,23 +127,23 @@ def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
         subscribed = set(c.subscription.topics)
         over = tuple([each for each in c.subscription.owned if each[0] not in subscribed])
     if over or not (lost or c.cooperative):
-        reading.tell(c, now, out)
-        if callbacks.call(c, now, callbacks.LOST if lost else callbacks.REVOKED, over, out, PREPARED):
+        reading.advance(c, now, out)
+        if callbacks.invoke(c, now, callbacks.LOST if lost else callbacks.REVOKED, over, out, PREPARED):
             return
-    _go_on(c, now, over, out)
+    _join_without(c, now, over, out)
 
 
-def given_up(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+def listener_returned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
     """The user has been told what is over."""
     if c.joining.needs_prepare:
-        callbacks.believe(c, now, arriving.without(c.subscription.owned, called.partitions), out)
+        callbacks.set_owned(c, now, join_complete.without(c.subscription.owned, called.partitions), out)
     else:
-        _go_on(c, now, called.partitions, out)
+        _join_without(c, now, called.partitions, out)
 
 
-def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
+def _join_without(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
     if over:
-        callbacks.believe(c, now, arriving.without(c.subscription.owned, over), out)
+        callbacks.set_owned(c, now, join_complete.without(c.subscription.owned, over), out)
     c.assigning.is_leader = False
     c.assigning.group_topics = ()
     _send_join(c, now, out)
@@ -158,7 +158,7 @@ def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
         return  # lost in the meantime: poll() finds it first
     c.joining.joined_subscription = c.subscription.topics
     if c.membership.state != PREPARING_REBALANCE:
-        c.move("join sent", out)
+        c.transition("join sent", out)
     heartbeats.disable(c, out)
     c.joining.awaiting = JOIN
     message = JoinGroup(
@@ -187,22 +187,22 @@ def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: N
         c.joining.failures = 0
         member = c.membership
         member.generation, member.member_id, member.protocol = answer.generation, answer.member_id, answer.protocol
-        c.move("joined", out)
+        c.transition("joined", out)
         heartbeats.enable(c, now, out)
         if answer.leader == answer.member_id:
-            _lead(c, now, answer, out)
+            _on_leader_elected(c, now, answer, out)
         else:
-            _sync(c, now, _NO_ASSIGNMENTS, out)
+            _send_sync(c, now, _NO_ASSIGNMENTS, out)
     elif error == "MEMBER_ID_REQUIRED":
         c.membership.generation = NO_GENERATION
         c.membership.member_id = answer.member_id
         c.membership.rejoin_reason = f"need to re-join with the given member-id: {answer.member_id}"
         _send_join(c, now, out)
     else:
-        again(c, now, out, JOIN_REACTIONS.get(error, error))
+        retry(c, now, out, JOIN_REACTIONS.get(error, error))
 
 
-def again(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
+def retry(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
     """A join or a sync failed: how it is tried again; anything but the known ways makes poll() throw."""
     c.joining.awaiting = NOTHING
     c.joining.answer_to_leader = None
@@ -210,7 +210,7 @@ def again(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
         membership.reset(c, now, out, "the join was refused", keep_id=how == RESET_GENERATION)
         return
     if c.membership.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE):
-        c.move("failed", out)
+        c.transition("failed", out)
         heartbeats.disable(c, out)
     if how == REDISCOVER:
         lookup.forget(c)
@@ -222,7 +222,7 @@ def again(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
         c.user.fatal = how
 
 
-def paused_enough(c: ConsumerState) -> None:
+def backoff_over(c: ConsumerState) -> None:
     """The pause after a failure is over: the next poll tries again."""
     if c.joining.awaiting == BACKOFF:
         c.joining.awaiting = NOTHING
@@ -231,7 +231,7 @@ def paused_enough(c: ConsumerState) -> None:
 # The leader's share.
 
 
-def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
+def _on_leader_elected(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
     """This member is the leader: it watches all topics of the group, and shares them out unless told not to."""
     c.assigning.is_leader = True
     c.assigning.group_topics = assigning.topics_of(answer.members)
@@ -242,22 +242,22 @@ def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> 
         return
     c.assigning.snapshot = metadata.snapshot(c)
     if answer.skip_assignment:
-        _sync(c, now, _NO_ASSIGNMENTS, out)
+        _send_sync(c, now, _NO_ASSIGNMENTS, out)
         return
     try:
         shares = assigning.assignments(c, answer)
     except assigning.CannotAssignError as problem:
-        again(c, now, out, str(problem))
+        retry(c, now, out, str(problem))
     else:
-        _sync(c, now, shares, out)
+        _send_sync(c, now, shares, out)
 
 
 # SyncGroup.
 
 
-def _sync(c: ConsumerState, now: Time, shares: Mapping[str, tuple[Partition, ...]], out: Outbox) -> None:
+def _send_sync(c: ConsumerState, now: Time, shares: Mapping[str, tuple[Partition, ...]], out: Outbox) -> None:
     if c.lookup.coordinator is None:
-        again(c, now, out, PAUSE)
+        retry(c, now, out, PAUSE)
         return
     config = c.config
     c.joining.awaiting = SYNC
@@ -277,16 +277,16 @@ def _sync(c: ConsumerState, now: Time, shares: Mapping[str, tuple[Partition, ...
 def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: tuple[int, str], out: Outbox) -> None:
     """The coordinator's answer to a SyncGroup: the share, unless the membership changed since it was asked for."""
     if answer.error != "NONE":
-        again(c, now, out, SYNC_REACTIONS.get(answer.error, answer.error))
+        retry(c, now, out, SYNC_REACTIONS.get(answer.error, answer.error))
     elif _is_current(c, COMPLETING_REBALANCE, *about):
         c.joining.awaiting = NOTHING
         c.joining.failures = 0
         c.membership.rejoin_needed = False
         c.joining.needs_prepare = True
-        c.move("synced", out)
-        arriving.arrived(c, now, tuple(answer.assignment), out)
+        c.transition("synced", out)
+        join_complete.on_join_complete(c, now, tuple(answer.assignment), out)
     else:
-        again(c, now, out, AT_ONCE)
+        retry(c, now, out, AT_ONCE)
 
 
 def _is_current(c: ConsumerState, state: str, generation: int, member_id: str) -> bool:

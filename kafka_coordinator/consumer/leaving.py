@@ -36,10 +36,10 @@ def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.config.settings.enable_auto_commit and c.subscription.positions:
         outcome = commits.send(c, now, out, commits.CLOSE, commits.positions(c, now, out))
     if outcome:
-        committed(c, now, out, outcome)
+        commit_finished(c, now, out, outcome)
 
 
-def committed(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The last commit came out so."""
     if c.user.closing != COMMITTING:
         return
@@ -50,30 +50,30 @@ def committed(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
         return
     c.user.closing = LEAVING
     if not prepare(c, now, out, LEAVE):
-        depart(c, now, out)
+        leave_group(c, now, out)
 
 
-def depart(c: ConsumerState, now: Time, out: Outbox) -> None:
+def leave_group(c: ConsumerState, now: Time, out: Outbox) -> None:
     """All is given up: the coordinator is told."""
     if not membership.leave(c, now, out, "the consumer is being closed"):
-        end(c, now, out)
+        finish(c, now, out)
 
 
 def prepare(c: ConsumerState, now: Time, out: Outbox, then: str) -> bool:
     """onLeavePrepare: what is owned is revoked in a stable generation, else lost. Whether ``then`` has to wait."""
     stable = c.membership.state == STABLE and c.membership.generation != NO_GENERATION
-    return callbacks.give_up(c, now, callbacks.REVOKED if stable else callbacks.LOST, out, then)
+    return callbacks.give_up_all(c, now, callbacks.REVOKED if stable else callbacks.LOST, out, then)
 
 
-def end(c: ConsumerState, now: Time, out: Outbox) -> None:
+def finish(c: ConsumerState, now: Time, out: Outbox) -> None:
     """It has left, or the time for closing is over: what is still owned is given up."""
     if c.user.listener_call is not None:
         c.user.listener_call = c.user.listener_call._replace(then=END)
     elif not prepare(c, now, out, END):
-        over(c, out)
+        shut_down(c, out)
 
 
-def over(c: ConsumerState, out: Outbox) -> None:
+def shut_down(c: ConsumerState, out: Outbox) -> None:
     """Nothing happens any more."""
     c.user.closed = True
     c.requests.in_flight.clear()

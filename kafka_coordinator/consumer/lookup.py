@@ -55,7 +55,7 @@ def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.lookup.failures += 1
 
 
-def again(c: ConsumerState, now: Time, out: Outbox) -> None:
+def retry(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The pause is over."""
     c.lookup.in_progress = False
     if c.lookup.awaiting_reconnect:

@@ -10,7 +10,7 @@ from protocols.facts import Noted
 
 def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:
     """Generation (and member id) are void. The user is told at the next poll; until then the belief stays."""
-    c.move("reset", out)
+    c.transition("reset", out)
     c.membership.generation = NO_GENERATION
     c.membership.protocol = None
     if not keep_id:

@@ -148,11 +148,11 @@ _Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
 def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[str, ...] | None, out: Outbox) -> None:
     metadata.answered(c, now, answer, about, out)
     if not c.metadata.refreshing:
-        joining.metadata_came(c)
+        joining.metadata_arrived(c)
 
 
 def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: commits.About, out: Outbox) -> None:
-    connections.commit_came_out(c, now, about, commits.judge(c, now, answer, about, out), out)
+    connections.commit_finished(c, now, about, commits.outcome_of(c, now, answer, about, out), out)
 
 
 def _waits_for(about: object) -> bool:
@@ -162,7 +162,7 @@ def _waits_for(about: object) -> bool:
 
 def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:
     if c.user.closing:
-        leaving.end(c, now, out)
+        leaving.finish(c, now, out)
 
 
 _AT_ONCE: Final[Mapping[type[Message], _Handler]] = {
@@ -186,7 +186,7 @@ def _commit_again(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.user.closing:
         leaving.commit(c, now, out)
     elif c.commits.by_user is not None:
-        commits.by_user(c, now, out)
+        commits.commit_for_user(c, now, out)
 
 
 def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -207,14 +207,14 @@ def _auto_commit_due(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] = {
     timers.REQUESTS: connections.overdue,
-    timers.LOOKUP: lookup.again,
+    timers.LOOKUP: lookup.retry,
     timers.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
     timers.HEARTBEAT: heartbeats.due,
     timers.POLL: _poll_expired,
     timers.RESUME: _resume,
-    timers.REJOIN: lambda c, now, out: joining.paused_enough(c),
-    timers.POSITIONS: lambda c, now, out: positions.again(c),
+    timers.REJOIN: lambda c, now, out: joining.backoff_over(c),
+    timers.POSITIONS: lambda c, now, out: positions.retry(c),
     timers.AUTO_COMMIT: _auto_commit_due,
     timers.COMMIT_AGAIN: _commit_again,
-    timers.CLOSE: lambda c, now, out: leaving.end(c, now, out),
+    timers.CLOSE: lambda c, now, out: leaving.finish(c, now, out),
 }

@@ -16,11 +16,11 @@ from kafka_coordinator.consumer.commands import (
     Handle,
     ListenerReturned,
     NewLoad,
+    ReportDelivered,
     Seek,
     StopPolling,
     Store,
     Subscribe,
-    TellDelivered,
     Thaw,
 )
 from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState, UserCommit
@@ -47,7 +47,7 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
     listed = None if offsets is None else tuple([(partition, offset, "") for partition, offset in offsets])
     until = now + c.config.settings.default_api_timeout_ms
     c.commits.by_user = UserCommit(listed, command.generation, until)
-    commits.by_user(c, now, out)
+    commits.commit_for_user(c, now, out)
 
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
@@ -63,7 +63,7 @@ def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
         out.cancel_timer(timers.POLL)
         # What this poll gives up before it returns records is not read any more.
         if not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
-            reading.share(c, now, out)
+            reading.resume(c, now, out)
 
 
 def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
@@ -73,14 +73,14 @@ def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
 
 def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
     c.user.frozen = False
-    reading.share(c, now, out)
+    reading.resume(c, now, out)
 
 
 def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
-    reading.tell(c, now, out)
+    reading.advance(c, now, out)
     before, c.load = c.load, command.load
     positions.begin_anew(c, now, before, out)
-    reading.share(c, now, out)
+    reading.resume(c, now, out)
 
 
 COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {
@@ -99,5 +99,5 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     Assign: by_hand.assign,
     Store: by_hand.store,
     ListenerReturned: by_hand.returned,
-    TellDelivered: lambda c, now, command, out: reading.tell(c, now, out),
+    ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),
 }

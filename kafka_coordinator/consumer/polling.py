@@ -64,6 +64,6 @@ def poll(c: ConsumerState, now: Time, out: Outbox) -> None:
             joining.begin(c, now, out)
         return
     if c.commits.auto_due:
-        commits.auto(c, now, out)
+        commits.auto_commit(c, now, out)
     if c.subscription.unpositioned:
         positions.fetch(c, now, out)

@@ -57,14 +57,14 @@ def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     out.set_timer(timers.POSITIONS, now + c.config.settings.retry_backoff_ms)
 
 
-def again(c: ConsumerState) -> None:
+def retry(c: ConsumerState) -> None:
     """The pause is over: the next poll asks."""
     c.subscription.awaits_offsets = False
 
 
 def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) -> None:
     missing = set(c.subscription.unpositioned)
-    reading.tell(c, now, out)
+    reading.advance(c, now, out)
     for partition, committed, _ in answer.offsets:
         if partition in missing:
             missing.discard(partition)
@@ -73,7 +73,7 @@ def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) 
             else:
                 _reset(c, now, partition, out)
     c.subscription.unpositioned = tuple([each for each in c.subscription.unpositioned if each in missing])
-    reading.share(c, now, out)
+    reading.resume(c, now, out)
 
 
 def begin_anew(c: ConsumerState, now: Time, before: Load, out: Outbox) -> None:

@@ -23,7 +23,7 @@ def is_still(c: ConsumerState) -> bool:
     return c.subscription.paused or c.user.frozen or c.user.away or c.config.by_hand or not c.load.writes
 
 
-def tell(c: ConsumerState, now: Time, out: Outbox) -> None:
+def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Tell what was handled since the last time; positions stand at what comes next."""
     if not c.subscription.reading:
         return
@@ -40,7 +40,7 @@ def tell(c: ConsumerState, now: Time, out: Outbox) -> None:
             positions[partition] = Reading(end, since, each.per_record)
 
 
-def share(c: ConsumerState, now: Time, out: Outbox) -> None:
+def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
     """From now on the partitions that are read share the member's time anew, or none is read. Call `tell` before."""
     c.subscription.reading = not is_still(c)
     positions = c.subscription.positions
@@ -55,7 +55,7 @@ def share(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 def stop(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Handling stands still from now on, if one of `is_still`'s reasons is about to hold. Set the reason afterwards."""
-    tell(c, now, out)
+    advance(c, now, out)
     c.subscription.reading = False
 
 

@@ -96,7 +96,7 @@ class Group:
         self._peak = 0
         self._order: list[str] | None = []
 
-    def take(self, event: str, guard: str, now: Time, out: Outbox) -> None:
+    def transition(self, event: str, guard: str, now: Time, out: Outbox) -> None:
         """Take the edge of the state machine; `IllegalTransition` where there is none."""
         before = self.state
         after = states.GROUP.next_state(before, event, guard)

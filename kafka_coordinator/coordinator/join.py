@@ -1,7 +1,6 @@
 """JoinGroup (spec 2.3, 2.4, 2.8)."""
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
@@ -16,6 +15,7 @@ from kafka_coordinator.coordinator.rebalance import (
     remove_pending,
     restart_session,
 )
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.coordinator.storing import create_group, store_group
 from kafka_coordinator.errors import (
     FENCED_INSTANCE_ID,
@@ -104,7 +104,7 @@ def _join_new(core: Core, group: Group, now: Time, sender: str, request: JoinGro
     if request.version < MEMBER_ID_REQUIRED_SINCE:
         _add(core, group, new_id, now, sender, request, out)
         return
-    group.take(states.ID_HANDED_OUT, ALWAYS, now, out)
+    group.transition(states.ID_HANDED_OUT, ALWAYS, now, out)
     group.pending_join[new_id] = None
     out.set_timer(session_timer(group.id, new_id), now + request.session_timeout_ms)
     out.send(sender, join_refused(request.correlation, MEMBER_ID_REQUIRED, new_id))
@@ -145,7 +145,7 @@ def _join_again(
     elif group.state == states.STABLE:
         guard = states.SAME_FOLLOWER if same and not leads else states.LEADER_OR_OTHER
     if guard in (states.SAME_PROTOCOLS, states.SAME_FOLLOWER):
-        group.take(states.MEMBER_REJOINED, guard, now, out)
+        group.transition(states.MEMBER_REJOINED, guard, now, out)
         members = joined_members(group) if leads else ()
         out.send(sender, joined(group, member, request.correlation, members))
         return
@@ -185,7 +185,7 @@ def _replace(
     if group.voted_protocol() != group.protocol:
         words = f"{name} is back with a new id and changes the protocol"
         return prepare(core, group, Cause(states.STATIC_REPLACED, states.OTHER_VOTE, name, words), now, out)
-    group.take(states.STATIC_REPLACED, states.SAME_VOTE, now, out)
+    group.transition(states.STATIC_REPLACED, states.SAME_VOTE, now, out)
     store_group(core, group)
     leads = group.leader == new_id
     members = joined_members(group) if leads and request.version >= SKIP_ASSIGNMENT_SINCE else ()

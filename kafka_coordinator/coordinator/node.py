@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_coordinator.coordinator.answers import REFUSE
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import delete, describe, list_groups
@@ -15,6 +14,7 @@ from kafka_coordinator.coordinator.leave import leave
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.offsets import commit, delete_offsets, fetch, forget_topics
 from kafka_coordinator.coordinator.rebalance import join_timed_out
+from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out

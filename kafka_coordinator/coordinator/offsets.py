@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import commit_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CONSUMER, CommittedOffset, Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import restart_session
+from kafka_coordinator.coordinator.refusals import commit_refused
 from kafka_coordinator.coordinator.storing import create_group, delete_offset, store_offset
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,

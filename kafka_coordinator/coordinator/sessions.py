@@ -1,11 +1,11 @@
 """Heartbeats and the session timers of members and pending ids (spec 2.11)."""
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import NO_MEMBER, join_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import Cause, complete, prepare, remove_members, remove_pending
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INVALID_GROUP_ID,
@@ -43,7 +43,7 @@ def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: 
     """Nothing was heard from a member, or from somebody who was given an id, for too long."""
     if member_id in group.pending_join:
         remove_pending(group, member_id, out)
-        group.take(states.PENDING_EXPIRED, ALWAYS, now, out)
+        group.transition(states.PENDING_EXPIRED, ALWAYS, now, out)
         _complete_if_all_joined(core, group, now, out)
         return
     member = group.members[member_id]
@@ -58,7 +58,7 @@ def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: 
     if group.can_rebalance:
         prepare(core, group, cause, now, out)
     else:
-        group.take(cause.event, cause.guard, now, out)
+        group.transition(cause.event, cause.guard, now, out)
         _complete_if_all_joined(core, group, now, out)
 
 

@@ -17,9 +17,9 @@ from kafka_coordinator.zookeeper.commands import (
     NewLoad,
     RemoveNode,
     Reopen,
+    ReportDelivered,
     SetPersistent,
     Shutdown,
-    TellDelivered,
     Thaw,
 )
 from kafka_coordinator.zookeeper.connection import SERVER
@@ -107,7 +107,7 @@ class ZooKeeperCluster:
     def finish(self) -> None:
         """Let the consumers tell what was delivered."""
         for node in self._places.members:
-            self._tell(node, TellDelivered())
+            self._tell(node, ReportDelivered())
 
     # Members.
 
@@ -133,7 +133,7 @@ class ZooKeeperCluster:
 
     def _crash(self, event: Crash) -> None:
         for node in self._places.together[self._places.key(event.group, event.crash)]:
-            self._tell(node, TellDelivered())
+            self._tell(node, ReportDelivered())
         apply_to_world(event, self._simulation, self._places)
 
     def _hang(self, event: Hang) -> None:
@@ -163,7 +163,7 @@ class ZooKeeperCluster:
         part = self._parts[key] = started_as(self._parts[key], event)
         node = self._places.node[key]
         if event.how == "crash" or not self._simulation.is_running(node):
-            self._tell(node, TellDelivered())
+            self._tell(node, ReportDelivered())
             self._start_member(key)
         else:
             settings = self._settings_of(key, part.strategy, part.settings)

@@ -43,7 +43,7 @@ class NewLoad(NamedTuple):
     """Never changed once it was sent."""
 
 
-class TellDelivered(NamedTuple):
+class ReportDelivered(NamedTuple):
     """Tell what the user has handled so far."""
 
 

@@ -51,7 +51,7 @@ class Watching:
         connection.ask(WATCHING, GetChildren(0, paths.BROKERS, watch=True), out)
 
     def fired(self, event: WatchEvent, connection: Connection, out: Outbox) -> None:
-        """Watch again. A changed topic list matters only where it changes what the pattern matches (`listed`)."""
+        """Watch again. A changed topic list matters only where the pattern matches other topics (`topics_listed`)."""
         kind = GetData if event.kind == DATA else GetChildren
         again: Request = kind(0, event.path, watch=True)
         connection.ask(WATCHING, again, out)
@@ -62,7 +62,7 @@ class Watching:
         elif event.path != paths.TOPICS:
             self.due = f"partitions of {event.path.rpartition('/')[2]} changed"
 
-    def listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
+    def topics_listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         """These topics there are."""
         topics = matching(self._subscription.pattern or "", names)
         if topics != self.topics:

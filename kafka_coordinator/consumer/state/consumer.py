@@ -62,7 +62,7 @@ class ConsumerState:
             UserLoop(away=config.by_hand),
         )
 
-    def move(self, event: str, out: Outbox) -> None:
+    def transition(self, event: str, out: Outbox) -> None:
         """Take an edge of the table of states."""
         before = self.membership.state
         after = self.membership.state = CONSUMER.next_state(before, event)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_coordinator.consumer import CommitNow, GoOn, StopPolling, TellDelivered
+from kafka_coordinator.consumer import CommitNow, GoOn, ReportDelivered, StopPolling
 from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Delivered, Noted, Position
@@ -73,7 +73,7 @@ def test_handling_takes_time_and_partitions_share_it() -> None:
     c.wait(10_000)
     c.stable(T0, T1)
     c.wait(4_000)
-    c.command(TellDelivered())
+    c.command(ReportDelivered())
     # 20 ms a record, two partitions: one record every 40 ms each.
     assert delivered(c) == [(0, 100, 10_000.0)] * 2
 
@@ -87,7 +87,7 @@ def test_a_loop_that_stands_still_handles_nothing() -> None:
     c.command(GoOn())
     assert delivered(c)[0] == (0, 10, 0.0)
     c.wait(1_000)
-    c.command(TellDelivered())
+    c.command(ReportDelivered())
     assert delivered(c)[-1][1:] == (40, 3_000.0)
 
 

@@ -11,7 +11,7 @@ from protocols.load import Production, Reading
 from protocols.queues import Queue, sort_queues
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """The next offset to be told of, and when this was last done."""
 
     offset: int
@@ -24,12 +24,12 @@ class Consumption:
     ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is.
     """
 
-    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_told", "production")
+    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_reported", "production")
 
     def __init__(self, group: str, member: str, production: Mapping[Queue, Production], handle: float) -> None:
         self._group, self._member, self.production, self._handle = group, member, production, handle
         self._readings: dict[Queue, Reading] = {}
-        self._told: dict[Queue, Told] = {}
+        self._reported: dict[Queue, Reported] = {}
         """The queues that we believe to own, sorted."""
         self._frozen: dict[Queue, int] | None = None
         """Positions while the user's loop stands still."""
@@ -46,7 +46,7 @@ class Consumption:
                 why = "last" if largest else "first"
             offsets[queue] = offset
             out.observe(Began(self._group, self._member, queue, offset, why))
-        self._told = {queue: Told(offset, now) for queue, offset in offsets.items()}
+        self._reported = {queue: Reported(offset, now) for queue, offset in offsets.items()}
         if self._frozen is None:
             self._read(now, offsets)
         else:
@@ -55,12 +55,12 @@ class Consumption:
 
     def stop(self, now: Time, out: Outbox) -> dict[Partition, int]:
         """Own and read nothing any more; returns the positions reached."""
-        self.tell(now, out)
+        self.report_delivered(now, out)
         positions = self.partitions(now)
-        if self._told:
-            out.observe(Callback(self._group, self._member, "revoked", tuple(self._told)))
+        if self._reported:
+            out.observe(Callback(self._group, self._member, "revoked", tuple(self._reported)))
             out.observe(Owns(self._group, self._member, (), None))
-        self._readings, self._told = {}, {}
+        self._readings, self._reported = {}, {}
         if self._frozen is not None:
             self._frozen = {}
         return positions
@@ -76,14 +76,16 @@ class Consumption:
         self._read(now, frozen or {})
 
     def load(self, now: Time, production: Mapping[Queue, Production]) -> Time:
-        """This is written from now on. Returns how many milliseconds it takes to handle what waits now. Call `tell`
-        before."""
+        """This is written from now on. Returns how many milliseconds it takes to handle what waits now.
+
+        Call `report_delivered` before.
+        """
         reached = self.positions(now)
         for queue in production.keys() - self.production.keys():
             if queue in reached:
                 # The topic was deleted and created again: its records are numbered from 0.
                 reached[queue] = 0
-                self._told[queue] = Told(0, now)
+                self._reported[queue] = Reported(0, now)
         self.production = production
         if self._frozen is not None:
             self._frozen = reached
@@ -109,18 +111,18 @@ class Consumption:
         """`positions` by partition."""
         return {(queue.topic, queue.number): offset for queue, offset in self.positions(now).items()}
 
-    def tell(self, now: Time, out: Outbox) -> None:
+    def report_delivered(self, now: Time, out: Outbox) -> None:
         """Tell what was handled since this was last called."""
         for queue, position in self.positions(now).items():
-            first, since = self._told[queue]
+            first, since = self._reported[queue]
             if position > first:
                 out.observe(Delivered(self._group, self._member, queue, first, position, since))
-            self._told[queue] = Told(position, now)
+            self._reported[queue] = Reported(position, now)
 
     def copy(self) -> "Consumption":
         """An independent copy."""
         new = Consumption(self._group, self._member, self.production, self._handle)
-        new._readings, new._told = dict(self._readings), dict(self._told)
+        new._readings, new._reported = dict(self._readings), dict(self._reported)
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
 

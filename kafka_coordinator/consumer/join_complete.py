@@ -11,7 +11,7 @@ ARRIVED: Final = "arrived"
 """What follows when the listener has returned: the rest of the arrival."""
 
 
-def arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
+def on_join_complete(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
     """onJoinComplete."""
     if not c.assigning.is_leader:
         c.assigning.snapshot = None
@@ -21,21 +21,21 @@ def arrived(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: O
     if c.cooperative and c.subscription.owned:
         revoked = without(c.subscription.owned, assigned)
         if revoked:
-            reading.tell(c, now, out)
-            waits = callbacks.call(c, now, callbacks.REVOKED, revoked, out, ARRIVED, assigned)
+            reading.advance(c, now, out)
+            waits = callbacks.invoke(c, now, callbacks.REVOKED, revoked, out, ARRIVED, assigned)
             c.request_rejoin("need to revoke partitions and re-join")
             if waits:
                 return
-    _take_over(c, now, assigned, out)
+    _take_assignment(c, now, assigned, out)
 
 
-def revoked_some(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+def after_revocation(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
     """The user has been told what goes to others; if the membership is lost since, he will hear that of all."""
     if c.membership.generation != NO_GENERATION:
-        _take_over(c, now, called.assigned, out)
+        _take_assignment(c, now, called.assigned, out)
 
 
-def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
+def _take_assignment(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
     # The sticky assignors may hand a partition to one member twice (spec 5.7): to the client it is one.
     owned = callbacks.in_order(set(assigned))
     before = set(c.subscription.owned)
@@ -46,8 +46,8 @@ def _take_over(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out
         out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
     else:
         out.cancel_timer(timers.AUTO_COMMIT)
-    callbacks.believe(c, now, owned, out)
-    callbacks.call(c, now, callbacks.ASSIGNED, added, out)
+    callbacks.set_owned(c, now, owned, out)
+    callbacks.invoke(c, now, callbacks.ASSIGNED, added, out)
 
 
 def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:

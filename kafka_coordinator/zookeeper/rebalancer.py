@@ -8,7 +8,7 @@ from typing import Final, Self
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from kafka_coordinator.zookeeper.connection import Connection
-from kafka_coordinator.zookeeper.consuming import Consumption, as_queues
+from kafka_coordinator.zookeeper.consumption import Consumption, as_queues
 from kafka_coordinator.zookeeper.messages import Request, SetData
 from kafka_coordinator.zookeeper.rebalance import Failed, Rebalance, Stage, commits, releases
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
@@ -24,7 +24,7 @@ BACKOFF: Final = "backoff"
 """The timer of the pause between two tries."""
 
 
-class Rebalancing:
+class Rebalancer:
     """Of one consumer; ``group`` and ``member`` are names in the scenario."""
 
     __slots__ = ("_group", "_member", "_run", "_settings", "nodes")
