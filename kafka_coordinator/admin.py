@@ -2,6 +2,8 @@
 
 The tool asks for the coordinator and the group's state, and commits offsets as nobody's member. Kafka takes them only
 for a group without members.
+
+In Kafka `ConsumerGroupCommand` and `KafkaAdminClient`.
 """
 
 from typing import NamedTuple, Self

@@ -2,6 +2,8 @@
 
 What it knows of the cluster the controller tells it (`ClusterState`, from `protocols.engine.nodes.OPERATOR`). Records
 are no messages here: what a partition holds is a function of time (`protocols.load`).
+
+In Kafka `KafkaApis` with `MetadataCache`.
 """
 
 from collections.abc import Mapping

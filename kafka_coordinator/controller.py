@@ -2,6 +2,8 @@
 
 Every partition has a replica on every broker. A partition's preferred leader is the broker that it was written for;
 while that one is away, the next live broker in the order of the cluster's brokers leads.
+
+In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartitionLeaders`).
 """
 
 from collections.abc import Callable, Iterable, Mapping

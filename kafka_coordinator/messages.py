@@ -4,6 +4,8 @@ Every request has a ``correlation`` number that its sender made up and the answe
 `kafka_coordinator.errors` (spec 1.5), ``NONE`` for success. Times in settings are milliseconds. Metadata and
 assignments are opaque to the coordinator (any hashable value): consumers put `ConsumerMetadata` and tuples of
 partitions in them.
+
+In Kafka the classes that are generated from its message schemas (`JoinGroupRequestData` and so on).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """What ``kafka-consumer-groups --describe`` of Kafka 4.1.0 would print of a simulated cluster, byte for byte.
 
 Every block begins with an empty line. Java pads by UTF-16 code unit; widths are those of the block's own values.
+
+In Kafka `ConsumerGroupCommand.ConsumerGroupService`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Who owns what after the members' claims, which may contradict each other (spec 5.5)."""
+"""Who owns what after the members' claims, which may contradict each other (spec 5.5).
+
+In Kafka `AbstractStickyAssignor.allSubscriptionsEqual` and `prepopulateCurrentAssignments`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

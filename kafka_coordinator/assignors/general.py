@@ -2,6 +2,8 @@
 
 From step 3 on members are numbers in the order of their ids. A topic's subscribers decide who may own its
 partitions, so the work goes topic by topic.
+
+In Kafka `AbstractStickyAssignor.GeneralAssignmentBuilder`.
 """
 
 from collections.abc import Iterable, Sequence

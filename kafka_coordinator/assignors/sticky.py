@@ -2,6 +2,8 @@
 
 Both keep what members own as far as an even share allows. They differ in how claims reach them, which is settled
 before (`inputs.Subscription`), and in that the cooperative one holds back what another member must give up first.
+
+In Kafka `StickyAssignor` and `CooperativeStickyAssignor`.
 """
 
 from kafka_coordinator.assignors.claims import NO_GENERATION, Claims, highest_generation

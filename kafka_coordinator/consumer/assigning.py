@@ -1,4 +1,8 @@
-"""The leader shares the partitions out: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2)."""
+"""The leader shares the partitions out: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2).
+
+In Kafka `ConsumerCoordinator.onLeaderElected` and `metadata()`, and `ConsumerPartitionAssignor` with `assign`,
+`subscriptionUserData` and `onAssignment`.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -4,6 +4,8 @@ Nothing is read, and no listener returns, by itself. The loop is in poll() from 
 takes out of a partition it tells (`Handle`); when the listener was called (`UserLoop.listener_call`), the client waits
 until it has returned (`ListenerReturned`), as the user's thread does in the real client. After an error that makes
 poll() throw the consumer is not closed: that is the user's.
+
+In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, `KafkaConsumer.assign` and `seek`.
 """
 
 from collections.abc import Callable, Mapping

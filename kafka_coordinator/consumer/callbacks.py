@@ -1,6 +1,9 @@
 """The user's rebalance listener, and what the member believes that it owns (spec 4.4, 4.5).
 
 Reading goes with the belief: partitions given up are told as far as they were handled, new ones wait for positions.
+
+In Kafka `ConsumerRebalanceListener` with `ConsumerRebalanceListenerInvoker` (`invokePartitionsAssigned`, `-Revoked`,
+`-Lost`), and `SubscriptionState.assignFromSubscribed`.
 """
 
 from collections.abc import Iterable

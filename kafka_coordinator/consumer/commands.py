@@ -1,4 +1,7 @@
-"""What the user, the administrator or the scenario tells a consumer (sender `protocols.engine.nodes.OPERATOR`)."""
+"""What the user, the administrator or the scenario tells a consumer (sender `protocols.engine.nodes.OPERATOR`).
+
+In Kafka the methods of `KafkaConsumer` that its user calls.
+"""
 
 from typing import NamedTuple
 

@@ -1,6 +1,9 @@
 """Commits of positions: by the clock, before a rebalance, at close, or by the user (spec 4.7, 4.9).
 
 Positions are those of records that earlier polls returned and that were handled; also unchanged ones are committed.
+
+In Kafka `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`, `sendOffsetCommitRequest` and
+`OffsetCommitResponseHandler`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""What a consumer is started with: who it is, what it reads, whom it asks first."""
+"""What a consumer is started with: who it is, what it reads, whom it asks first.
+
+In Kafka `ConsumerConfig` and the arguments of `subscribe`; the load stands for the producers.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

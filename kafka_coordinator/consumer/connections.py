@@ -1,4 +1,7 @@
-"""Lost connections: what becomes of the requests that were on their way (spec 4.7, disconnect)."""
+"""Lost connections: what becomes of the requests that were on their way (spec 4.7, disconnect).
+
+In Kafka `NetworkClient.handleDisconnections` and `ConsumerNetworkClient.disconnectAsync`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,5 +1,8 @@
 """The heartbeat thread (spec 4.7): it keeps the membership alive, learns of rebalances, and gives up a member whose
-user does not poll."""
+user does not poll.
+
+In Kafka `AbstractCoordinator.HeartbeatThread`, `sendHeartbeatRequest` and `HeartbeatResponseHandler`.
+"""
 
 from collections.abc import Mapping
 from typing import Final

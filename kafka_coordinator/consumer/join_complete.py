@@ -1,4 +1,7 @@
-"""What it means to have arrived in a generation (spec 4.4): giving up what goes to others, taking over what is new."""
+"""What it means to have arrived in a generation (spec 4.4): giving up what goes to others, taking over what is new.
+
+In Kafka `ConsumerCoordinator.onJoinComplete`.
+"""
 
 from typing import Final
 

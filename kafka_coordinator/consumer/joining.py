@@ -1,5 +1,9 @@
 """The way into a generation (spec 4.4): prepare, JoinGroup, the leader's share, SyncGroup. All of it happens in the
-user's thread, in poll()."""
+user's thread, in poll().
+
+In Kafka `AbstractCoordinator.ensureActiveGroup` and `joinGroupIfNeeded` with `JoinGroupResponseHandler` and
+`SyncGroupResponseHandler`, `ConsumerCoordinator.onJoinPrepare` and `onLeaderElected` (formerly `performAssignment`).
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType

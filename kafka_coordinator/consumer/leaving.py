@@ -1,4 +1,7 @@
-"""close() and unsubscribe() (spec 4.10): commit, callbacks, LeaveGroup; and an exception that ends the user's loop."""
+"""close() and unsubscribe() (spec 4.10): commit, callbacks, LeaveGroup; and an exception that ends the user's loop.
+
+In Kafka `KafkaConsumer.close` and `unsubscribe`, `ConsumerCoordinator.close` and `onLeavePrepare`.
+"""
 
 from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
 from kafka_coordinator.consumer.state import NO_GENERATION, NOTHING, ConsumerState

@@ -1,4 +1,8 @@
-"""Which broker is the group's coordinator (spec 1.2, 4.7): any broker knows."""
+"""Which broker is the group's coordinator (spec 1.2, 4.7): any broker knows.
+
+In Kafka `AbstractCoordinator.ensureCoordinatorReady`, `lookupCoordinator`, `FindCoordinatorResponseHandler` and
+`markCoordinatorUnknown`.
+"""
 
 from kafka_coordinator.consumer import requests, timers
 from kafka_coordinator.consumer.state import ConsumerState

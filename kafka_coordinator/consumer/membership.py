@@ -1,4 +1,7 @@
-"""The end of a membership: reset by a refusal, by a user who does not poll, or by leaving (spec 4.7, 4.10)."""
+"""The end of a membership: reset by a refusal, by a user who does not poll, or by leaving (spec 4.7, 4.10).
+
+In Kafka `AbstractCoordinator.resetStateOnResponseError`, `resetStateAndRejoin` and `maybeLeaveGroup`.
+"""
 
 from kafka_coordinator.consumer import requests, timers
 from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState

@@ -2,6 +2,9 @@
 
 A changed number of partitions matters to the leader alone, who keeps a snapshot of what it computed with; topics
 that come and go matter to whoever subscribes by pattern.
+
+In Kafka `ConsumerMetadata`, `Metadata.requestUpdate`, and `updatePatternSubscription` and `MetadataSnapshot` of
+`ConsumerCoordinator`.
 """
 
 import re

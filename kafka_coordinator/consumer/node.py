@@ -1,4 +1,7 @@
-"""A consumer as a node: what comes in is handed to the file that knows what to do with it."""
+"""A consumer as a node: what comes in is handed to the file that knows what to do with it.
+
+In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self

@@ -1,4 +1,7 @@
-"""What the user, or the world, tells the consumer: see `kafka_coordinator.consumer.commands`."""
+"""What the user, or the world, tells the consumer: see `kafka_coordinator.consumer.commands`.
+
+In Kafka `ClassicKafkaConsumer.subscribe`, `commitSync` and the user's own loop.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -2,6 +2,8 @@
 
 A user who sits in poll() reacts at once to whatever comes; so poll() is looked at after every event instead of being
 called over and over. While the user's loop stands still or handles records, it waits.
+
+In Kafka `KafkaConsumer.poll`, `ClassicKafkaConsumer.updateAssignmentMetadataIfNeeded` and `ConsumerCoordinator.poll`.
 """
 
 from kafka_coordinator.consumer import commits, joining, leaving, lookup, metadata, positions, reading, timers

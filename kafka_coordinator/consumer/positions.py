@@ -1,4 +1,8 @@
-"""Where to read: the committed offsets of newly owned partitions, else where ``auto.offset.reset`` says (spec 4.3)."""
+"""Where to read: the committed offsets of newly owned partitions, else where ``auto.offset.reset`` says (spec 4.3).
+
+In Kafka `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded` (formerly `refreshCommittedOffsetsIfNeeded`),
+`OffsetFetchResponseHandler` and `OffsetFetcher.resetPositionsIfNeeded`.
+"""
 
 from collections.abc import Mapping
 from typing import Final

@@ -6,6 +6,8 @@ ms. So a partition left behind is caught up more slowly than a real consumer wou
 
 While records are in hand the user's loop does not poll. What is in hand is what waits in the partitions, at most
 what is left of ``max.poll.records`` counted from where reading began; see `busy_until`.
+
+In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerRecords`.
 """
 
 from math import floor

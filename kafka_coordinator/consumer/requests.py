@@ -2,6 +2,8 @@
 
 A request that is not answered within ``request.timeout.ms`` ends the connection to its broker, and with it all
 requests to this broker (as in Kafka). One timer looks after all of them.
+
+In Kafka `ConsumerNetworkClient.send`, `InFlightRequests` and `NetworkClient.handleTimedOutRequests`.
 """
 
 from kafka_coordinator.consumer import timers

@@ -1,4 +1,7 @@
-"""A consumer's settings under Kafka's own names, with Kafka's defaults (spec 4.1)."""
+"""A consumer's settings under Kafka's own names, with Kafka's defaults (spec 4.1).
+
+In Kafka `ConsumerConfig`.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields

@@ -1,4 +1,7 @@
-"""What all parts of a coordinator work on: its groups, the log, what it knows of the cluster."""
+"""What all parts of a coordinator work on: its groups, the log, what it knows of the cluster.
+
+In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
+"""
 
 from collections.abc import Mapping
 

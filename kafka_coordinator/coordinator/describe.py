@@ -1,4 +1,7 @@
-"""DescribeGroup, ListGroups, DeleteGroup: the administrator's view (spec 2.13)."""
+"""DescribeGroup, ListGroups, DeleteGroup: the administrator's view (spec 2.13).
+
+In Kafka `GroupMetadataManager.describeGroups` and `listGroups`, `GroupCoordinatorShard.deleteGroups`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core

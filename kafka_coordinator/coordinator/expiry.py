@@ -1,4 +1,8 @@
-"""Offsets that nobody needs any more, and groups that have none left (spec 2.12)."""
+"""Offsets that nobody needs any more, and groups that have none left (spec 2.12).
+
+In Kafka `OffsetMetadataManager.cleanupExpiredOffsets`, `OffsetExpirationConditionImpl` and
+`GroupCoordinatorShard.cleanupGroupMetadata`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core

@@ -1,6 +1,8 @@
 """A classic group: its fields and the small changes of which every procedure is made (spec 2.1, 2.9, 2.10).
 
 Nothing here sends, sets timers or decides when; procedures are in `rebalance`, `join`, `sync`, `leave`, `sessions`.
+
+In Kafka `ClassicGroup`; before 4.0 `GroupMetadata`.
 """
 
 from collections.abc import Iterable

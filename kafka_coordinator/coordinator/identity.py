@@ -1,4 +1,7 @@
-"""Is somebody who he says he is (spec 2.4)."""
+"""Is somebody who he says he is (spec 2.4).
+
+In Kafka `ClassicGroup.validateMember`.
+"""
 
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.errors import FENCED_INSTANCE_ID, NONE, UNKNOWN_MEMBER_ID

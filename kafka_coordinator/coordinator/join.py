@@ -1,4 +1,8 @@
-"""JoinGroup (spec 2.3, 2.4, 2.8)."""
+"""JoinGroup (spec 2.3, 2.4, 2.8).
+
+In Kafka `GroupMetadataManager.classicGroupJoin`, `classicGroupJoinNewMember` and
+`updateStaticMemberThenRebalanceOrCompleteJoin`; before 4.0 `GroupCoordinator.handleJoinGroup`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core

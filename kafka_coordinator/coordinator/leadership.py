@@ -2,6 +2,8 @@
 
 Only what is in the log comes over: the last completed generation and the offsets. A rebalance that was under way, ids
 that were handed out, parked requests and timers are lost.
+
+In Kafka `GroupCoordinatorService.onElection` and `onResignation`, `GroupMetadataManager.onLoaded` and `onUnloaded`.
 """
 
 from kafka_coordinator.coordinator import states

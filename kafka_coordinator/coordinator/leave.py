@@ -1,4 +1,7 @@
-"""LeaveGroup: one request, several members, one rebalance (spec 2.4)."""
+"""LeaveGroup: one request, several members, one rebalance (spec 2.4).
+
+In Kafka `GroupMetadataManager.classicGroupLeave`; before 4.0 `GroupCoordinator.handleLeaveGroup`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core

@@ -1,4 +1,7 @@
-"""A member of a group as its coordinator knows it (spec 2.1)."""
+"""A member of a group as its coordinator knows it (spec 2.1).
+
+In Kafka `ClassicGroupMember`; before 4.0 `MemberMetadata`.
+"""
 
 from typing import NamedTuple, TypeAlias
 

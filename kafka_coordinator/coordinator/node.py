@@ -1,4 +1,7 @@
-"""The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads."""
+"""The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads.
+
+In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `GroupCoordinator`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any

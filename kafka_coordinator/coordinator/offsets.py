@@ -1,4 +1,7 @@
-"""OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12)."""
+"""OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12).
+
+In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` and `ClassicGroup.validateOffsetCommit`.
+"""
 
 from collections.abc import Iterable
 

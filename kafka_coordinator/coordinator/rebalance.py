@@ -1,4 +1,8 @@
-"""The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7)."""
+"""The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7).
+
+In Kafka `GroupMetadataManager.prepareRebalance`, `maybeCompleteJoinElseSchedule`, `completeClassicGroupJoin` and
+`tryCompleteInitialRebalanceElseSchedule`; before 4.0 `DelayedJoin` and `InitialDelayedJoin`.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,7 @@
-"""Answers that say no, one maker for each type of request."""
+"""Answers that say no, one maker for each type of request.
+
+In Kafka the error branches of `GroupCoordinatorService`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,8 @@
-"""Heartbeats and the session timers of members and pending ids (spec 2.11)."""
+"""Heartbeats and the session timers of members and pending ids (spec 2.11).
+
+In Kafka `GroupMetadataManager.classicGroupHeartbeat` and `expireClassicGroupMemberHeartbeat`; before 4.0
+`GroupCoordinator.handleHeartbeat` and `DelayedHeartbeat`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core

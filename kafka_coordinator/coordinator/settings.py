@@ -1,4 +1,7 @@
-"""Settings of a broker that its group coordinator reads, with the defaults of Kafka 4.1.0 (spec 2.14)."""
+"""Settings of a broker that its group coordinator reads, with the defaults of Kafka 4.1.0 (spec 2.14).
+
+In Kafka `GroupCoordinatorConfig`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace

@@ -1,4 +1,7 @@
-"""What is written to the log about a group, and when it begins and ends to exist (spec 1.3)."""
+"""What is written to the log about a group, and when it begins and ends to exist (spec 1.3).
+
+In Kafka `GroupCoordinatorRecordHelpers` and `GroupMetadataManager.replay`.
+"""
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states

@@ -1,4 +1,8 @@
-"""SyncGroup (spec 2.3, 2.4, 2.6)."""
+"""SyncGroup (spec 2.3, 2.4, 2.6).
+
+In Kafka `GroupMetadataManager.classicGroupSync` and `expirePendingSync`; before 4.0
+`GroupCoordinator.handleSyncGroup` and `DelayedSync`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core

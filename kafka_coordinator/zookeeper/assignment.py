@@ -2,6 +2,8 @@
 
 A consumer has one thread (stream) or more per topic; partitions are dealt to threads. Nothing here knows what others
 compute: two consumers that have read different things compute shares that overlap or leave gaps.
+
+In Kafka 0.8 `kafka.consumer.PartitionAssignor` with `RangeAssignor` and `RoundRobinAssignor`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""What the world tells a 0.8 consumer or ZooKeeper without any network: the user, the administrator, the scenario."""
+"""What the world tells a 0.8 consumer or ZooKeeper without any network: the user, the administrator, the scenario.
+
+In Kafka 0.8 `ConsumerConnector.shutdown` and `commitOffsets`.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple

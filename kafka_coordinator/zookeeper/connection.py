@@ -3,6 +3,8 @@
 Times follow ZooKeeper's client: a ping each third of the session timeout, and a connection without a sign of life for
 two thirds is given up. Requests that were not answered when the connection broke are asked again on the next one;
 they are dropped where the session has expired meanwhile, which one learns only when connected again.
+
+In ZooKeeper's client `ClientCnxn`, in Kafka 0.8 behind `ZkClient`.
 """
 
 from typing import NamedTuple

@@ -2,6 +2,8 @@
 
 An event only sets a flag; one rebalance runs at a time, and what happens meanwhile makes one more (spec 7.2). While
 the connection is down nothing changes: the consumer goes on fetching what it believes it owns.
+
+In Kafka 0.8 `ZookeeperConsumerConnector` with `ZKSessionExpireListener`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""What a consumer fetches and its user has handled: a function of time per partition, told as intervals of offsets."""
+"""What a consumer fetches and its user has handled: a function of time per partition, told as intervals of offsets.
+
+In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

@@ -3,6 +3,8 @@
 Spec 7.3. What it reads is not one picture of the group: others register, leave and release between two reads. A
 `Rebalance` knows which requests are left in its stage and what the answers so far have told; when a stage is through,
 `advance` enters the next. It does nothing itself: the consumer sends, stops and starts fetching, waits.
+
+In Kafka 0.8 `ZKRebalancerListener.rebalance` and `reflectPartitionOwnershipDecision`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,8 @@
 """A consumer's rebalances, one at a time: what it does in each stage, and the owner nodes that are its own then.
 
 A try that fails is followed by another after a pause, up to ``rebalance.max.retries`` of them (spec 7.3).
+
+In Kafka 0.8 `ZookeeperConsumerConnector.ZKRebalancerListener` (`syncedRebalance`).
 """
 
 from typing import Final, Self

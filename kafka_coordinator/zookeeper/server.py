@@ -4,6 +4,8 @@ Requests are handled one after another, each atomic. A node belongs to the sessi
 A session lives as long as it is heard from within its timeout, over one connection after another. What a watch told is
 told again with the next connection unless the client has watched again since: it may have given the old connection up
 without reading what came last over it. Parents come into being with their children.
+
+In ZooKeeper `DataTree`, `WatchManager` and `SessionTracker`.
 """
 
 from typing import Self

@@ -1,4 +1,7 @@
-"""Settings of a 0.8 consumer with the defaults of 0.8.2.2 (spec 7.3), under their own names in `NAMES`."""
+"""Settings of a 0.8 consumer with the defaults of 0.8.2.2 (spec 7.3), under their own names in `NAMES`.
+
+In Kafka 0.8 `kafka.consumer.ConsumerConfig`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace

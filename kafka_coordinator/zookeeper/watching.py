@@ -1,6 +1,9 @@
 """What a consumer registers and watches in ZooKeeper, and why it is to rebalance (spec 7.2).
 
 A watch fires once; it is set again at once, before anything is done about the change.
+
+In Kafka 0.8 `ZKRebalancerListener.handleChildChange`, `ZKTopicPartitionChangeListener` and
+`ZookeeperTopicEventWatcher`.
 """
 
 from typing import NamedTuple
