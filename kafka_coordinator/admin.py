@@ -33,7 +33,7 @@ class ResetOffsets(NamedTuple):
 
 
 class Admin:
-    """Does one thing after the other; what came out is told as `protocols.facts.Noted`."""
+    """Does one task after the other; each result is observed as `protocols.facts.Noted`."""
 
     __slots__ = ("bootstrap", "broker", "number", "todo")
 

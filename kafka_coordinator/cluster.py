@@ -84,7 +84,7 @@ class KafkaCluster:
         self.places.learn(scenario)
 
     def registered(self, group: str) -> frozenset[str]:
-        """The nodes of the members whom the group's coordinator counts in."""
+        """The nodes of the members that the group's coordinator counts as members."""
         found: set[str] = set()
         for broker in self.scenario.brokers:
             process = self.simulation.processes.get(broker)
@@ -95,7 +95,7 @@ class KafkaCluster:
         return frozenset(found)
 
     def finish(self) -> None:
-        """Consumers tell what they have handled."""
+        """Consumers report what they have handled."""
         for node in self.places.members:
             self.command(node, ReportDelivered())
 

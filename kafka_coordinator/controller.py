@@ -49,14 +49,14 @@ class Controller:
 
     @property
     def state(self) -> ClusterState:
-        """What brokers are told."""
+        """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
         return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks)
 
     def put_topic(
         self, topic: str, preferred: tuple[str, ...], racks: tuple[tuple[str, ...], ...] | None = None
     ) -> None:
-        """A topic comes into being, or has more partitions: the preferred leader of each."""
+        """A topic is created, or has more partitions: the preferred leader of each."""
         before = self._leaders.get(topic, ())
         self.preferred[topic] = preferred
         self._leaders[topic] = (*before, *map(self._stand_in, preferred[len(before) :]))
@@ -76,7 +76,7 @@ class Controller:
         self._move(lambda leader, preferred: self._stand_in(preferred) if leader == broker else leader)
 
     def unfence(self, broker: str) -> None:
-        """The broker is back; it leads only what nobody leads."""
+        """The broker is back; it leads only partitions that have no leader."""
         self.alive = {name: None for name in self.brokers if name in self.alive or name == broker}
         self._move(lambda leader, preferred: leader or self._stand_in(preferred))
 

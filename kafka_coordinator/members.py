@@ -35,7 +35,7 @@ class Members:
     ) -> None:
         self.bootstrap = scenario.brokers
         self.by_hand: set[MemberKey] = set()
-        """Members whose user's loop is somebody's own (`kafka_coordinator.consumer.by_hand`)."""
+        """Members whose user's loop is code outside of the model (`kafka_coordinator.consumer.by_hand`)."""
         self._places = places
         self._settings = settings
         self._made: dict[tuple[object, ...], ConsumerSettings] = {}

@@ -13,12 +13,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""The protocol type of consumers; Connect and others have their own."""
+
+NO_OFFSET = -1
+"""In an OffsetFetch's answer: the group has committed none."""
+
 Opaque: TypeAlias = Any
 """Bytes to the coordinator; here any hashable, immutable value. Empty bytes are ``b""``."""
 
 
 class ConsumerMetadata(NamedTuple):
-    """What a consumer tells its leader with a JoinGroup, for one assignor (spec 4.4 step 2)."""
+    """What a consumer sends to the group's leader with a JoinGroup, for one assignor (spec 4.4 step 2)."""
 
     topics: tuple[str, ...]
     """Sorted."""

@@ -21,8 +21,10 @@ OF_MEMBERS: Final = (INSTANCE_ID, RACK, PROTOCOL)
 
 
 class SettingsByRole:
-    """Settings of one variant, each with whom it belongs to. Raises `UserError` for a name that Kafka does not have
-    (or the model does not know) and for a strategy that no classic consumer can run."""
+    """Settings of one variant, parted into those of consumers, coordinator and controller.
+
+    Raises `UserError` for a name that Kafka does not have (or the model does not know).
+    """
 
     __slots__ = ("consumer", "controller", "coordinator")
 

@@ -117,7 +117,7 @@ class Numbers:
 
     def allocation(self, answer: Assignment) -> Allocation:
         """The assignor's answer with the group's own queues and members, and those that are gone and given all the
-        same. What is given to a member twice is his once."""
+        same. What is given to a member twice counts once."""
         queues, ascending, assigned = self.queues, self.ascending, answer.owned
         gone = [Queue(topic, "", number) for topic, number in answer.strays]
         if gone:
@@ -137,7 +137,7 @@ class Numbers:
 
 
 class _Subscriptions(dict[tuple[str, ...], tuple[str, ...]]):
-    """A member's subscription to the same without repetitions and, where told, without unknown topics."""
+    """A member's subscription to the same without repetitions and, where the topics are known, without unknown ones."""
 
     def __init__(self, known: Mapping[str, int] | None) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ _NOTHING = "-"
 
 
 class GroupDescription(NamedTuple):
-    """A group as its coordinator and its topics tell it."""
+    """A group as its coordinator and its topics describe it."""
 
     group: str
     coordinator: str

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, count
 
-from kafka_coordinator.assignors.inputs import GroupMetadata, Partition, Subscription
-
-NO_GENERATION = -1
+from kafka_coordinator.assignors.inputs import NO_GENERATION, GroupMetadata, Partition, Subscription
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The leader shares the partitions out: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2).
+"""The leader assigns the partitions: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2).
 
 In Kafka `ConsumerCoordinator.onLeaderElected` and `metadata()`, and `ConsumerPartitionAssignor` with `assign`,
 `subscriptionUserData` and `onAssignment`.
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kafka_coordinator.assign import STRATEGIES, assign
-from kafka_coordinator.assignor import Claims
+from kafka_coordinator.assignor import ClaimSource
 from kafka_coordinator.assignors.claims import highest_generation
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
 from kafka_coordinator.catalogue import CONSUMER
@@ -35,7 +35,7 @@ def in_the_broker(name: str) -> bool:
 
 
 def topics_of(members: tuple[JoinedMember, ...]) -> tuple[str, ...]:
-    """All topics that somebody in the group subscribes to, sorted."""
+    """All topics that any member subscribes to, sorted."""
     lists = {member.metadata.topics for member in members}
     return tuple(sorted_as_java(set().union(*lists)))
 
@@ -122,7 +122,7 @@ def _registered(
 
 
 def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
-    """What the client tells the leader for one of its assignors (spec 4.4 step 2)."""
+    """What the client sends to the leader for one of its assignors (spec 4.4 step 2)."""
     topics = tuple(sorted_as_java(c.subscription.topics)) if len(c.subscription.topics) > 1 else c.subscription.topics
     user_data: tuple[tuple[Partition, ...], int] | None = None
     claims = _claims(name)
@@ -136,7 +136,7 @@ def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
 
 
 def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> None:
-    """The assignor is told the assignment (onAssignment)."""
+    """The assignor remembers the assignment (onAssignment)."""
     claims = _claims(name)
     if claims:
         memory = c.assigning.memories.get(name, AssignorMemory())
@@ -144,8 +144,8 @@ def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> No
         c.assigning.memories[name] = AssignorMemory(claimed, c.membership.generation, memory.highest)
 
 
-def _claims(name: str) -> Claims:
-    """Where the assignor reads what members owned; empty for one that nobody knows."""
+def _claims(name: str) -> ClaimSource:
+    """Where the assignor reads what members owned; empty for an unknown one."""
     return STRATEGIES[name].implementation.claims if name in STRATEGIES else ""
 
 

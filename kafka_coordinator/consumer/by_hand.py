@@ -1,9 +1,9 @@
-"""A consumer whose user's loop is somebody's own: a test runs real code against it (`compare.testing`).
+"""A consumer whose user's loop is code outside of the model: a test runs real code against it (`compare.testing`).
 
 Nothing is read, and no listener returns, by itself. The loop is in poll() from `BeginPoll` to `EndPoll` only; what it
-takes out of a partition it tells (`Handle`); when the listener was called (`UserLoop.listener_call`), the client waits
-until it has returned (`ListenerReturned`), as the user's thread does in the real client. After an error that makes
-poll() throw the consumer is not closed: that is the user's.
+takes out of a partition it reports (`Handle`); when the listener was called (`UserLoop.listener_call`), the client
+waits until it has returned (`ListenerReturned`), as the user's thread does in the real client. After an error that
+makes poll() throw the consumer is not closed: that is left to the user.
 
 In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, `KafkaConsumer.assign` and `seek`.
 """
@@ -74,7 +74,7 @@ def store(c: ConsumerState, now: Time, command: Store, out: Outbox) -> None:
 
 
 def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox) -> None:
-    """The listener has returned: the client goes on where it called it."""
+    """The listener has returned: the client continues where it called it."""
     called, c.user.listener_call = c.user.listener_call, None
     if called is None:
         return

@@ -1,6 +1,6 @@
-"""The user's rebalance listener, and what the member believes that it owns (spec 4.4, 4.5).
+"""The user's rebalance listener, and what the member takes for its own (spec 4.4, 4.5).
 
-Reading goes with the belief: partitions given up are told as far as they were handled, new ones wait for positions.
+Reading follows: what was handled of partitions given up is reported, new ones wait for positions.
 
 In Kafka `ConsumerRebalanceListener` with `ConsumerRebalanceListenerInvoker` (`invokePartitionsAssigned`, `-Revoked`,
 `-Lost`), and `SubscriptionState.assignFromSubscribed`.
@@ -25,7 +25,7 @@ def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
 
 
 def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
-    """Partitions in the words of the shared model: queues of no broker."""
+    """Partitions as queues of the shared model, which have no broker here."""
     return tuple([Queue(topic, "", number) for topic, number in partitions])
 
 
@@ -49,7 +49,7 @@ def invoke(
 
 def give_up_all(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
     """Everything owned is revoked or lost; the listener is called where something was owned. Whether what follows
-    (``then``, after the belief is given up too) has to wait for it."""
+    (``then``, after nothing is owned any more) has to wait for it."""
     if c.subscription.owned:
         reading.advance(c, now, out)
         if invoke(c, now, kind, c.subscription.owned, out, then):
@@ -59,7 +59,7 @@ def give_up_all(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) 
 
 
 def set_owned(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
-    """From now on the member believes that it owns exactly these (sorted)."""
+    """From now on the member owns exactly these in its own view (sorted)."""
     if owned == c.subscription.owned:
         return
     reading.advance(c, now, out)

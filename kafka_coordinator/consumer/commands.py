@@ -1,4 +1,4 @@
-"""What the user, the administrator or the scenario tells a consumer (sender `protocols.engine.nodes.OPERATOR`).
+"""Commands of the user, the administrator and the scenario to a consumer (sender `protocols.engine.nodes.OPERATOR`).
 
 In Kafka the methods of `KafkaConsumer` that its user calls.
 """
@@ -74,8 +74,10 @@ class Seek(NamedTuple):
 
 
 class Assign(NamedTuple):
-    """assign(): the user reads these partitions as nobody's member, from their committed offsets; none: he stops. For a
-    consumer without a subscription (`ConsumerConfig.by_hand`)."""
+    """assign(): the user reads these partitions without a membership, from their committed offsets; none: it stops.
+
+    For a consumer without a subscription (`ConsumerConfig.by_hand`).
+    """
 
     partitions: tuple[Partition, ...]
 
@@ -91,4 +93,4 @@ class ListenerReturned(NamedTuple):
 
 
 class ReportDelivered(NamedTuple):
-    """Tell which records were handled so far."""
+    """Report which records were handled so far."""

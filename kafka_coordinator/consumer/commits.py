@@ -9,8 +9,9 @@ In Kafka `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`,
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import lookup, membership, reading, requests, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState, Offsets
+from kafka_coordinator.consumer.state import ConsumerState, Offsets
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.engine.nodes import Outbox, Time
@@ -101,7 +102,7 @@ def commit_for_user(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def finish_user_commit(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
-    """The user's commit came out so: tried again while it may be, else told."""
+    """The user's commit has this outcome: it is tried again while that may help, else the user gets it."""
     wanted = c.commits.by_user
     if wanted is None:
         return
@@ -116,7 +117,7 @@ def finish_user_commit(c: ConsumerState, now: Time, out: Outbox, outcome: str) -
 
 
 def outcome_of(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
-    """React to the answer; what its caller is told: `DONE`, `RETRIABLE`, or why it failed."""
+    """React to the answer; returns the outcome: `DONE`, `RETRIABLE`, or why it failed."""
     error = next((each for _, each in answer.errors if each != "NONE"), None)
     if error is None:
         return DONE

@@ -1,4 +1,4 @@
-"""What a consumer is started with: who it is, what it reads, whom it asks first.
+"""What a consumer is started with: its identity, its subscription and its bootstrap brokers.
 
 In Kafka `ConsumerConfig` and the arguments of `subscribe`; the load stands for the producers.
 """
@@ -65,4 +65,4 @@ class ConsumerConfig:
     load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
     by_hand: bool = False
-    """The user's loop is somebody's own: see `kafka_coordinator.consumer.by_hand`."""
+    """The user's loop is code outside of the model: see `kafka_coordinator.consumer.by_hand`."""

@@ -32,7 +32,7 @@ from protocols.engine.nodes import Message, Outbox, Time
 
 
 def lost(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
-    """The connection to this broker is gone, whoever ended it: its requests have failed."""
+    """The connection to this broker is gone, so its requests have failed."""
     if c.lookup.coordinator == broker:
         c.lookup.coordinator = None
     for each in requests.lost(c, broker):
@@ -47,7 +47,7 @@ def refused(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
 
 
 def drop(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Close the connection to who is no longer taken for the coordinator."""
+    """Close the connection to the former coordinator."""
     broker, c.connections.to_close = c.connections.to_close, ""
     out.close(broker)
     lost(c, now, broker, out)
@@ -61,7 +61,7 @@ def overdue(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def commit_finished(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
-    """Whoever committed is told: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
+    """The outcome of a commit goes to what it was for: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
     if about.purpose == commits.PREPARE:
         joining.commit_finished(c, now, out, outcome)
     elif about.purpose == commits.USER:

@@ -1,5 +1,5 @@
-"""The heartbeat thread (spec 4.7): it keeps the membership alive, learns of rebalances, and gives up a member whose
-user does not poll.
+"""The heartbeat thread (spec 4.7): it keeps the membership alive, learns of rebalances, and makes a member leave
+whose user does not poll.
 
 In Kafka `AbstractCoordinator.HeartbeatThread`, `sendHeartbeatRequest` and `HeartbeatResponseHandler`.
 """

@@ -1,17 +1,17 @@
-"""What it means to have arrived in a generation (spec 4.4): giving up what goes to others, taking over what is new.
+"""The member has its assignment (spec 4.4): it gives up what goes to others and takes over what is new.
 
 In Kafka `ConsumerCoordinator.onJoinComplete`.
 """
 
 from typing import Final
 
-from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.inputs import NO_GENERATION, Partition
 from kafka_coordinator.consumer import assigning, callbacks, metadata, reading, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState, ListenerCall
+from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 
 ARRIVED: Final = "arrived"
-"""What follows when the listener has returned: the rest of the arrival."""
+"""What follows when the listener has returned: the rest of onJoinComplete."""
 
 
 def on_join_complete(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
@@ -33,7 +33,7 @@ def on_join_complete(c: ConsumerState, now: Time, assigned: tuple[Partition, ...
 
 
 def after_revocation(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    """The user has been told what goes to others; if the membership is lost since, he will hear that of all."""
+    """The listener has returned from the revocation; if the membership is lost since, all will be reported as lost."""
     if c.membership.generation != NO_GENERATION:
         _take_assignment(c, now, called.assigned, out)
 

@@ -1,5 +1,6 @@
-"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's share, SyncGroup. All of it happens in the
-user's thread, in poll().
+"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's assignment, SyncGroup.
+
+All of it happens in the user's thread, in poll().
 
 In Kafka `AbstractCoordinator.ensureActiveGroup` and `joinGroupIfNeeded` with `JoinGroupResponseHandler` and
 `SyncGroupResponseHandler`, `ConsumerCoordinator.onJoinPrepare` and `onLeaderElected` (formerly `performAssignment`).
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.inputs import NO_GENERATION, Partition
 from kafka_coordinator.consumer import (
     assigning,
     callbacks,
@@ -28,17 +29,14 @@ from kafka_coordinator.consumer.state import (
     COMMIT,
     JOIN,
     METADATA,
-    NO_GENERATION,
     NOTHING,
     SYNC,
     ConsumerState,
     ListenerCall,
 )
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
-from kafka_coordinator.messages import JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
+from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
-
-PROTOCOL_TYPE = "consumer"
 
 AT_ONCE, PAUSE, REDISCOVER, RESET, RESET_GENERATION = "at once", "pause", "rediscover", "reset", "reset generation"
 
@@ -49,7 +47,7 @@ JOIN_REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_NOT_AVAILABLE": REDISCOVER,
     "NOT_COORDINATOR": REDISCOVER,
 }
-"""Error of a JoinGroup to how it is tried again; MEMBER_ID_REQUIRED is told apart before, others make poll() throw."""
+"""Error of a JoinGroup to how it is tried again; MEMBER_ID_REQUIRED is handled apart, others make poll() throw."""
 
 SYNC_REACTIONS: Final[Mapping[str, str]] = {
     "REBALANCE_IN_PROGRESS": AT_ONCE,
@@ -86,7 +84,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def metadata_arrived(c: ConsumerState) -> None:
-    """What the join waited for is there: the next poll goes on."""
+    """The metadata that the join waited for is there: the next poll continues."""
     if c.joining.awaiting == METADATA:
         c.joining.awaiting = NOTHING
 
@@ -122,7 +120,7 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
 
 
 def _give_up_before_join(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Then the user is told what is over."""
+    """Then the listener is called with the partitions that the member gives up."""
     c.subscription.paused = False
     lost = c.membership.generation == NO_GENERATION or not c.membership.member_id
     if lost or not c.cooperative:
@@ -138,7 +136,7 @@ def _give_up_before_join(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def listener_returned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    """The user has been told what is over."""
+    """The listener has returned from the call before the join."""
     if c.joining.needs_prepare:
         callbacks.set_owned(c, now, join_complete.without(c.subscription.owned, called.partitions), out)
     else:
@@ -173,7 +171,7 @@ def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
         config.client_id,
         settings.session_timeout_ms,
         settings.max_poll_interval_ms,
-        PROTOCOL_TYPE,
+        CONSUMER_PROTOCOL_TYPE,
         tuple([(name, assigning.metadata_for(c, name)) for name in settings.partition_assignment_strategy]),
         reason=c.membership.rejoin_reason,
     )
@@ -232,11 +230,11 @@ def backoff_over(c: ConsumerState) -> None:
         c.joining.awaiting = NOTHING
 
 
-# The leader's share.
+# The leader's assignment.
 
 
 def _on_leader_elected(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
-    """This member is the leader: it watches all topics of the group, and shares them out unless told not to."""
+    """This member is the leader: it watches all topics of the group, and assigns them unless it is to skip that."""
     c.assigning.is_leader = True
     c.assigning.group_topics = assigning.topics_of(answer.members)
     if not metadata.knows(c, c.assigning.group_topics):
@@ -271,7 +269,7 @@ def _send_sync(c: ConsumerState, now: Time, shares: Mapping[str, tuple[Partition
         c.membership.member_id,
         c.membership.generation,
         config.instance_id,
-        PROTOCOL_TYPE,
+        CONSUMER_PROTOCOL_TYPE,
         c.membership.protocol,
         shares,
     )

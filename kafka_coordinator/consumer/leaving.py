@@ -3,8 +3,9 @@
 In Kafka `KafkaConsumer.close` and `unsubscribe`, `ConsumerCoordinator.close` and `onLeavePrepare`.
 """
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, NOTHING, ConsumerState
+from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
@@ -43,7 +44,7 @@ def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
-    """The last commit came out so."""
+    """The last commit has this outcome."""
     if c.user.closing != COMMITTING:
         return
     if outcome == commits.RETRIABLE:
@@ -57,7 +58,7 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
 
 
 def leave_group(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """All is given up: the coordinator is told."""
+    """All is given up: the member leaves the group."""
     if not membership.leave(c, now, out, "the consumer is being closed"):
         finish(c, now, out)
 

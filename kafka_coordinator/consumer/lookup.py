@@ -11,7 +11,7 @@ from protocols.engine.nodes import Outbox, Time
 
 
 def any_broker(c: ConsumerState, out: Outbox) -> str:
-    """A broker to ask: the world decides which, but not the one that failed last if there is another."""
+    """Any broker, chosen by the world, but not the one that failed last if there is another."""
     brokers = c.metadata.brokers
     if len(brokers) == 1:
         return brokers[0]
@@ -21,7 +21,7 @@ def any_broker(c: ConsumerState, out: Outbox) -> str:
 
 
 def look_up(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Ask for the coordinator, unless somebody was asked already or the pause after a failure lasts."""
+    """Ask for the coordinator, unless that is under way or the pause after a failure lasts."""
     if not c.lookup.in_progress:
         c.lookup.in_progress = True
         requests.send(c, now, any_broker(c, out), FindCoordinator(requests.number(c), c.config.group), out)

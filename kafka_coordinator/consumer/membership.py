@@ -3,8 +3,9 @@
 In Kafka `AbstractCoordinator.resetStateOnResponseError`, `resetStateAndRejoin` and `maybeLeaveGroup`.
 """
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import requests, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, UNJOINED
 from kafka_coordinator.messages import LeaveGroup, Leaving
 from protocols.engine.nodes import Outbox, Time
@@ -12,7 +13,7 @@ from protocols.facts import Noted
 
 
 def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:
-    """Generation (and member id) are void. The user is told at the next poll; until then the belief stays."""
+    """Generation (and member id) are void. The listener is called at the next poll; until then the member owns on."""
     c.transition("reset", out)
     c.membership.generation = NO_GENERATION
     c.membership.protocol = None

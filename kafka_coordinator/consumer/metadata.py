@@ -36,7 +36,7 @@ def refresh(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def answered(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[str, ...] | None, out: Outbox) -> None:
-    """The answer. poll() looks at it where it tells something new."""
+    """The answer; poll() looks at it where it brings something new."""
     known = c.metadata
     known.refreshing = False
     known.failures = 0
@@ -61,7 +61,7 @@ def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def knows(c: ConsumerState, topics: tuple[str, ...]) -> bool:
-    """Whether the metadata at hand tells of these topics, and no newer one is on its way."""
+    """Whether the metadata at hand covers these topics, and no newer one is on its way."""
     requested = c.metadata.requested_topics
     return not c.metadata.refreshing and (requested is None or set(topics) <= set(requested))
 

@@ -1,4 +1,4 @@
-"""A consumer as a node: what comes in is handed to the file that knows what to do with it.
+"""A consumer as a node: each answer, command and timer is handed to the file that handles it.
 
 In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`.
 """
@@ -116,7 +116,7 @@ class Consumer:
         return (*self.state.key(now), self._successor)
 
     def _settle(self, now: Time, out: Outbox) -> None:
-        """After every event: the user's loop goes on, if it sits in poll()."""
+        """After every event: the user's loop continues, if it is in poll()."""
         c = self.state
         user = c.user
         while True:

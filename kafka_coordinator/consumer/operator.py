@@ -1,4 +1,4 @@
-"""What the user, or the world, tells the consumer: see `kafka_coordinator.consumer.commands`.
+"""Commands of the user and of the scenario are obeyed here: see `kafka_coordinator.consumer.commands`.
 
 In Kafka `ClassicKafkaConsumer.subscribe`, `commitSync` and the user's own loop.
 """
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, timers
 from kafka_coordinator.consumer.commands import (
     Assign,
@@ -26,7 +27,7 @@ from kafka_coordinator.consumer.commands import (
     Subscribe,
     Thaw,
 )
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState, UserCommit
+from kafka_coordinator.consumer.state import ConsumerState, UserCommit
 from protocols.engine.nodes import Message, Outbox, Time
 
 

@@ -14,7 +14,7 @@ from protocols.engine.nodes import Outbox, Time
 
 
 def is_elsewhere(c: ConsumerState, now: Time, out: Outbox) -> bool:
-    """Whether the user's loop is not in poll() now; where it handles records, it is told when it has."""
+    """Whether the user's loop is not in poll() now; where it handles records, a timer brings it back."""
     user = c.user
     if user.away or user.resume_at is not None or user.listener_call is not None:
         return True

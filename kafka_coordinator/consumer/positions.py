@@ -11,13 +11,11 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import lookup, reading, requests, timers
 from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.messages import OffsetFetch, OffsetFetchAnswer
+from kafka_coordinator.messages import NO_OFFSET, OffsetFetch, OffsetFetchAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
 from protocols.load import Reading
 from protocols.queues import Queue
-
-NO_OFFSET = -1
 
 REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_LOAD_IN_PROGRESS": "again",

@@ -26,7 +26,7 @@ def is_still(c: ConsumerState) -> bool:
 
 
 def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Tell what was handled since the last time; positions stand at what comes next."""
+    """Move the positions on to now, and observe what was handled since the last time."""
     if not c.subscription.reading:
         return
     load, positions = c.load, c.subscription.positions
@@ -43,7 +43,7 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """From now on the partitions that are read share the member's time anew, or none is read. Call `tell` before."""
+    """From now on the partitions that are read share the member's time anew, or none is read. Call `advance` before."""
     c.subscription.reading = not is_still(c)
     positions = c.subscription.positions
     if positions and c.load.writes:

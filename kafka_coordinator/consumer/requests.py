@@ -1,4 +1,4 @@
-"""Requests and their answers: numbers that match them, and the time after which nobody waits any more.
+"""Requests and their answers: numbers that match them, and the time after which a request has failed.
 
 A request that is not answered within ``request.timeout.ms`` ends the connection to its broker, and with it all
 requests to this broker (as in Kafka). One timer looks after all of them.
@@ -70,7 +70,7 @@ def overdue(c: ConsumerState, now: Time, out: Outbox) -> list[str]:
 
 
 def lost(c: ConsumerState, broker: str) -> list[InFlightRequest]:
-    """The requests to this broker that nobody will answer; they are no longer waited for."""
+    """The requests to this broker, which will not be answered; they are in flight no longer."""
     in_flight = c.requests.in_flight
     numbers = [number for number, each in in_flight.items() if each.to == broker]
     return [in_flight.pop(number) for number in numbers]

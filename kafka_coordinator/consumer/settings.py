@@ -30,7 +30,7 @@ class ConsumerSettings:
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
     auto_offset_reset: str = "earliest"
-    """Kafka's own default is ``latest``; a scenario tells more where nothing that was produced is skipped."""
+    """Kafka's own default is ``latest``; a scenario shows more where nothing that was produced is skipped."""
     metadata_max_age_ms: int = 300_000
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
@@ -38,7 +38,7 @@ class ConsumerSettings:
     reconnect_backoff_max_ms: int = 1_000
     request_timeout_ms: int = 30_000
     default_api_timeout_ms: int = 60_000
-    """How long a synchronous commit of the user's goes on trying."""
+    """How long a synchronous commit of the user's is tried again."""
     close_timeout_ms: int = 30_000
     """How long the user lets close() take; an argument of it in Kafka, not a setting."""
     join_extra_ms: int = 5_000

@@ -1,4 +1,4 @@
-"""What all parts of a coordinator work on: its groups, the log, what it knows of the cluster.
+"""The state that all parts of a coordinator work on: its groups, the log, the cluster's leaders and topics.
 
 In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
 """
@@ -57,12 +57,12 @@ class Core:
         return Parked(sender, correlation, self.closes.get(sender, 0))
 
     def answer(self, parked: Parked, message: Message, out: Outbox) -> None:
-        """Answer a parked request, unless its connection has been closed: then nobody reads the answer."""
+        """Answer a parked request, unless its connection has been closed, because then nobody reads the answer."""
         if self.closes.get(parked.sender, 0) == parked.closes:
             out.send(parked.sender, message)
 
     def queue(self, partition: Partition) -> Queue:
-        """What a partition is called in facts."""
+        """The queue that stands for a partition in facts."""
         topic, number = partition
         queues = self.queues.get(topic, ())
         return queues[number] if 0 <= number < len(queues) else Queue(topic, "", number)
@@ -79,7 +79,7 @@ class Core:
         return known
 
     def set_queues(self, queues: Mapping[str, tuple[Queue, ...]]) -> None:
-        """Partitions are called so from now on."""
+        """From now on these queues stand for the partitions in facts."""
         self.queues = queues
         self._known = {}
 

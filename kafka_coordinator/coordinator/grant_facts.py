@@ -1,4 +1,4 @@
-"""What the coordinator tells the observer about grants (`protocols.facts`). Changes nothing for the group.
+"""The facts about grants that the coordinator lets the observer see (`protocols.facts`); the group does not change.
 
 A member's name in facts is the client id that its JoinGroup gave. Where several members of a group have one name (a
 member that was killed and started again, until its old session ends), the name has what any of them has.

@@ -40,11 +40,11 @@ MEMBER_ID_REQUIRED_SINCE = 4
 """From this version of JoinGroup on a dynamic member is given an id before it is taken in (KIP-394)."""
 
 SKIP_ASSIGNMENT_SINCE = 9
-"""From this version of JoinGroup on a leader can be told not to compute (KIP-814)."""
+"""From this version of JoinGroup on a leader can be asked to skip the assignment (KIP-814)."""
 
 
 def join(core: Core, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
-    """Take somebody into the group, or the group into a rebalance; most answers come later."""
+    """Add the client to the group, or start a rebalance; most answers come later."""
     settings = core.settings
     group_id, member_id = request.group, request.member_id
 
@@ -115,7 +115,7 @@ def _join_new(core: Core, group: Group, now: Time, sender: str, request: JoinGro
 
 
 def _add(core: Core, group: Group, member_id: str, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
-    """Somebody becomes a member; its answer comes with the next generation."""
+    """The client becomes a member; its answer comes with the next generation."""
     member = Member(
         group.id,
         member_id,
@@ -195,7 +195,7 @@ def _replace(
     members = joined_members(group) if leads and request.version >= SKIP_ASSIGNMENT_SINCE else ()
     answer = joined(group, member, request.correlation, members, skip_assignment=bool(members))
     if request.version < SKIP_ASSIGNMENT_SINCE:
-        # An older client does not know how not to compute: it is told that another leads, so that it does not.
+        # An older client cannot skip the assignment: the answer names another leader, so that it does not compute.
         answer = answer._replace(leader=old_leader or NO_MEMBER)
     member.join = None
     group.parked_joins -= 1

@@ -35,7 +35,7 @@ def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) 
     if group is None or not gone:
         return
     if group.state == states.EMPTY:
-        # Only ids that were handed out could leave: nobody is there to join anew.
+        # Only ids that were handed out have left: there is no member to join anew.
         group.transition(states.MEMBER_LEFT, ALWAYS, now, out)
     else:
         names = [name for name in gone if name is not None]

@@ -15,7 +15,7 @@ NO_BYTES = b""
 
 
 class Parked(NamedTuple):
-    """A request that will be answered later: who sent it, under which number, over which of his connections."""
+    """A request that will be answered later: who sent it, under which number, over which of its connections."""
 
     sender: str
     correlation: int
@@ -87,7 +87,7 @@ class Member:
         return copied
 
     def key(self, alive: "AliveParked") -> tuple[object, ...]:
-        """The state as plain tuples; ``alive`` tells what is left of a parked request."""
+        """The state as plain tuples; ``alive`` says whether a parked request can still be answered."""
         return (
             self.id,
             self.instance_id,
@@ -103,7 +103,7 @@ class Member:
 
 
 class AliveParked(NamedTuple):
-    """Tells of a parked request who waits for its answer under which number, or that nobody does any more."""
+    """Sender and number of a parked request whose connection is open; nothing where it has been closed."""
 
     closes: dict[str, int]
 

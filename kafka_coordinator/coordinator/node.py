@@ -102,7 +102,7 @@ class Coordinator:
 
     ``name`` is the broker's node name. ``storage`` is the cluster's ``__consumer_offsets``, shared by all brokers and
     older and younger than any of them. ``leaders``: partition of it to the node name of its leader; None: this broker
-    leads them all. The commands `OffsetsLeaders` and `Topics` tell of changes.
+    leads them all. The commands `OffsetsLeaders` and `Topics` bring changes.
     """
 
     __slots__ = ("core",)
@@ -145,10 +145,10 @@ class Coordinator:
         TIMERS[timer[0]](self.core, now, timer, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        """Nothing changes: whoever connects will say what he wants."""
+        """Nothing changes before the peer sends a request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """Requests that came over this connection stay parked, but nobody reads their answers any more."""
+        """Requests that came over this connection stay parked, but are not answered any more."""
         self.core.closes[peer] = self.core.closes.get(peer, 0) + 1
 
     def copy(self) -> "Coordinator":

@@ -112,7 +112,7 @@ def _answer_joins(core: Core, group: Group, now: Time, out: Outbox) -> None:
 
 
 def initial_delay_over(core: Core, group: Group, now: Time, out: Outbox) -> None:
-    """A part of the initial delay has passed: prolong it if somebody came in it and there is time left, else end it."""
+    """A part of the initial delay has passed: prolong it if a member joined in it and time is left, else end it."""
     assert group.delay is not None
     delay, left = group.delay
     if group.new_member_added and left:
@@ -171,7 +171,7 @@ def remove_pending(group: Group, member_id: str, out: Outbox) -> None:
 
 
 def restart_session(member: Member, now: Time, out: Outbox) -> None:
-    """The member gave a sign of life, or was told something and gets time to react."""
+    """The session starts anew: the member was heard from, or was answered and gets time to react."""
     out.set_timer(member.timer, now + member.session_timeout_ms)
 
 

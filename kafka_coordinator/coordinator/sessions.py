@@ -44,7 +44,7 @@ def heartbeat(core: Core, now: Time, sender: str, request: Heartbeat, out: Outbo
 
 
 def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: Outbox) -> None:
-    """Nothing was heard from a member, or from somebody who was given an id, for too long."""
+    """A member, or a client that was given a member id, has sent nothing for its session timeout."""
     if member_id in group.pending_join:
         remove_pending(group, member_id, out)
         group.transition(states.PENDING_EXPIRED, ALWAYS, now, out)

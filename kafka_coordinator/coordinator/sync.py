@@ -64,12 +64,12 @@ def _error(group: Group | None, request: SyncGroup) -> str:
 
 
 def _contradicts(given: str | None, known: str | None) -> bool:
-    """Whether both are told and differ (a group has no protocol before its first generation)."""
+    """Whether both are given and differ (a group has no protocol before its first generation)."""
     return given is not None and known is not None and given != known
 
 
 def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Outbox) -> None:
-    """The leader's assignments become everybody's; whoever waits for his is answered."""
+    """The members get the leader's assignments; SyncGroup requests that wait for them are answered."""
     members = group.ordered()
     for member in members:
         member.assignment = request.assignments.get(member.id, NO_BYTES)

@@ -105,7 +105,7 @@ class ZooKeeperCluster:
             apply_to_world(event, self._simulation, self._places)
 
     def finish(self) -> None:
-        """Let the consumers tell what was delivered."""
+        """Let the consumers report what was delivered."""
         for node in self._places.members:
             self._tell(node, ReportDelivered())
 
@@ -251,7 +251,7 @@ class ZooKeeperCluster:
             self._simulation.at(end, partial(self._expire, event.broker), f"session of {event.broker} expires")
 
     def _expire(self, broker: str) -> None:
-        """A killed broker's entry goes with its session, unless the broker has returned by then."""
+        """A killed broker's entry is removed with its session, unless the broker has returned by then."""
         if self._killed.get(broker) == self._simulation.now:
             self._administer(RemoveNode(paths.broker(broker)))
 

@@ -1,4 +1,4 @@
-"""What the world tells a 0.8 consumer or ZooKeeper without any network: the user, the administrator, the scenario.
+"""Commands of the user, the administrator and the scenario to a 0.8 consumer or ZooKeeper, without any network.
 
 In Kafka 0.8 `ConsumerConnector.shutdown` and `commitOffsets`.
 """
@@ -29,7 +29,7 @@ class Freeze(NamedTuple):
 
 
 class Thaw(NamedTuple):
-    """The user's loop goes on."""
+    """The user's loop continues."""
 
 
 class CommitNow(NamedTuple):
@@ -47,7 +47,7 @@ class NewLoad(NamedTuple):
 
 
 class ReportDelivered(NamedTuple):
-    """Tell what the user has handled so far."""
+    """Report what the user has handled so far."""
 
 
 class SetPersistent(NamedTuple):

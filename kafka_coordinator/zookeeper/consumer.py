@@ -1,4 +1,4 @@
-"""A 0.8 consumer: it registers in ZooKeeper, watches the group, and rebalances itself when it is told of a change.
+"""A 0.8 consumer: it registers in ZooKeeper, watches the group, and rebalances itself when a watch reports a change.
 
 An event only sets a flag; one rebalance runs at a time, and what happens meanwhile makes one more (spec 7.2). While
 the connection is down nothing changes: the consumer goes on fetching what it believes it owns.
@@ -40,11 +40,11 @@ COMMIT: Final = "commit"
 """The timer of the periodic commit; `rebalancing.BACKOFF` and `CAUGHT_UP` are the others of ours."""
 
 CAUGHT_UP: Final = "caught up"
-"""The timer that tells when records that came at once have been handled."""
+"""The timer that is due when records that were written at once have been handled."""
 
 
 class Who(NamedTuple):
-    """A consumer: ``group`` and ``member`` are names in the scenario, ``host`` goes into the consumer's id."""
+    """A consumer: ``group`` and ``member`` are names in the scenario, ``host`` is a part of the consumer's id."""
 
     group: str
     member: str
@@ -141,7 +141,7 @@ class Consumer:
         """We open the connection with our first request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """Connect again after a pause; all else goes on."""
+        """Connect again after a pause; all else continues."""
         if self._connection.state == CLOSING:
             self._ended(now, out)
         elif self._connection.state != CLOSED:
@@ -220,7 +220,7 @@ class Consumer:
                 raise TypeError(f"a consumer knows no command {message!r}")
 
     def _shut_down(self, now: Time, out: Outbox) -> None:
-        """Stop fetching, commit, close the session: ZooKeeper tells the others at once."""
+        """Stop fetching, commit, close the session: ZooKeeper fires the others' watches at once."""
         connection = self._connection
         if connection.state in (CLOSING, CLOSED):
             return

@@ -1,4 +1,4 @@
-"""What a consumer fetches and its user has handled: a function of time per partition, told as intervals of offsets.
+"""What a consumer fetches and its user has handled: a function of time per partition, reported as intervals of offsets.
 
 In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
 """
@@ -15,7 +15,7 @@ from protocols.queues import Queue, sort_queues
 
 
 class Reported(NamedTuple):
-    """The next offset to be told of, and when this was last done."""
+    """The next offset to be reported, and when that was done last."""
 
     offset: int
     at: Time
@@ -74,7 +74,7 @@ class Consumption:
         self._readings = {}
 
     def thaw(self, now: Time) -> None:
-        """The user's loop goes on where it stood."""
+        """The user's loop continues where it stood."""
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {})
 
@@ -115,7 +115,7 @@ class Consumption:
         return {(queue.topic, queue.number): offset for queue, offset in self.positions(now).items()}
 
     def report_delivered(self, now: Time, out: Outbox) -> None:
-        """Tell what was handled since this was last called."""
+        """Report what was handled since this was last called."""
         for queue, position in self.positions(now).items():
             first, since = self._reported[queue]
             if position > first:

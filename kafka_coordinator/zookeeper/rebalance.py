@@ -1,8 +1,8 @@
 """One consumer's rebalance: a sequence of requests to ZooKeeper, each its own, each answered before the next.
 
 Spec 7.3. What it reads is not one picture of the group: others register, leave and release between two reads. A
-`Rebalance` knows which requests are left in its stage and what the answers so far have told; when a stage is through,
-`advance` enters the next. It does nothing itself: the consumer sends, stops and starts fetching, waits.
+`Rebalance` knows which requests are left in its stage and what the answers so far have brought; when a stage is
+through, `advance` enters the next. It does nothing itself: the consumer sends, stops and starts fetching, waits.
 
 In Kafka 0.8 `ZKRebalancerListener.rebalance` and `reflectPartitionOwnershipDecision`.
 """
@@ -12,7 +12,7 @@ from enum import Enum
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper import paths
-from kafka_coordinator.zookeeper.assignment import Assign, CannotAssign
+from kafka_coordinator.zookeeper.assignment import AssignFunction, CannotAssign
 from kafka_coordinator.zookeeper.messages import (
     ChildrenAnswer,
     Create,
@@ -76,7 +76,9 @@ class Rebalance:
         "trigger",
     )
 
-    def __init__(self, trigger: str, group: str, consumer_id: str, topics: tuple[str, ...], assign: Assign) -> None:
+    def __init__(
+        self, trigger: str, group: str, consumer_id: str, topics: tuple[str, ...], assign: AssignFunction
+    ) -> None:
         self.trigger = trigger
         self._group, self._consumer_id, self._topics, self._assign = group, consumer_id, topics, assign
         self.attempt = 0

@@ -124,7 +124,7 @@ class Rebalancer:
         return commits(self._group, positions) if self._settings.auto_commit_enable else []
 
     def stored(self, request: Request, out: Outbox) -> None:
-        """ZooKeeper takes every offset, whoever writes it."""
+        """ZooKeeper accepts every offset, from any consumer."""
         assert isinstance(request, SetData)
         _, topic, number = request.path.rsplit("/", 2)
         queue = Queue(topic, "", int(number))

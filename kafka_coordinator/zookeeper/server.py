@@ -1,9 +1,9 @@
 """ZooKeeper, as far as 0.8 consumers need it: a tree of nodes, ephemeral nodes, one-shot watches, sessions.
 
 Requests are handled one after another, each atomic. A node belongs to the session that created it, or to nobody.
-A session lives as long as it is heard from within its timeout, over one connection after another. What a watch told is
-told again with the next connection unless the client has watched again since: it may have given the old connection up
-without reading what came last over it. Parents come into being with their children.
+A session lasts as long as it is heard from within its timeout, over one connection after another. What a watch
+reported is reported again with the next connection unless the client has watched again since: it may have given the
+old connection up without reading what came last over it. Parents are created with their children.
 
 In ZooKeeper `DataTree`, `WatchManager` and `SessionTracker`.
 """
@@ -80,7 +80,7 @@ class ZooKeeper:
         """A session begins with a request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """The session goes on without a connection until its timeout."""
+        """The session stays open without a connection until its timeout."""
         session = self._peers.pop(peer, NOBODY)
         if session in self.sessions:
             self.sessions[session].peer = None
@@ -220,7 +220,7 @@ class ZooKeeper:
                 out.send(session.peer, event)
 
     def _end(self, number: int, out: Outbox) -> None:
-        """The session is over: its watches first, so that it is not told of its own end."""
+        """The session is over: its watches first, so that they do not report its own end."""
         session = self.sessions[number]
         out.cancel_timer(("session", number))
         for sessions in self.watches.values():

@@ -29,7 +29,7 @@ class ConsumerSettings:
     auto_commit_interval_ms: int = 60_000
     auto_offset_reset: str = "smallest"
     """Where to begin without a stored offset: ``largest`` or ``smallest``. Kafka's own default is ``largest``; a
-    scenario tells more where nothing that was produced is skipped."""
+    scenario shows more where nothing that was produced is skipped."""
     reconnect_pause_ms: int = 1000
     """Pause between two attempts to reach ZooKeeper; its client has no setting for it (it takes up to this)."""
 

@@ -9,7 +9,6 @@ from kafka_coordinator.consumer.state.assigning import AssignorMemory, MetadataS
 from kafka_coordinator.consumer.state.commits import Offsets, UserCommit
 from kafka_coordinator.consumer.state.consumer import ConsumerState
 from kafka_coordinator.consumer.state.joining import BACKOFF, COMMIT, JOIN, METADATA, NOTHING, SYNC
-from kafka_coordinator.consumer.state.membership import NO_GENERATION
 from kafka_coordinator.consumer.state.requests import InFlightRequest
 from kafka_coordinator.consumer.state.user import ListenerCall
 
@@ -19,7 +18,6 @@ __all__ = [
     "JOIN",
     "METADATA",
     "NOTHING",
-    "NO_GENERATION",
     "SYNC",
     "AssignorMemory",
     "ConsumerState",

@@ -4,8 +4,7 @@
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer.state.membership import NO_GENERATION
+from kafka_coordinator.assignors.inputs import NO_GENERATION, Partition
 
 MetadataSnapshot: TypeAlias = tuple[tuple[str, int, tuple[tuple[str, ...], ...]], ...]
 """Topic, number of partitions and, where the client has a rack, the replicas' racks; sorted."""

@@ -20,16 +20,16 @@ class UserCommit(NamedTuple):
 
 @dataclass(slots=True)
 class CommitState:
-    """What is to be committed, and how the user's last commit came out."""
+    """What is to be committed, and the outcome of the user's last commit."""
 
     auto_due: bool = False
     """``auto.commit.interval.ms`` is over: the next poll() commits."""
     stored: tuple[tuple[Partition, int], ...] | None = None
-    """What is committed where nobody says otherwise; None: the positions."""
+    """What commits without offsets of their own commit; None: the positions."""
     by_user: UserCommit | None = None
     """A commit of the user's that is tried again, and until when."""
     outcome: str = ""
-    """How the user's last commit came out."""
+    """The outcome of the user's last commit."""
 
     def copy(self) -> "CommitState":
         """An independent copy."""

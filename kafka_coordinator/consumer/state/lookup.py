@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 @dataclass(slots=True)
 class CoordinatorLookup:
-    """The coordinator, or how far the question for it has come."""
+    """The coordinator, or how far the lookup has come."""
 
     coordinator: str | None = None
     """The broker's node name; None: unknown."""
     awaiting_reconnect: str = ""
     """The coordinator, as long as its lost connection is not to be opened again."""
     in_progress: bool = False
-    """Somebody was asked for the coordinator, or will be after a pause."""
+    """A FindCoordinator is on its way, or will be after a pause."""
     failures: int = 0
     """Lookups that failed in a row."""
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.states import UNJOINED
-
-NO_GENERATION = -1
 
 
 @dataclass(slots=True)

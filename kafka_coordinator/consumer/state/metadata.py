@@ -9,7 +9,7 @@ class ClusterMetadata:
     """The last metadata, and whether newer one is on its way."""
 
     brokers: tuple[str, ...]
-    """Whom any broker's question may go to."""
+    """Those that a request to any broker may go to."""
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Topic to the leader of each of its partitions; never changed, but replaced."""
     replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class ClusterMetadata:
     is_fresh: bool = False
     """Refreshed since the current rejoin was requested (a pattern's joins need that)."""
     has_news: bool = False
-    """Something came that poll() has not looked at."""
+    """It has changed, and poll() has not looked at it."""
 
     def copy(self) -> "ClusterMetadata":
         """An independent copy."""

@@ -7,7 +7,7 @@ from protocols.engine.nodes import Message, Time
 
 
 class InFlightRequest(NamedTuple):
-    """A request that was sent and not answered: to whom, what, until when, and what its answer needs to know."""
+    """A request that was sent and not answered: receiver, type, deadline, and what the handler of its answer needs."""
 
     to: str
     kind: type[Message]

@@ -14,9 +14,9 @@ class SubscriptionState:
     topics: tuple[str, ...]
     """The topics subscribed to now; a pattern's are those that matched last, sorted."""
     owned: tuple[Partition, ...] = ()
-    """What the member believes it owns, sorted."""
+    """What the member takes for its own, sorted."""
     assigned_by_user: tuple[Partition, ...] = ()
-    """What it reads as nobody's member (assign()), sorted."""
+    """What it reads without a membership (assign()), sorted."""
     positions: dict[Partition, Reading] = field(default_factory=dict)
     """Partitions that it reads, in the order in which it began."""
     unpositioned: tuple[Partition, ...] = ()

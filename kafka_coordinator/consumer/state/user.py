@@ -1,4 +1,4 @@
-"""The user's thread: where it is beside poll(), and how it ends (in Kafka the thread that calls `ConsumerNetworkClient`
+"""The user's thread: what keeps it from poll(), and how it ends (in Kafka the thread that calls `ConsumerNetworkClient`
 from `KafkaConsumer.poll` and `KafkaConsumer.close`)."""
 
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ class UserLoop:
     listener_call: ListenerCall | None = None
     """The user's listener that is being run, where that is the user's own."""
     deferred: list[tuple[Message, object]] = field(default_factory=list)
-    """Answers for poll() that came while the loop was elsewhere, with what they are about."""
+    """Answers for poll() that arrived while the loop was elsewhere, with what their requests were about."""
     frozen: bool = False
     """The process is stopped, or about to be."""
     resume_at: Time | None = None
