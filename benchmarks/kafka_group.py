@@ -60,8 +60,8 @@ class Two:
             consumer = self.cluster.consumer(name)
             assert consumer is not None
             state = consumer.state
-            assert state.state == STABLE
-            assert len(state.positions) == 2
+            assert state.membership.state == STABLE
+            assert len(state.subscription.positions) == 2
         self._leave()
         return spent
 

@@ -2,9 +2,11 @@
 
 The tool asks for the coordinator and the group's state, and commits offsets as nobody's member. Kafka takes them only
 for a group without members.
+
+In Kafka `ConsumerGroupCommand` and `KafkaAdminClient`.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import (
@@ -31,7 +33,7 @@ class ResetOffsets(NamedTuple):
 
 
 class Admin:
-    """Does one thing after the other; what came out is told as `protocols.facts.Noted`."""
+    """Does one task after the other; each result is observed as `protocols.facts.Noted`."""
 
     __slots__ = ("bootstrap", "broker", "number", "todo")
 
@@ -82,7 +84,7 @@ class Admin:
         made.broker, made.number, made.todo = self.broker, self.number, self.todo
         return made
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples."""
         return self.broker, self.todo
 

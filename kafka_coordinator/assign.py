@@ -8,7 +8,7 @@ depend on topic ids; a topic that is given none gets one made from its name, the
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kafka_coordinator.assignor import Assignor, Strategy
 from kafka_coordinator.assignors.inputs import AssignorError
@@ -29,7 +29,7 @@ def assign(
     name: str | Strategy,
     group: Group,
     previous: Owned | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> Allocation:
     """What the strategy gives to each member of the group.
 
@@ -75,8 +75,8 @@ def register(name: str, strategy: S) -> S:
 
 
 def _ready(
-    label: str, strategy: Strategy, group: Group, previous: Owned | None, settings: Mapping[str, Any]
-) -> Callable[[], Any]:
+    label: str, strategy: Strategy, group: Group, previous: Owned | None, settings: Mapping[str, object]
+) -> Callable[[], object]:
     """The strategy with everything it is called with; `StrategyError` for settings that it does not have."""
     if isinstance(strategy, type):
         _check_settings(label, strategy, (), settings)
@@ -87,7 +87,7 @@ def _ready(
     return partial(run, group, previous, **settings)
 
 
-def _check_settings(label: str, run: Strategy, given: tuple[Any, ...], settings: Mapping[str, Any]) -> None:
+def _check_settings(label: str, run: Strategy, given: tuple[object, ...], settings: Mapping[str, object]) -> None:
     signature = inspect.signature(run)
     try:
         signature.bind(*given, **settings)

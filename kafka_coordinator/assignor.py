@@ -18,7 +18,7 @@ from protocols.groups import Group
 Strategy: TypeAlias = Callable[..., Any]
 """``(group, previous, **settings)`` to an `Allocation` or member id to queues; or a class, see `register`."""
 
-Claims: TypeAlias = Literal["", "user data", "owned partitions"]
+ClaimSource: TypeAlias = Literal["", "user data", "owned partitions"]
 """Where an assignor on the leader reads what members owned: in its own user data (sticky), in the owned partitions that
 every member's metadata has (cooperative-sticky), or nowhere."""
 
@@ -34,7 +34,7 @@ class Assignor:
 
     strategy: Strategy
     assign: Callable[..., Assignment] | None = None
-    claims: Claims = ""
+    claims: ClaimSource = ""
     cooperative: bool = False
 
 
@@ -48,7 +48,9 @@ def of_leader(assign: Callable[[GroupMetadata], Assignment]) -> Assignor:
     return Assignor(stateless, assign)
 
 
-def of_leader_with_claims(assign: Callable[..., Assignment], claims: Claims, *, cooperative: bool = False) -> Assignor:
+def of_leader_with_claims(
+    assign: Callable[..., Assignment], claims: ClaimSource, *, cooperative: bool = False
+) -> Assignor:
     """An assignor of the classic protocol that reads what members owned; its setting is their ``generation``."""
 
     def with_claims(group: Group, previous: Owned | None, *, generation: int = 1) -> Allocation:
@@ -63,7 +65,7 @@ def of_leader_with_claims(assign: Callable[..., Assignment], claims: Claims, *, 
 def of_coordinator(assign: Callable[[GroupMetadata], Assignment]) -> Assignor:
     """An assignor of the consumer protocol that looks at members and topics only; its setting is ``topic_ids``."""
 
-    def stateless(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
+    def stateless(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None) -> Allocation:
         numbers = Numbers.of(group)
         return numbers.allocation(assign(numbers.for_server(None, topic_ids)))
 
@@ -74,7 +76,9 @@ def of_coordinator_with_targets(assign: Callable[[GroupMetadata, bool], Assignme
     """An assignor of the consumer protocol that is given the target assignment before, and whether all members
     subscribe alike; its setting is ``topic_ids``."""
 
-    def with_targets(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, Any] | None = None) -> Allocation:
+    def with_targets(
+        group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None
+    ) -> Allocation:
         numbers = Numbers.of(group)
         return numbers.allocation(assign(numbers.for_server(previous, topic_ids), same_subscriptions(group)))
 

@@ -1,12 +1,14 @@
 """A broker as a node: a group coordinator, and answers about topics and brokers (spec 1.2, 4.8).
 
-What it knows of the cluster the controller tells it (`ClusterState`, from `protocols.engine.nodes.OPERATOR`). Records
+What it knows of the cluster comes from the controller (`ClusterState`, from `protocols.engine.nodes.OPERATOR`). Records
 are no messages here: what a partition holds is a function of time (`protocols.load`).
+
+In Kafka `KafkaApis` with `MetadataCache`.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from kafka_coordinator.coordinator import resting
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
@@ -21,7 +23,7 @@ ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
 
 
 class ClusterState(NamedTuple):
-    """The cluster as it is from now on. Never changed once it was told; what stays the same stays the same object."""
+    """The cluster as it is from now on. Never changed once it was sent; what stays the same stays the same object."""
 
     brokers: tuple[str, ...]
     """Node names of the live brokers."""
@@ -50,7 +52,7 @@ class Broker:
         self._tell_topics(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """A request, or what the controller tells."""
+        """A request, or the controller's news of the cluster."""
         kind = type(message)
         if kind is MetadataRequest:
             correlation, topics = message
@@ -65,7 +67,7 @@ class Broker:
         self.coordinator.timeout(now, timer, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        """Whoever connects will say what he wants."""
+        """Nothing changes before the peer sends a request."""
         self.coordinator.connected(now, peer, out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
@@ -92,7 +94,7 @@ class Broker:
         made._senders = {}
         return made
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples."""
         cluster = self.cluster
         return self.coordinator.key(now), cluster.brokers, tuple(cluster.topics.items()), cluster.offsets_leaders

@@ -18,16 +18,16 @@ from kafka_coordinator.consumer import (
     Freeze,
     GoOn,
     NewLoad,
+    ReportDelivered,
     StopPolling,
     Subscribe,
-    TellDelivered,
     Thaw,
 )
 from kafka_coordinator.controller import Controller, ControllerSettings
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.members import Members
-from kafka_coordinator.settings import Divided
+from kafka_coordinator.settings import SettingsByRole
 from kafka_coordinator.topics import TopicTable
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
@@ -52,7 +52,7 @@ class KafkaCluster:
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
-        divided = Divided(system.settings, where)
+        divided = SettingsByRole(system.settings, where)
         self.settings = with_settings(BrokerSettings(), divided.coordinator, where)
         self.timing = ControllerSettings.of(divided.controller)
         self.storage = offsets_topic(self.settings)
@@ -84,7 +84,7 @@ class KafkaCluster:
         self.places.learn(scenario)
 
     def registered(self, group: str) -> frozenset[str]:
-        """The nodes of the members whom the group's coordinator counts in."""
+        """The nodes of the members that the group's coordinator counts as members."""
         found: set[str] = set()
         for broker in self.scenario.brokers:
             process = self.simulation.processes.get(broker)
@@ -95,9 +95,9 @@ class KafkaCluster:
         return frozenset(found)
 
     def finish(self) -> None:
-        """Consumers tell what they have handled."""
+        """Consumers report what they have handled."""
         for node in self.places.members:
-            self.tell(node, TellDelivered())
+            self.command(node, ReportDelivered())
 
     def consumer(self, node: str) -> Consumer | None:
         """The consumer of this node name; None where none runs. Not to be changed."""
@@ -105,7 +105,7 @@ class KafkaCluster:
         found = None if process is None else process.node
         return found if isinstance(found, Consumer) and not found.is_over else None
 
-    def tell(self, node: str, command: Message) -> None:
+    def command(self, node: str, command: Message) -> None:
         """A command to a consumer; nothing happens where it does not run."""
         if self.consumer(node) is not None:
             self.simulation.command(node, command)
@@ -127,7 +127,7 @@ class KafkaCluster:
         self._start_member(key, self.members.config(*key, part, self.topics.load))
 
     def _leave(self, event: events.Leave) -> None:
-        self.tell(self.places.node[self.places.key(event.group, event.leave)], Close())
+        self.command(self.places.node[self.places.key(event.group, event.leave)], Close())
 
     def _crash(self, event: events.Crash) -> None:
         for node in self.places.together[self.places.key(event.group, event.crash)]:
@@ -135,10 +135,10 @@ class KafkaCluster:
 
     def _kill(self, node: str) -> bool:
         """Whether there was something to kill."""
-        lived = self.consumer(node) is not None
-        self.tell(node, TellDelivered())
+        was_alive = self.consumer(node) is not None
+        self.command(node, ReportDelivered())
         end_process(self.simulation, self.places, node)
-        return lived
+        return was_alive
 
     def _restart(self, event: events.Restart) -> None:
         key = self.places.key(event.group, event.restart)
@@ -156,10 +156,10 @@ class KafkaCluster:
     def _hang(self, event: events.Hang) -> None:
         nodes = self.places.together[self.places.key(event.group, event.hang)]
         for node in nodes:
-            self.tell(node, Freeze())
+            self.command(node, Freeze())
         apply_to_world(event, self.simulation, self.places)
         for node in nodes:
-            self.tell(node, Thaw())  # waits with everything else until it goes on, and comes first then
+            self.command(node, Thaw())  # waits with everything else until it goes on, and comes first then
 
     def _stop_polling(self, event: events.StopPolling) -> None:
         node = self.places.node[self.places.key(event.group, event.stop_polling)]
@@ -177,7 +177,7 @@ class KafkaCluster:
         for member, topics in event.subscribe.items():
             key = self.places.key(event.group, member)
             self.members.subscribe(key, topics)
-            self.tell(self.places.node[key], Subscribe(topics))
+            self.command(self.places.node[key], Subscribe(topics))
 
     def _commit(self, event: events.Commit) -> None:
         offsets = None
@@ -185,7 +185,7 @@ class KafkaCluster:
             named = offsets_of(event, self.topics.per_broker)
             offsets = tuple((self.topics.partition(each), each.offset) for each in named)
         node = self.places.node[self.places.key(event.group, event.commit)]
-        self.tell(node, CommitNow(offsets, event.generation))
+        self.command(node, CommitNow(offsets, event.generation))
 
     # Topics.
 
@@ -211,7 +211,7 @@ class KafkaCluster:
 
     def _load_changed(self) -> None:
         for node in self.places.members:
-            self.tell(node, NewLoad(self.topics.load))
+            self.command(node, NewLoad(self.topics.load))
 
     def _reset(self, event: events.Reset) -> None:
         if not self.simulation.is_running(ADMIN):

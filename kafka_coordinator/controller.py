@@ -2,11 +2,12 @@
 
 Every partition has a replica on every broker. A partition's preferred leader is the broker that it was written for;
 while that one is away, the next live broker in the order of the cluster's brokers leads.
+
+In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartitionLeaders`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 from kafka_coordinator.broker import ClusterState, ReplicaRacks
 from kafka_coordinator.consumer.settings import whole_number
@@ -22,7 +23,7 @@ class ControllerSettings:
     """Every so many seconds, counted from the start, partitions go back to their preferred leaders."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "ControllerSettings":
+    def of(cls, given: Mapping[str, object]) -> "ControllerSettings":
         """From Kafka's names (`NAMES`); raises `protocols.errors.UserError` for a value that cannot be."""
         return cls(**{NAMES[name]: whole_number(name, value, 1) for name, value in given.items()})
 
@@ -48,14 +49,14 @@ class Controller:
 
     @property
     def state(self) -> ClusterState:
-        """What brokers are told."""
+        """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
         return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks)
 
     def put_topic(
         self, topic: str, preferred: tuple[str, ...], racks: tuple[tuple[str, ...], ...] | None = None
     ) -> None:
-        """A topic comes into being, or has more partitions: the preferred leader of each."""
+        """A topic is created, or has more partitions: the preferred leader of each."""
         before = self._leaders.get(topic, ())
         self.preferred[topic] = preferred
         self._leaders[topic] = (*before, *map(self._stand_in, preferred[len(before) :]))
@@ -75,7 +76,7 @@ class Controller:
         self._move(lambda leader, preferred: self._stand_in(preferred) if leader == broker else leader)
 
     def unfence(self, broker: str) -> None:
-        """The broker is back; it leads only what nobody leads."""
+        """The broker is back; it leads only partitions that have no leader."""
         self.alive = {name: None for name in self.brokers if name in self.alive or name == broker}
         self._move(lambda leader, preferred: leader or self._stand_in(preferred))
 
@@ -90,7 +91,7 @@ class Controller:
         at = self.brokers.index(preferred)
         return next((name for name in (*self.brokers[at:], *self.brokers[:at]) if name in self.alive), "")
 
-    def _move(self, choose: Any) -> None:
+    def _move(self, choose: Callable[[str, str], str]) -> None:
         def moved(leaders: Iterable[str], preferred: Iterable[str]) -> tuple[str, ...]:
             return tuple([choose(*pair) for pair in zip(leaders, preferred, strict=True)])
 

@@ -1,4 +1,7 @@
-"""Kafka's error names and their codes on the wire (spec 1.5). Messages carry the names."""
+"""Kafka's error names and their codes on the wire (spec 1.5). Messages carry the names.
+
+In Kafka `org.apache.kafka.common.protocol.Errors`.
+"""
 
 from collections.abc import Mapping
 

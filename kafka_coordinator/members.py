@@ -1,7 +1,6 @@
 """From the scenario's members to consumers' configurations, as they are now."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from kafka_coordinator.consumer.config import ConsumerConfig, Load
 from kafka_coordinator.consumer.settings import ConsumerSettings, assignor_names
@@ -32,14 +31,14 @@ class Members:
     __slots__ = ("_made", "_places", "_settings", "_strategy", "bootstrap", "by_hand", "parts")
 
     def __init__(
-        self, scenario: Scenario, system: SystemPart, places: Places, settings: Mapping[str, Any], where: str
+        self, scenario: Scenario, system: SystemPart, places: Places, settings: Mapping[str, object], where: str
     ) -> None:
         self.bootstrap = scenario.brokers
         self.by_hand: set[MemberKey] = set()
-        """Members whose user's loop is somebody's own (`kafka_coordinator.consumer.by_hand`)."""
+        """Members whose user's loop is code outside of the model (`kafka_coordinator.consumer.by_hand`)."""
         self._places = places
         self._settings = settings
-        self._made: dict[tuple[Any, ...], ConsumerSettings] = {}
+        self._made: dict[tuple[object, ...], ConsumerSettings] = {}
         check_protocol(settings, where)
         strategy = split_system(system.system)[1]
         self._strategy = assignor_names(settings.get(STRATEGY, strategy))

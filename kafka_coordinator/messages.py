@@ -4,6 +4,8 @@ Every request has a ``correlation`` number that its sender made up and the answe
 `kafka_coordinator.errors` (spec 1.5), ``NONE`` for success. Times in settings are milliseconds. Metadata and
 assignments are opaque to the coordinator (any hashable value): consumers put `ConsumerMetadata` and tuples of
 partitions in them.
+
+In Kafka the classes that are generated from its message schemas (`JoinGroupRequestData` and so on).
 """
 
 from collections.abc import Mapping
@@ -11,12 +13,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""The protocol type of consumers; Connect and others have their own."""
+
+NO_OFFSET = -1
+"""In an OffsetFetch's answer: the group has committed none."""
+
 Opaque: TypeAlias = Any
 """Bytes to the coordinator; here any hashable, immutable value. Empty bytes are ``b""``."""
 
 
 class ConsumerMetadata(NamedTuple):
-    """What a consumer tells its leader with a JoinGroup, for one assignor (spec 4.4 step 2)."""
+    """What a consumer sends to the group's leader with a JoinGroup, for one assignor (spec 4.4 step 2)."""
 
     topics: tuple[str, ...]
     """Sorted."""

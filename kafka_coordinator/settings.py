@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from kafka_coordinator import controller
 from kafka_coordinator.assign import STRATEGIES
@@ -20,16 +20,18 @@ OF_MEMBERS: Final = (INSTANCE_ID, RACK, PROTOCOL)
 """Client settings that say who a member is; the scenario has fields of its own for the first two."""
 
 
-class Divided:
-    """Settings of one variant, each with whom it belongs to. Raises `UserError` for a name that Kafka does not have
-    (or the model does not know) and for a strategy that no classic consumer can run."""
+class SettingsByRole:
+    """Settings of one variant, parted into those of consumers, coordinator and controller.
+
+    Raises `UserError` for a name that Kafka does not have (or the model does not know).
+    """
 
     __slots__ = ("consumer", "controller", "coordinator")
 
-    def __init__(self, given: Mapping[str, Any], where: str) -> None:
-        self.consumer: dict[str, Any] = {}
-        self.coordinator: dict[str, Any] = {}
-        self.controller: dict[str, Any] = {}
+    def __init__(self, given: Mapping[str, object], where: str) -> None:
+        self.consumer: dict[str, object] = {}
+        self.coordinator: dict[str, object] = {}
+        self.controller: dict[str, object] = {}
         for name, value in given.items():
             if name in CONSUMER or name == PROTOCOL:
                 self.consumer[name] = value
@@ -46,14 +48,14 @@ def member_settings() -> frozenset[str]:
     return frozenset((*CONSUMER, *OF_MEMBERS))
 
 
-def check_member_settings(given: Mapping[str, Any], where: str) -> None:
+def check_member_settings(given: Mapping[str, object], where: str) -> None:
     """Raises `UserError` for a name that is no setting of a consumer."""
     for name in given:
         if name not in CONSUMER and name not in OF_MEMBERS:
             raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *OF_MEMBERS))}")
 
 
-def check_protocol(given: Mapping[str, Any], where: str) -> None:
+def check_protocol(given: Mapping[str, object], where: str) -> None:
     """Raises `UserError` for the consumer protocol."""
     if given.get(PROTOCOL, "classic") != "classic":
         raise UserError(f"{where}: {PROTOCOL} is {given[PROTOCOL]!r}: the consumer protocol, not yet; expected classic")

@@ -50,7 +50,7 @@ class TopicTable:
         return named.topic, place(self._brokers_of[named.topic], named.broker, named.number)
 
     def write(self, event: Produce, now: Time) -> None:
-        """Records come at once."""
+        """Records are written at once."""
         for each in records_of(event, self.per_broker):
             partition = self.partition(each)
             self._bursts[partition] = (*self._bursts.get(partition, ()), (now, each.records))
@@ -68,7 +68,7 @@ class TopicTable:
                 self._put(topic, grown(self._brokers_of[topic], per_broker), now)
 
     def add(self, event: AddTopic, now: Time) -> None:
-        """Topics come into being."""
+        """Topics are created."""
         for topic, part in event.add_topic.items():
             self._put(topic, listed(part.queues), now, part.replica_racks)
 

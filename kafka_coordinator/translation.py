@@ -8,7 +8,6 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, Partition, Subscription
 from kafka_coordinator.assignors.uniform_homogeneous import id_hash
@@ -86,7 +85,7 @@ class Numbers:
             )
         return GroupMetadata(self.topics, tuple(members), self.group.replica_racks)
 
-    def for_server(self, previous: Owned | None = None, topic_ids: Mapping[str, Any] | None = None) -> GroupMetadata:
+    def for_server(self, previous: Owned | None = None, topic_ids: Mapping[str, object] | None = None) -> GroupMetadata:
         """What the coordinator's own assignor is given: ``previous`` is the target assignment before.
 
         Topics and partitions that no longer exist are left out, as the coordinator leaves them out; of a queue's
@@ -118,7 +117,7 @@ class Numbers:
 
     def allocation(self, answer: Assignment) -> Allocation:
         """The assignor's answer with the group's own queues and members, and those that are gone and given all the
-        same. What is given to a member twice is his once."""
+        same. What is given to a member twice counts once."""
         queues, ascending, assigned = self.queues, self.ascending, answer.owned
         gone = [Queue(topic, "", number) for topic, number in answer.strays]
         if gone:
@@ -138,7 +137,7 @@ class Numbers:
 
 
 class _Subscriptions(dict[tuple[str, ...], tuple[str, ...]]):
-    """A member's subscription to the same without repetitions and, where told, without unknown topics."""
+    """A member's subscription to the same without repetitions and, where the topics are known, without unknown ones."""
 
     def __init__(self, known: Mapping[str, int] | None) -> None:
         super().__init__()
@@ -158,7 +157,7 @@ def same_subscriptions(group: Group) -> bool:
     return len({frozenset(topics) for topics in {member.subscription for member in group.members}}) <= 1
 
 
-def topic_id(topic: str, given: Any = None) -> int:
+def topic_id(topic: str, given: object = None) -> int:
     """A topic's 128-bit id: ``given`` as a number or as Kafka prints it, else made from the topic's name.
 
     The made one is the MD5 of the name in UTF-16, so that it is the same in every run and on every machine.

@@ -1,6 +1,8 @@
 """What ``kafka-consumer-groups --describe`` of Kafka 4.1.0 would print of a simulated cluster, byte for byte.
 
 Every block begins with an empty line. Java pads by UTF-16 code unit; widths are those of the block's own values.
+
+In Kafka `ConsumerGroupCommand.ConsumerGroupService`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +33,8 @@ _PORT = 9092
 _NOTHING = "-"
 
 
-class Described(NamedTuple):
-    """A group as its coordinator and its topics tell it."""
+class GroupDescription(NamedTuple):
+    """A group as its coordinator and its topics describe it."""
 
     group: str
     coordinator: str
@@ -50,7 +52,7 @@ def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
     the cluster coordinates the group at the moment."""
     if view not in VIEWS:
         raise UserError(f"unknown view {view!r}, expected one of {', '.join(VIEWS)}")
-    found = described(cluster, group)
+    found = description_of(cluster, group)
     if found is None:
         error = "org.apache.kafka.common.errors.GroupIdNotFoundException"
         return f"\nError: Executing consumer group command failed due to {error}: Group {group} not found.\n"
@@ -64,7 +66,7 @@ def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
     return "".join(f"\n{line}" for line in table) + "\n" if table else ""
 
 
-def described(cluster: KafkaCluster, group: str) -> Described | None:
+def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None:
     """The group as it is now; None if there is no such group."""
     leaders = cluster.controller.state.offsets_leaders
     leader = leaders[offsets_partition(group, len(leaders))]
@@ -78,7 +80,7 @@ def described(cluster: KafkaCluster, group: str) -> Described | None:
         raise UserError(f"group {group!r} cannot be described: {answer.error}")
     offsets = _asked(cluster, process.node, OffsetFetch(2, group, None), OffsetFetchAnswer)
     load, now = cluster.topics.load, cluster.simulation.now
-    return Described(
+    return GroupDescription(
         group,
         f"{leader}:{_PORT}  ({cluster.scenario.brokers.index(leader) + 1})",
         answer.state,
@@ -102,7 +104,7 @@ def _asked(cluster: KafkaCluster, broker: Broker, request: Message, kind: type[T
     return answer
 
 
-def _offsets(found: Described) -> list[str]:
+def _offsets(found: GroupDescription) -> list[str]:
     numbers = ["PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
     header = ["GROUP", "TOPIC", *numbers, "CONSUMER-ID", "HOST", "CLIENT-ID"]
     owners = {
@@ -120,7 +122,7 @@ def _offsets(found: Described) -> list[str]:
     return _table([15, 15, 10, 15, 15, 15, 15, 15, 0], [header, *rows], (0, 1, 6, 7)) if rows else []
 
 
-def _members(found: Described, verbose: bool) -> list[str]:
+def _members(found: GroupDescription, verbose: bool) -> list[str]:
     static = any(member.instance_id for member in found.members)
     header = ["GROUP", "CONSUMER-ID", *(["GROUP-INSTANCE-ID"] if static else []), "HOST", "CLIENT-ID", "#PARTITIONS"]
     widths = [15, 15, *([17] if static else []), 15, 15, 15]
@@ -145,7 +147,7 @@ def _members(found: Described, verbose: bool) -> list[str]:
     return _table([*widths, 15, 20, 15, 20], [header, *rows], growing)
 
 
-def _state(found: Described, verbose: bool) -> list[str]:
+def _state(found: GroupDescription, verbose: bool) -> list[str]:
     header = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"]
     row = [found.group, found.coordinator, found.protocol or _NOTHING, found.state, str(len(found.members))]
     widths = [15, 25, 20, 20, 0]

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from compare.conformance.cases import MalformedCase
 from kafka_coordinator.coordinator import Topics
-from kafka_coordinator.coordinator.group import CONSUMER, Group
+from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.messages import (
+    CONSUMER_PROTOCOL_TYPE,
     ConsumerMetadata,
     DeleteGroup,
     DeleteGroupAnswer,
@@ -42,7 +43,7 @@ Json: TypeAlias = Any
 
 def _join(n: int, req: Mapping[str, Any]) -> JoinGroup:
     protocol_type, topics = req["protocol_type"], tuple(req["topics"])
-    metadata: Opaque = ConsumerMetadata(topics) if protocol_type == CONSUMER else ",".join(topics)
+    metadata: Opaque = ConsumerMetadata(topics) if protocol_type == CONSUMER_PROTOCOL_TYPE else ",".join(topics)
     return JoinGroup(
         n,
         req["group_id"],

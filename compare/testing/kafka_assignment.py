@@ -23,7 +23,8 @@ def subscription_of(topics: Sequence[str]) -> dict[str, Any]:
 
 def check_held(inner: KafkaMember, partitions: Iterable[Any]) -> None:
     """Raises `KafkaException` for a partition that was neither given by the group nor assigned by the user."""
-    held = {*inner.state.owned, *inner.state.assigned_by_user}
+    subscription = inner.state.subscription
+    held = {*subscription.owned, *subscription.assigned_by_user}
     for topic, number in partitions_of(partitions):
         if (topic, number) not in held:
             raise errors.exception("_STATE", f"{topic} [{number}] is not assigned to {inner.name}")

@@ -19,7 +19,7 @@ from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
 from compare.testing.librdkafka_names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
 from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
 from kafka_coordinator.consumer.settings import NAMES
-from kafka_coordinator.consumer.state import Called
+from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
 
 Listener = Callable[[Any, list[Any]], object]
@@ -85,7 +85,7 @@ class KafkaConsumer:
                 self._inner.serve(self._run_listener)
                 self._subscribed = False
 
-    def _run_listener(self, called: Called) -> None:
+    def _run_listener(self, called: ListenerCall) -> None:
         listener = self._listeners.get(called.kind)
         if listener is not None:
             listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
@@ -118,8 +118,8 @@ class KafkaConsumer:
                 found = inner.poll(most, until, self._run_listener, fatal_told=self._fatal_told)
             finally:
                 self._polled_at = clock.time
-            if inner.is_alive and inner.state.fatal and not self._fatal_told:
-                name = inner.state.fatal
+            if inner.is_alive and inner.state.user.fatal and not self._fatal_told:
+                name = inner.state.user.fatal
                 self._fatal_told = True
                 return [*found, error_message(name, f"Fatal error: {name}", fatal=True)]
             if endless and not found and inner.is_alive and clock.time < clock.limit:
@@ -246,7 +246,7 @@ class KafkaConsumer:
     def memberid(self) -> str:
         """The id that the coordinator gave; empty without a membership."""
         with self._call():
-            return "" if self._inner.node is None else self._inner.state.member_id
+            return "" if self._inner.node is None else self._inner.state.membership.member_id
 
     def get_watermark_offsets(
         self, partition: Any, timeout: float | None = None, cached: bool = False

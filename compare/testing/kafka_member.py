@@ -22,7 +22,7 @@ from kafka_coordinator.consumer.commands import (
 )
 from kafka_coordinator.consumer.commits import DONE
 from kafka_coordinator.consumer.settings import NAMES
-from kafka_coordinator.consumer.state import Called, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Message as Command
 from protocols.engine.nodes import Time
 from protocols.scenario.places import MemberKey
@@ -127,7 +127,7 @@ class KafkaMember:
     # Records.
 
     def poll(
-        self, most: int, until: Time, run_listener: Callable[[Called], None], *, fatal_told: bool
+        self, most: int, until: Time, run_listener: Callable[[ListenerCall], None], *, fatal_told: bool
     ) -> list[Message]:
         """Be in poll() until ``most`` records are there, ``until`` is reached, or the client has failed for good and
         the user was not told."""
@@ -137,9 +137,9 @@ class KafkaMember:
             while True:
                 self.wake()
                 self.serve(run_listener)
-                if not self.is_alive or (self.state.fatal and not fatal_told):
+                if not self.is_alive or (self.state.user.fatal and not fatal_told):
                     return found
-                if self.state.fatal:
+                if self.state.user.fatal:
                     self.live(until, lambda: False)
                     return found
                 found += self._due(most - len(found))
@@ -147,16 +147,18 @@ class KafkaMember:
                 if len(found) >= most or self._group.clock.time >= until:
                     return found
                 due = min((at for at, _ in self._nexts()), default=inf)
-                self.live(min(until, due), partial(self._wants_user, self.state.positions, self.state.unpositioned))
+                subscription = self.state.subscription
+                elsewhere = partial(self._wants_user, subscription.positions, subscription.unpositioned)
+                self.live(min(until, due), elsewhere)
         finally:
             if self.is_alive:
                 self.tell(EndPoll())
 
     def _wants_user(self, positions: object, unpositioned: object) -> bool:
         """Whether the client has something for the user's thread, or reads elsewhere than before."""
-        state = self.state
-        moved = state.positions is not positions or state.unpositioned is not unpositioned
-        return state.called is not None or bool(state.fatal) or moved or self._is_hung
+        subscription, user = self.state.subscription, self.state.user
+        moved = subscription.positions is not positions or subscription.unpositioned is not unpositioned
+        return user.listener_call is not None or bool(user.fatal) or moved or self._is_hung
 
     def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
         """Read on from these offsets."""
@@ -175,7 +177,7 @@ class KafkaMember:
         if not self._tells_ends:
             return []
         found: list[Message] = []
-        for partition, each in self.state.positions.items():
+        for partition, each in self.state.subscription.positions.items():
             reads = partition in self.read and partition not in self.paused
             if len(found) < most and reads and self._ends.get(partition) != each.start == self.end_offset(partition):
                 self._ends[partition] = each.start
@@ -191,7 +193,7 @@ class KafkaMember:
             if not ready:
                 break
             at, partition = min(ready)
-            offset = self.state.positions[partition].start
+            offset = self.state.subscription.positions[partition].start
             self.tell(Handle(partition, offset, offset + 1))
             self.position[partition] = offset + 1
             record = *partition, offset
@@ -201,7 +203,7 @@ class KafkaMember:
 
     def _nexts(self) -> Iterable[tuple[Time, Partition]]:
         """When the next record of each partition that is read is there."""
-        for partition, each in self.state.positions.items():
+        for partition, each in self.state.subscription.positions.items():
             if partition in self.read and partition not in self.paused:
                 at = written_at(self.state.load.production(partition), each.start)
                 if at is not None:
@@ -217,8 +219,8 @@ class KafkaMember:
         """Wait for the answer to the commit. Empty where it was taken, else how it came out."""
         state = self.state
         until = self._group.clock.time + state.config.settings.default_api_timeout_ms + 1
-        self.live(until, lambda: state.user_commit is None)
-        return "" if not self.is_alive or state.commit_outcome == DONE else state.commit_outcome
+        self.live(until, lambda: state.commits.by_user is None)
+        return "" if not self.is_alive or state.commits.outcome == DONE else state.commits.outcome
 
     def committed(self) -> dict[Partition, int]:
         """The group's committed offsets."""
@@ -227,10 +229,10 @@ class KafkaMember:
 
     # Listeners.
 
-    def serve(self, run_listener: Callable[[Called], None]) -> None:
+    def serve(self, run_listener: Callable[[ListenerCall], None]) -> None:
         """Run the user's listeners that the client waits for, one after the other; not from within a listener."""
         while self.node is not None and self.is_alive and not self._calling:
-            called = self.state.called
+            called = self.state.user.listener_call
             if called is None:
                 return
             if called.kind == ASSIGNED:
@@ -244,7 +246,7 @@ class KafkaMember:
                 if self.is_alive:
                     self._returned(called)
 
-    def _returned(self, called: Called) -> None:
+    def _returned(self, called: ListenerCall) -> None:
         """A listener has returned, or raised: the client goes on."""
         if called.kind != ASSIGNED:
             for each in called.partitions:
@@ -257,7 +259,7 @@ class KafkaMember:
                 self.store({})
         self.tell(ListenerReturned())
 
-    def close(self, run_listener: Callable[[Called], None]) -> None:
+    def close(self, run_listener: Callable[[ListenerCall], None]) -> None:
         """Commit, run the listeners, leave."""
         node = self.node
         if node is None or node.is_over:
@@ -266,7 +268,7 @@ class KafkaMember:
         until = self._group.clock.time + 2 * self.state.config.settings.close_timeout_ms
         while not node.is_over and self.is_alive and self._group.clock.time < until:
             self.serve(run_listener)
-            self.live(until, lambda: node.is_over or node.state.called is not None)
+            self.live(until, lambda: node.is_over or node.state.user.listener_call is not None)
 
     @property
     def cluster(self) -> KafkaCluster:

@@ -28,7 +28,8 @@ def to_commit(inner: KafkaMember, message: Message | None, offsets: Sequence[Any
     wanted = named(message, offsets)
     if wanted is not None:
         return wanted
-    committed, held = inner.committed(), {*inner.state.owned, *inner.state.assigned_by_user}
+    subscription = inner.state.subscription
+    committed, held = inner.committed(), {*subscription.owned, *subscription.assigned_by_user}
     return {each: at for each, at in inner.stored.items() if each in held and committed.get(each) != at}
 
 

@@ -3,6 +3,8 @@
 The released client asks before every partition whether the whole group is balanced. If it is, no partition would
 move anyway, but for one oddity: a former owner may be given back a partition of a topic it no longer subscribes to.
 So the question is answered only where the move at hand does not answer it by itself.
+
+In Kafka `AbstractStickyAssignor.GeneralAssignmentBuilder` (`balance`, `performReassignments`).
 """
 
 from collections.abc import Sequence

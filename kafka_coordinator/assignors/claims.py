@@ -1,17 +1,18 @@
-"""Who owns what after the members' claims, which may contradict each other (spec 5.5)."""
+"""Who owns what after the members' claims, which may contradict each other (spec 5.5).
+
+In Kafka `AbstractStickyAssignor.allSubscriptionsEqual` and `prepopulateCurrentAssignments`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, count
 
-from kafka_coordinator.assignors.inputs import GroupMetadata, Partition, Subscription
-
-NO_GENERATION = -1
+from kafka_coordinator.assignors.inputs import NO_GENERATION, GroupMetadata, Partition, Subscription
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Per member, by position: ``listed``, the partitions it claims, and ``owned``, those it is held to own.
+    """Per member, by position: ``claimed``, the partitions it claims, and ``owned``, those it is held to own.
 
     ``doubly_claimed``: partitions that two members claimed in one generation. ``former``: partition to the
     position of the member who owned it in an earlier generation than the highest seen (spec 5.7, step 1).
@@ -19,7 +20,7 @@ class Claims:
     ``strays``: claimed partitions that a topic does not have (any more), numbered on from the group's last partition.
     """
 
-    listed: list[list[int]]
+    claimed: list[list[int]]
     owned: list[list[int]]
     doubly_claimed: set[int]
     former: dict[int, int]
@@ -32,15 +33,15 @@ class Claims:
         strays: dict[Partition, int] = {}
         try:
             # A range counts negative numbers from its end: they are left out, and then noticed by the length.
-            listed = [[spans[topic][number] for topic, number in member.claims if number >= 0] for member in members]
-            whole = sum(map(len, listed)) == sum(len(member.claims) for member in members)
+            claimed = [[spans[topic][number] for topic, number in member.claims if number >= 0] for member in members]
+            whole = sum(map(len, claimed)) == sum(len(member.claims) for member in members)
         except (KeyError, IndexError):
             whole = False
         if not whole:
             strays = _strays(group, spans)
-            listed = [_numbers(member.claims, spans, strays) for member in members]
-        owned, doubly_claimed = _settled(members, listed)
-        return cls(listed, owned, doubly_claimed, _former_owners(members, listed, max_generation), strays)
+            claimed = [_numbers(member.claims, spans, strays) for member in members]
+        owned, doubly_claimed = _settled(members, claimed)
+        return cls(claimed, owned, doubly_claimed, _former_owners(members, claimed, max_generation), strays)
 
 
 def highest_generation(group: GroupMetadata, before: int = NO_GENERATION) -> int:
@@ -67,17 +68,17 @@ def _numbers(claims: tuple[Partition, ...], spans: Mapping[str, range], strays: 
     return [strays[claim] if claim in strays else spans[claim[0]][claim[1]] for claim in claims if claim[0] in spans]
 
 
-def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tuple[list[list[int]], set[int]]:
+def _settled(members: tuple[Subscription, ...], claimed: list[list[int]]) -> tuple[list[list[int]], set[int]]:
     """Owned partitions per member, and the doubly claimed ones."""
-    if len(set(chain.from_iterable(listed))) == sum(map(len, listed)):
-        return listed, set()
+    if len(set(chain.from_iterable(claimed))) == sum(map(len, claimed)):
+        return claimed, set()
     # Dictionaries without values are ordered sets: a partition taken back and claimed again goes to the end.
     owned: list[dict[int, None]] = [{} for _ in members]
     claimant: dict[int, int] = {}
     doubly_claimed: set[int] = set()
     for position, member in enumerate(members):
         generation = _generation(member)
-        for partition in listed[position]:
+        for partition in claimed[position]:
             other = claimant.get(partition)
             if other is not None:
                 # The other one counts with its subscription's generation, also where its claims carry another.
@@ -98,12 +99,12 @@ def _settled(members: tuple[Subscription, ...], listed: list[list[int]]) -> tupl
     return [list(each) for each in owned], doubly_claimed
 
 
-def _former_owners(members: tuple[Subscription, ...], listed: list[list[int]], max_generation: int) -> dict[int, int]:
+def _former_owners(members: tuple[Subscription, ...], claimed: list[list[int]], max_generation: int) -> dict[int, int]:
     """Partition to its claimant with the highest generation below ``max_generation``, the first one on ties."""
     late = [position for position, member in enumerate(members) if _generation(member) < max_generation]
     late.sort(key=lambda position: -_generation(members[position]))
     found: dict[int, int] = {}
     for position in late:
-        for partition in listed[position]:
+        for partition in claimed[position]:
             found.setdefault(partition, position)
     return found

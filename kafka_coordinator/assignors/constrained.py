@@ -1,4 +1,7 @@
-"""The sticky assignors where all subscriptions are equal: the client's "constrained" path (spec 5.6)."""
+"""The sticky assignors where all subscriptions are equal: the client's "constrained" path (spec 5.6).
+
+In Kafka `AbstractStickyAssignor.ConstrainedAssignmentBuilder`.
+"""
 
 from collections.abc import Sequence
 from itertools import chain

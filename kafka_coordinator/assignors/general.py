@@ -2,6 +2,8 @@
 
 From step 3 on members are numbers in the order of their ids. A topic's subscribers decide who may own its
 partitions, so the work goes topic by topic.
+
+In Kafka `AbstractStickyAssignor.GeneralAssignmentBuilder`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,11 +57,7 @@ def general(
     deal(free if racks is None else deal(free, loads, owned, owner, racks), loads, owned, owner)
 
     shared = [topic for topic in topics if len(topic.subscribers) > 1]
-    most = [0] * len(by_id)
-    for listed, positions in subscriptions.kinds.items():
-        possible = sum(len(subscriptions.spans.get(topic, ())) for topic in listed)
-        for position in positions:
-            most[rank_of[position]] = possible
+    most = _possible_loads(subscriptions, rank_of)
     balanced = taking_part(shared, strays, owned, most) if strays else _taking_part(shared, owner, loads, most)
     if loads.spread_of(balanced) > 1:
         before = loads.imbalance(balanced)
@@ -81,7 +79,7 @@ def general(
 
     answer = Assignment([owned[rank] for rank in rank_of], strays=tuple(claims.strays))
     if cooperative:
-        _withhold(answer, claims.listed)
+        _withhold(answer, claims.claimed)
     return answer
 
 
@@ -91,18 +89,28 @@ def _keep(
     """Step 2: what each member, by position, keeps of its own, and whether anybody gives something up."""
     kept = list(map(list, claims.owned))
     for topics, positions in subscriptions.kinds.items():
-        listed = set(topics)
+        names = set(topics)
         for position in positions:
             # Most members claim nothing but what they subscribe to: seen by the names, without a look at numbers.
-            if listed.issuperset(map(itemgetter(0), group.members[position].claims)):
+            if names.issuperset(map(itemgetter(0), group.members[position].claims)):
                 continue
             allowed = set(chain.from_iterable(subscriptions.spans.get(topic, ()) for topic in topics))
-            allowed.update(number for (topic, _), number in claims.strays.items() if topic in listed)
+            allowed.update(number for (topic, _), number in claims.strays.items() if topic in names)
             kept[position] = [partition for partition in kept[position] if partition in allowed]
     if placement is not None:
         for position, own in enumerate(kept):
             kept[position] = [partition for partition in own if not placement.mismatch(position, partition)]
     return kept, sum(map(len, kept)) < sum(map(len, claims.owned))
+
+
+def _possible_loads(subscriptions: Subscriptions, rank_of: list[int]) -> list[int]:
+    """How many partitions each member subscribes to, by rank."""
+    most = [0] * len(rank_of)
+    for names, positions in subscriptions.kinds.items():
+        possible = sum(len(subscriptions.spans.get(topic, ())) for topic in names)
+        for position in positions:
+            most[rank_of[position]] = possible
+    return most
 
 
 def _owners(owned: list[list[int]], partitions: int) -> list[int]:

@@ -11,6 +11,9 @@ from typing import TypeAlias
 Partition: TypeAlias = tuple[str, int]
 """Topic and number within the topic."""
 
+NO_GENERATION = -1
+"""In place of a generation: of no generation, as Kafka writes it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subscription:

@@ -2,6 +2,8 @@
 
 Moving a partition of a topic from A to B after another one of it went from B to A would be two moves too many:
 the earlier one goes back instead.
+
+In Kafka `AbstractStickyAssignor.PartitionMovements`.
 """
 
 from protocols.java import grown_size, spread, topic_partition_hash

@@ -3,6 +3,8 @@
 The first members in S-order get one partition more of every topic; where racks matter, partitions go to members
 beside their replicas as far as that leaves the sizes as they are, and topics with the same subscribers and the
 same number of partitions are dealt alike.
+
+In Kafka `RangeAssignor` of the clients.
 """
 
 from collections.abc import Callable, Iterable, Sequence

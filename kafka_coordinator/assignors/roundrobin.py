@@ -1,4 +1,7 @@
-"""The client-side round-robin assignor (spec 5.4): one ring of members, all partitions dealt around it."""
+"""The client-side round-robin assignor (spec 5.4): one ring of members, all partitions dealt around it.
+
+In Kafka `RoundRobinAssignor`.
+"""
 
 from bisect import bisect_left
 from itertools import cycle

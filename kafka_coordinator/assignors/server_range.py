@@ -1,4 +1,7 @@
-"""The group coordinator's own range assignor of the consumer protocol (spec 5.11): no stickiness, no racks."""
+"""The group coordinator's own range assignor of the consumer protocol (spec 5.11): no stickiness, no racks.
+
+In Kafka `org.apache.kafka.coordinator.group.assignor.RangeAssignor`.
+"""
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
 from kafka_coordinator.assignors.range import blocks

@@ -2,12 +2,14 @@
 
 Both keep what members own as far as an even share allows. They differ in how claims reach them, which is settled
 before (`inputs.Subscription`), and in that the cooperative one holds back what another member must give up first.
+
+In Kafka `StickyAssignor` and `CooperativeStickyAssignor`.
 """
 
-from kafka_coordinator.assignors.claims import NO_GENERATION, Claims, highest_generation
+from kafka_coordinator.assignors.claims import Claims, highest_generation
 from kafka_coordinator.assignors.constrained import constrained
 from kafka_coordinator.assignors.general import general
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
+from kafka_coordinator.assignors.inputs import NO_GENERATION, Assignment, GroupMetadata
 from kafka_coordinator.assignors.placement import Placement
 from kafka_coordinator.assignors.subscription_kinds import Subscriptions, order_by_id
 

@@ -1,4 +1,7 @@
-"""The group coordinator's uniform assignor of the consumer protocol (spec 5.10): sticky, even, blind to racks."""
+"""The group coordinator's uniform assignor of the consumer protocol (spec 5.10): sticky, even, blind to racks.
+
+In Kafka `UniformAssignor`.
+"""
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
 from kafka_coordinator.assignors.subscribers import require_known_topics

@@ -2,6 +2,8 @@
 
 First everybody keeps what it may keep, then unowned partitions fill up the smallest members topic by topic, then
 partitions go from large members to small ones, topic by topic, until no topic moves anything.
+
+In Kafka `UniformHeterogeneousAssignmentBuilder`.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The uniform assignor for members who all subscribe to the same topics (spec 5.10 "Homogeneous")."""
+"""The uniform assignor for members who all subscribe to the same topics (spec 5.10 "Homogeneous").
+
+In Kafka `UniformHomogeneousAssignmentBuilder`.
+"""
 
 from collections.abc import Sequence
 from itertools import islice

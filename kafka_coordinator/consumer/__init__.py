@@ -6,9 +6,9 @@ from kafka_coordinator.consumer.commands import (
     Freeze,
     GoOn,
     NewLoad,
+    ReportDelivered,
     StopPolling,
     Subscribe,
-    TellDelivered,
     Thaw,
 )
 from kafka_coordinator.consumer.config import ConsumerConfig, Load
@@ -25,8 +25,8 @@ __all__ = [
     "GoOn",
     "Load",
     "NewLoad",
+    "ReportDelivered",
     "StopPolling",
     "Subscribe",
-    "TellDelivered",
     "Thaw",
 ]

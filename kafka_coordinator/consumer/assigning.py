@@ -1,15 +1,18 @@
-"""The leader shares the partitions out: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2)."""
+"""The leader assigns the partitions: from the members' metadata to the assignment of each (spec 4.4 step 4, 5.2).
+
+In Kafka `ConsumerCoordinator.onLeaderElected` and `metadata()`, and `ConsumerPartitionAssignor` with `assign`,
+`subscriptionUserData` and `onAssignment`.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from kafka_coordinator.assign import STRATEGIES, assign
-from kafka_coordinator.assignor import Claims
+from kafka_coordinator.assignor import ClaimSource
 from kafka_coordinator.assignors.claims import highest_generation
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
 from kafka_coordinator.catalogue import CONSUMER
-from kafka_coordinator.consumer.state import ConsumerState, Memory
+from kafka_coordinator.consumer.state import AssignorMemory, ConsumerState
 from kafka_coordinator.messages import ConsumerMetadata, JoinedMember, JoinGroupAnswer
 from protocols.errors import StrategyError
 from protocols.groups import Group, Member
@@ -32,7 +35,7 @@ def in_the_broker(name: str) -> bool:
 
 
 def topics_of(members: tuple[JoinedMember, ...]) -> tuple[str, ...]:
-    """All topics that somebody in the group subscribes to, sorted."""
+    """All topics that any member subscribes to, sorted."""
     lists = {member.metadata.topics for member in members}
     return tuple(sorted_as_java(set().union(*lists)))
 
@@ -42,11 +45,12 @@ def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Pa
     name = answer.protocol or ""
     run = STRATEGIES[name].implementation.assign if known_assignor(name) else None
     claims = _claims(name)
-    metadata = {member.member_id: member for member in answer.members}
-    members = [metadata[id] for id in string_entry_order(list(metadata))]
-    topics = {topic: len(c.metadata[topic]) for topic in c.assigned_topics if topic in c.metadata}
+    joined = {member.member_id: member for member in answer.members}
+    members = [joined[id] for id in string_entry_order(list(joined))]
+    known = c.metadata.topics
+    topics = {topic: len(known[topic]) for topic in c.assigning.group_topics if topic in known}
     partitions = [partition for topic, count in topics.items() for partition in _partitions_of(topic, count)]
-    racks = {topic: each for topic, each in c.racks.items() if topic in topics}
+    racks = {topic: each for topic, each in c.metadata.replica_racks.items() if topic in topics}
     try:
         if run is None:
             return _registered(name, members, topics, racks)
@@ -54,9 +58,9 @@ def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Pa
             found = run(GroupMetadata(topics, _stateless(members), racks))
         else:
             group = GroupMetadata(topics, (_sticky if claims == "user data" else _cooperative)(members), racks)
-            memory = c.memories.get(name, Memory())
+            memory = c.assigning.memories.get(name, AssignorMemory())
             highest = highest_generation(group, memory.highest)
-            c.memories[name] = memory._replace(highest=highest)
+            c.assigning.memories[name] = memory._replace(highest=highest)
             found = run(group, highest)
     except AssignorError as error:
         raise CannotAssignError(f"the {name} assignor throws {error.error}") from None
@@ -95,7 +99,7 @@ def _cooperative(members: list[JoinedMember]) -> tuple[Subscription, ...]:
 
 
 def _registered(
-    name: str, members: list[JoinedMember], topics: Mapping[str, int], racks: Mapping[str, Any]
+    name: str, members: list[JoinedMember], topics: Mapping[str, int], racks: Mapping[str, tuple[tuple[str, ...], ...]]
 ) -> dict[str, tuple[Partition, ...]]:
     """A strategy of the user's own, through the same door as `kafka_coordinator.assign`."""
     group = Group(
@@ -118,30 +122,30 @@ def _registered(
 
 
 def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
-    """What the client tells the leader for one of its assignors (spec 4.4 step 2)."""
-    topics = tuple(sorted_as_java(c.subscription)) if len(c.subscription) > 1 else c.subscription
+    """What the client sends to the leader for one of its assignors (spec 4.4 step 2)."""
+    topics = tuple(sorted_as_java(c.subscription.topics)) if len(c.subscription.topics) > 1 else c.subscription.topics
     user_data: tuple[tuple[Partition, ...], int] | None = None
     claims = _claims(name)
     if claims:
-        memory = c.memories.get(name)
+        memory = c.assigning.memories.get(name)
         if claims == "owned partitions":
-            user_data = ((), Memory().generation if memory is None else memory.generation)
+            user_data = ((), AssignorMemory().generation if memory is None else memory.generation)
         elif memory is not None and memory.claims is not None:
             user_data = (_by_topic(memory.claims), memory.generation)
-    return ConsumerMetadata(topics, c.owned, c.generation, c.config.rack, user_data)
+    return ConsumerMetadata(topics, c.subscription.owned, c.membership.generation, c.config.rack, user_data)
 
 
 def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> None:
-    """The assignor is told the assignment (onAssignment)."""
+    """The assignor remembers the assignment (onAssignment)."""
     claims = _claims(name)
     if claims:
-        memory = c.memories.get(name, Memory())
+        memory = c.assigning.memories.get(name, AssignorMemory())
         claimed = assigned if claims == "user data" else memory.claims
-        c.memories[name] = Memory(claimed, c.generation, memory.highest)
+        c.assigning.memories[name] = AssignorMemory(claimed, c.membership.generation, memory.highest)
 
 
-def _claims(name: str) -> Claims:
-    """Where the assignor reads what members owned; empty for one that nobody knows."""
+def _claims(name: str) -> ClaimSource:
+    """Where the assignor reads what members owned; empty for an unknown one."""
     return STRATEGIES[name].implementation.claims if name in STRATEGIES else ""
 
 

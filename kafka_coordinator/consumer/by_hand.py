@@ -1,17 +1,19 @@
-"""A consumer whose user's loop is somebody's own: a test runs real code against it (`compare.testing`).
+"""A consumer whose user's loop is code outside of the model: a test runs real code against it (`compare.testing`).
 
 Nothing is read, and no listener returns, by itself. The loop is in poll() from `BeginPoll` to `EndPoll` only; what it
-takes out of a partition it tells (`Handle`); when the listener was called (`ConsumerState.called`), the client waits
-until it has returned (`ListenerReturned`), as the user's thread does in the real client. After an error that makes
-poll() throw the consumer is not closed: that is the user's.
+takes out of a partition it reports (`Handle`); when the listener was called (`UserLoop.listener_call`), the client
+waits until it has returned (`ListenerReturned`), as the user's thread does in the real client. After an error that
+makes poll() throw the consumer is not closed: that is left to the user.
+
+In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, `KafkaConsumer.assign` and `seek`.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import arriving, callbacks, joining, leaving, lookup, timers
+from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, timers
 from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Handle, ListenerReturned, Seek, Store
-from kafka_coordinator.consumer.state import Called, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
 from protocols.java import sorted_pairs
@@ -21,15 +23,15 @@ from protocols.queues import Queue
 
 def begin_poll(c: ConsumerState, now: Time, command: BeginPoll, out: Outbox) -> None:
     """The user's loop polls."""
-    if not c.closing:
-        c.away = False
+    if not c.user.closing:
+        c.user.away = False
         out.cancel_timer(timers.POLL)
 
 
 def end_poll(c: ConsumerState, now: Time, command: EndPoll, out: Outbox) -> None:
     """The user's loop does something else, for ``max.poll.interval.ms`` at most."""
-    if not c.closing:
-        c.away = True
+    if not c.user.closing:
+        c.user.away = True
         out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
@@ -37,29 +39,29 @@ def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
     """Records of an owned partition are in the user's hands."""
     partition, first, end = command
     topic, number = partition
-    c.positions[partition] = Reading(end, now, 0.0)
+    c.subscription.positions[partition] = Reading(end, now, 0.0)
     out.observe(Delivered(c.config.group, c.config.name, Queue(topic, "", number), first, end, now))
 
 
 def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
     """Partitions are read on from somewhere else."""
-    known = {*c.owned, *c.assigned_by_user}
+    known = {*c.subscription.owned, *c.subscription.assigned_by_user}
     wanted = {partition: offset for partition, offset in command.offsets if partition in known}
     for partition, offset in wanted.items():
         topic, number = partition
-        c.positions[partition] = Reading(offset, now, 0.0)
+        c.subscription.positions[partition] = Reading(offset, now, 0.0)
         out.observe(Position(c.config.group, c.config.name, Queue(topic, "", number), offset, "seek"))
-    c.unpositioned = tuple([each for each in c.unpositioned if each not in wanted])
+    c.subscription.unpositioned = tuple([each for each in c.subscription.unpositioned if each not in wanted])
 
 
 def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     """The user reads partitions without a membership. The coordinator is needed for their committed offsets only."""
-    c.assigned_by_user = c.unpositioned = tuple(sorted_pairs(command.partitions))
-    c.positions = {}
+    c.subscription.assigned_by_user = c.subscription.unpositioned = tuple(sorted_pairs(command.partitions))
+    c.subscription.positions = {}
     if not command.partitions:
         out.cancel_timer(timers.AUTO_COMMIT)
         return
-    if c.coordinator is None:
+    if c.lookup.coordinator is None:
         lookup.look_up(c, now, out)
     settings = c.config.settings
     if settings.enable_auto_commit:
@@ -68,38 +70,38 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
 
 def store(c: ConsumerState, now: Time, command: Store, out: Outbox) -> None:
     """The user says himself what is to be committed."""
-    c.stored = command.offsets
+    c.commits.stored = command.offsets
 
 
 def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox) -> None:
-    """The listener has returned: the client goes on where it called it."""
-    called, c.called = c.called, None
+    """The listener has returned: the client continues where it called it."""
+    called, c.user.listener_call = c.user.listener_call, None
     if called is None:
         return
-    if not c.away:
+    if not c.user.away:
         out.cancel_timer(timers.POLL)
     if called.then:
         _THEN[called.then](c, now, called, out)
 
 
-def _leave(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
-    callbacks.believe(c, now, (), out)
-    leaving.depart(c, now, out)
+def _leave(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    callbacks.set_owned(c, now, (), out)
+    leaving.leave_group(c, now, out)
 
 
-def _end(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
-    callbacks.believe(c, now, (), out)
-    leaving.over(c, out)
+def _end(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    callbacks.set_owned(c, now, (), out)
+    leaving.shut_down(c, out)
 
 
-def _unsubscribe(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
-    callbacks.believe(c, now, (), out)
+def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    callbacks.set_owned(c, now, (), out)
     leaving.stay_outside(c, now, out)
 
 
-_THEN: Final[Mapping[str, Callable[[ConsumerState, Time, Called, Outbox], None]]] = {
-    joining.PREPARED: joining.given_up,
-    arriving.ARRIVED: arriving.revoked_some,
+_THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {
+    joining.PREPARED: joining.listener_returned,
+    join_complete.ARRIVED: join_complete.after_revocation,
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

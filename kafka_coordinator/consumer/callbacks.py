@@ -1,13 +1,16 @@
-"""The user's rebalance listener, and what the member believes that it owns (spec 4.4, 4.5).
+"""The user's rebalance listener, and what the member takes for its own (spec 4.4, 4.5).
 
-Reading goes with the belief: partitions given up are told as far as they were handled, new ones wait for positions.
+Reading follows: what was handled of partitions given up is reported, new ones wait for positions.
+
+In Kafka `ConsumerRebalanceListener` with `ConsumerRebalanceListenerInvoker` (`invokePartitionsAssigned`, `-Revoked`,
+`-Lost`), and `SubscriptionState.assignFromSubscribed`.
 """
 
 from collections.abc import Iterable
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import reading, timers
-from kafka_coordinator.consumer.state import Called, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
 from protocols.java import sorted_pairs
@@ -22,11 +25,11 @@ def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
 
 
 def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
-    """Partitions in the words of the shared model: queues of no broker."""
+    """Partitions as queues of the shared model, which have no broker here."""
     return tuple([Queue(topic, "", number) for topic, number in partitions])
 
 
-def call(
+def invoke(
     c: ConsumerState,
     now: Time,
     kind: str,
@@ -39,36 +42,38 @@ def call(
     out.observe(Callback(c.config.group, c.config.name, kind, as_queues(partitions)))
     if not c.config.by_hand:
         return False
-    c.called = Called(kind, partitions, then, assigned)
+    c.user.listener_call = ListenerCall(kind, partitions, then, assigned)
     out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
     return True
 
 
-def give_up(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
+def give_up_all(c: ConsumerState, now: Time, kind: str, out: Outbox, then: str) -> bool:
     """Everything owned is revoked or lost; the listener is called where something was owned. Whether what follows
-    (``then``, after the belief is given up too) has to wait for it."""
-    if c.owned:
-        reading.tell(c, now, out)
-        if call(c, now, kind, c.owned, out, then):
+    (``then``, after nothing is owned any more) has to wait for it."""
+    if c.subscription.owned:
+        reading.advance(c, now, out)
+        if invoke(c, now, kind, c.subscription.owned, out, then):
             return True
-    believe(c, now, (), out)
+    set_owned(c, now, (), out)
     return False
 
 
-def believe(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
-    """From now on the member believes that it owns exactly these (sorted)."""
-    if owned == c.owned:
+def set_owned(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Outbox) -> None:
+    """From now on the member owns exactly these in its own view (sorted)."""
+    if owned == c.subscription.owned:
         return
-    reading.tell(c, now, out)
-    before = set(c.owned)
+    reading.advance(c, now, out)
+    subscription = c.subscription
+    before = set(subscription.owned)
     kept = before.intersection(owned)
     if len(kept) < len(before):
-        c.positions = {partition: each for partition, each in c.positions.items() if partition in kept}
-    if kept or c.unpositioned:
-        missing = set(c.unpositioned)
-        c.unpositioned = tuple([each for each in owned if each not in before or each in missing])
+        positions = subscription.positions
+        subscription.positions = {partition: each for partition, each in positions.items() if partition in kept}
+    if kept or subscription.unpositioned:
+        missing = set(subscription.unpositioned)
+        subscription.unpositioned = tuple([each for each in owned if each not in before or each in missing])
     else:
-        c.unpositioned = owned
-    c.owned = owned
-    out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.generation if owned else None))
-    reading.share(c, now, out)
+        subscription.unpositioned = owned
+    subscription.owned = owned
+    out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.membership.generation if owned else None))
+    reading.resume(c, now, out)

@@ -1,4 +1,7 @@
-"""What the user, the administrator or the scenario tells a consumer (sender `protocols.engine.nodes.OPERATOR`)."""
+"""Commands of the user, the administrator and the scenario to a consumer (sender `protocols.engine.nodes.OPERATOR`).
+
+In Kafka the methods of `KafkaConsumer` that its user calls.
+"""
 
 from typing import NamedTuple
 
@@ -71,8 +74,10 @@ class Seek(NamedTuple):
 
 
 class Assign(NamedTuple):
-    """assign(): the user reads these partitions as nobody's member, from their committed offsets; none: he stops. For a
-    consumer without a subscription (`ConsumerConfig.by_hand`)."""
+    """assign(): the user reads these partitions without a membership, from their committed offsets; none: it stops.
+
+    For a consumer without a subscription (`ConsumerConfig.by_hand`).
+    """
 
     partitions: tuple[Partition, ...]
 
@@ -87,5 +92,5 @@ class ListenerReturned(NamedTuple):
     """The user's listener has returned (`ConsumerConfig.by_hand`)."""
 
 
-class TellDelivered(NamedTuple):
-    """Tell which records were handled so far."""
+class ReportDelivered(NamedTuple):
+    """Report which records were handled so far."""

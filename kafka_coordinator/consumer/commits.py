@@ -1,14 +1,17 @@
 """Commits of positions: by the clock, before a rebalance, at close, or by the user (spec 4.7, 4.9).
 
 Positions are those of records that earlier polls returned and that were handled; also unchanged ones are committed.
+
+In Kafka `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`, `sendOffsetCommitRequest` and
+`OffsetCommitResponseHandler`.
 """
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import lookup, membership, reading, requests, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, Offsets
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.engine.nodes import Outbox, Time
@@ -36,8 +39,6 @@ REACTIONS: Final[Mapping[str, str]] = {
 }
 """Error of a commit to what the client does; every other error is the caller's alone."""
 
-Offsets = tuple[tuple[Partition, int, str], ...]
-
 
 class About(NamedTuple):
     """What a commit's answer needs to know."""
@@ -47,20 +48,13 @@ class About(NamedTuple):
     member_id: str
 
 
-class UserCommit(NamedTuple):
-    """A synchronous commit of the user's: None for what is not given."""
-
-    offsets: Offsets | None
-    generation: int | None
-    until: Time
-
-
 def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
     """What would be committed now."""
-    reading.tell(c, now, out)
-    if c.stored is not None:
-        return tuple([(partition, offset, "") for partition, offset in c.stored if partition in c.positions])
-    return tuple([(partition, each.start, "") for partition, each in c.positions.items()])
+    reading.advance(c, now, out)
+    stored, read = c.commits.stored, c.subscription.positions
+    if stored is not None:
+        return tuple([(partition, offset, "") for partition, offset in stored if partition in read])
+    return tuple([(partition, each.start, "") for partition, each in read.items()])
 
 
 def send(
@@ -72,23 +66,23 @@ def send(
     generation: int | None = None,
 ) -> str:
     """Send a commit. Empty where it is on its way, else why not: refused here already, or no coordinator."""
-    if generation is None and c.assigned_by_user:
+    if generation is None and c.subscription.assigned_by_user:
         generation = NO_GENERATION
     if generation is None:
-        if c.state != STABLE:
-            return REBALANCING if c.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE) else FAILED
-        generation = c.generation
-    if c.coordinator is None:
+        if c.membership.state != STABLE:
+            return REBALANCING if c.membership.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE) else FAILED
+        generation = c.membership.generation
+    if c.lookup.coordinator is None:
         return RETRIABLE
-    config = c.config
-    message = OffsetCommit(requests.number(c), config.group, c.member_id, generation, config.instance_id, offsets)
-    requests.send(c, now, c.coordinator, message, out, about=About(purpose, generation, c.member_id))
+    config, member_id = c.config, c.membership.member_id
+    message = OffsetCommit(requests.number(c), config.group, member_id, generation, config.instance_id, offsets)
+    requests.send(c, now, c.lookup.coordinator, message, out, about=About(purpose, generation, member_id))
     return ""
 
 
-def auto(c: ConsumerState, now: Time, out: Outbox) -> None:
+def auto_commit(c: ConsumerState, now: Time, out: Outbox) -> None:
     """A poll after ``auto.commit.interval.ms``."""
-    c.commit_due = False
+    c.commits.auto_due = False
     wait: float = c.config.settings.auto_commit_interval_ms
     offsets = positions(c, now, out)
     if offsets and send(c, now, out, AUTO, offsets) == RETRIABLE:
@@ -96,32 +90,34 @@ def auto(c: ConsumerState, now: Time, out: Outbox) -> None:
     out.set_timer(timers.AUTO_COMMIT, now + wait)
 
 
-def by_user(c: ConsumerState, now: Time, out: Outbox) -> None:
+def commit_for_user(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The user's commit, first or again."""
-    wanted: UserCommit = c.user_commit
+    wanted = c.commits.by_user
+    if wanted is None:
+        return
     offsets = positions(c, now, out) if wanted.offsets is None else wanted.offsets
     outcome = send(c, now, out, USER, offsets, wanted.generation) if offsets else DONE
     if outcome:
-        told_user(c, now, out, outcome)
+        finish_user_commit(c, now, out, outcome)
 
 
-def told_user(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
-    """The user's commit came out so: tried again while it may be, else told."""
-    wanted: UserCommit | None = c.user_commit
+def finish_user_commit(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+    """The user's commit has this outcome: it is tried again while that may help, else the user gets it."""
+    wanted = c.commits.by_user
     if wanted is None:
         return
     again = now + c.config.settings.retry_backoff_ms
     if outcome == RETRIABLE and again < wanted.until:
         out.set_timer(timers.COMMIT_AGAIN, again)
         return
-    c.user_commit = None
-    c.commit_outcome = outcome
+    c.commits.by_user = None
+    c.commits.outcome = outcome
     if outcome != DONE:
         out.observe(Noted(f"{c.config.name}'s commit: {outcome}"))
 
 
-def judge(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
-    """React to the answer; what its caller is told: `DONE`, `RETRIABLE`, or why it failed."""
+def outcome_of(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
+    """React to the answer; returns the outcome: `DONE`, `RETRIABLE`, or why it failed."""
     error = next((each for _, each in answer.errors if each != "NONE"), None)
     if error is None:
         return DONE
@@ -133,13 +129,13 @@ def judge(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About,
         c.request_rejoin("offset commit failed since group is already rebalancing")
         return REBALANCING
     if reaction in ("reset", "reset generation", "fatal"):
-        unchanged = about[1:] == (c.generation, c.member_id)
-        if not unchanged and c.state == PREPARING_REBALANCE:
+        unchanged = about[1:] == (c.membership.generation, c.membership.member_id)
+        if not unchanged and c.membership.state == PREPARING_REBALANCE:
             return REBALANCING
         if reaction == "fatal":
             if unchanged:
-                c.fatal = error
-        elif unchanged and not c.assigned_by_user:
+                c.user.fatal = error
+        elif unchanged and not c.subscription.assigned_by_user:
             membership.reset(c, now, out, error, keep_id=reaction == "reset generation")
         return f"{FAILED}: {error}"
     return reaction

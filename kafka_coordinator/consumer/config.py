@@ -1,4 +1,7 @@
-"""What a consumer is started with: who it is, what it reads, whom it asks first."""
+"""What a consumer is started with: its identity, its subscription and its bootstrap brokers.
+
+In Kafka `ConsumerConfig` and the arguments of `subscribe`; the load stands for the producers.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +32,14 @@ class Load(NamedTuple):
         """Of this partition."""
         return Production(self.per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
 
+    def key(self, now: Time) -> tuple[object, ...]:
+        """The load as plain tuples, times relative to ``now``."""
+        return (
+            self.per_second,
+            tuple([(each, since - now) for each, since in self.since.items()]),
+            tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
+        )
+
 
 NO_LOAD = Load()
 
@@ -54,4 +65,4 @@ class ConsumerConfig:
     load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
     by_hand: bool = False
-    """The user's loop is somebody's own: see `kafka_coordinator.consumer.by_hand`."""
+    """The user's loop is code outside of the model: see `kafka_coordinator.consumer.by_hand`."""

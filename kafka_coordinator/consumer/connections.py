@@ -1,7 +1,10 @@
-"""Lost connections: what becomes of the requests that were on their way (spec 4.7, disconnect)."""
+"""Lost connections: what becomes of the requests that were on their way (spec 4.7, disconnect).
+
+In Kafka `NetworkClient.handleDisconnections` and `ConsumerNetworkClient.disconnectAsync`.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from kafka_coordinator.consumer import (
     commits,
@@ -14,7 +17,7 @@ from kafka_coordinator.consumer import (
     requests,
     timers,
 )
-from kafka_coordinator.consumer.state import ConsumerState, Waiting
+from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -29,23 +32,23 @@ from protocols.engine.nodes import Message, Outbox, Time
 
 
 def lost(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
-    """The connection to this broker is gone, whoever ended it: its requests have failed."""
-    if c.coordinator == broker:
-        c.coordinator = None
+    """The connection to this broker is gone, so its requests have failed."""
+    if c.lookup.coordinator == broker:
+        c.lookup.coordinator = None
     for each in requests.lost(c, broker):
         _FAILED[each.kind](c, now, each, out)
 
 
 def refused(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
     """The broker refused or ended the connection, or does not answer on it: another one is asked if there is one."""
-    c.refusals = c.refusals + 1 if c.refused == broker else 1
-    c.refused = broker
+    c.connections.failures = c.connections.failures + 1 if c.connections.failed == broker else 1
+    c.connections.failed = broker
     lost(c, now, broker, out)
 
 
 def drop(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Close the connection to who is no longer taken for the coordinator."""
-    broker, c.dropping = c.dropping, ""
+    """Close the connection to the former coordinator."""
+    broker, c.connections.to_close = c.connections.to_close, ""
     out.close(broker)
     lost(c, now, broker, out)
 
@@ -57,35 +60,40 @@ def overdue(c: ConsumerState, now: Time, out: Outbox) -> None:
         refused(c, now, broker, out)
 
 
-def commit_came_out(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
-    """Whoever committed is told: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
+def commit_finished(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
+    """The outcome of a commit goes to what it was for: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
     if about.purpose == commits.PREPARE:
-        joining.commit_ended(c, now, out, outcome)
+        joining.commit_finished(c, now, out, outcome)
     elif about.purpose == commits.USER:
-        commits.told_user(c, now, out, outcome)
+        commits.finish_user_commit(c, now, out, outcome)
     elif about.purpose == commits.CLOSE:
-        leaving.committed(c, now, out, outcome)
-    elif outcome == commits.RETRIABLE and c.owned:
+        leaving.commit_finished(c, now, out, outcome)
+    elif outcome == commits.RETRIABLE and c.subscription.owned:
         out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.retry_backoff_ms)
 
 
-def _join_failed(c: ConsumerState, now: Time, each: Waiting, out: Outbox) -> None:
-    if not c.closing:
-        joining.again(c, now, out, joining.PAUSE)
+def _join_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
+    if not c.user.closing:
+        joining.retry(c, now, out, joining.PAUSE)
 
 
-def _leave_failed(c: ConsumerState, now: Time, each: Waiting, out: Outbox) -> None:
-    if c.closing:
-        leaving.end(c, now, out)
+def _commit_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
+    assert isinstance(each.about, commits.About)
+    commit_finished(c, now, each.about, commits.RETRIABLE, out)
 
 
-_FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Waiting, Outbox], Any]]] = {
+def _leave_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
+    if c.user.closing:
+        leaving.finish(c, now, out)
+
+
+_FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, InFlightRequest, Outbox], None]]] = {
     FindCoordinator: lambda c, now, each, out: lookup.failed(c, now, out),
     MetadataRequest: lambda c, now, each, out: metadata.failed(c, now, out),
     JoinGroup: _join_failed,
     SyncGroup: _join_failed,
     Heartbeat: lambda c, now, each, out: heartbeats.failed(c, now, out),
-    OffsetCommit: lambda c, now, each, out: commit_came_out(c, now, each.about, commits.RETRIABLE, out),
+    OffsetCommit: _commit_failed,
     OffsetFetch: lambda c, now, each, out: positions.failed(c, now, out),
     LeaveGroup: _leave_failed,
 }

@@ -1,5 +1,8 @@
-"""The heartbeat thread (spec 4.7): it keeps the membership alive, learns of rebalances, and gives up a member whose
-user does not poll."""
+"""The heartbeat thread (spec 4.7): it keeps the membership alive, learns of rebalances, and makes a member leave
+whose user does not poll.
+
+In Kafka `AbstractCoordinator.HeartbeatThread`, `sendHeartbeatRequest` and `HeartbeatResponseHandler`.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,8 +27,8 @@ REACTIONS: Final[Mapping[str, str]] = {
 
 def enable(c: ConsumerState, now: Time, out: Outbox) -> None:
     """A JoinGroup was answered: heartbeats begin."""
-    c.heard = now
-    c.heartbeat_failures = 0
+    c.heartbeats.heard_at = now
+    c.heartbeats.failures = 0
     out.set_timer(timers.HEARTBEAT, now + c.config.settings.heartbeat_interval_ms)
 
 
@@ -36,50 +39,50 @@ def disable(c: ConsumerState, out: Outbox) -> None:
 
 def due(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The timer is due."""
-    if c.state not in HEARTBEATS:
+    if c.membership.state not in HEARTBEATS:
         return
     settings = c.config.settings
-    expires = c.heard + settings.session_timeout_ms
-    if c.coordinator is None:
+    expires = c.heartbeats.heard_at + settings.session_timeout_ms
+    if c.lookup.coordinator is None:
         lookup.look_up(c, now, out)
         out.set_timer(timers.HEARTBEAT, now + settings.retry_backoff_ms)
     elif now >= expires:
         # The member is not dropped: the next coordinator found decides.
         lookup.forget(c)
         out.set_timer(timers.HEARTBEAT, now + settings.retry_backoff_ms)
-    elif c.heartbeat_out:
+    elif c.heartbeats.awaits_answer:
         out.set_timer(timers.HEARTBEAT, min(now + settings.heartbeat_interval_ms, expires))
     else:
-        c.heartbeat_out = True
-        config = c.config
-        message = Heartbeat(requests.number(c), config.group, c.member_id, c.generation, config.instance_id)
-        requests.send(c, now, c.coordinator, message, out, about=(c.generation, c.member_id))
+        c.heartbeats.awaits_answer = True
+        config, member_id, generation = c.config, c.membership.member_id, c.membership.generation
+        message = Heartbeat(requests.number(c), config.group, member_id, generation, config.instance_id)
+        requests.send(c, now, c.lookup.coordinator, message, out, about=(generation, member_id))
         out.set_timer(timers.HEARTBEAT, now + settings.heartbeat_interval_ms)
 
 
 def answered(c: ConsumerState, now: Time, answer: HeartbeatAnswer, about: tuple[int, str], out: Outbox) -> None:
     """What the coordinator says; refusals of an earlier membership's heartbeat say nothing about this one."""
-    c.heartbeat_out = False
+    c.heartbeats.awaits_answer = False
     reaction = REACTIONS.get(answer.error, "fatal")
     if reaction in ("alive", "rejoin"):
-        c.heard = now
-        c.heartbeat_failures = 0
-        if reaction == "rejoin" and c.state == STABLE:
+        c.heartbeats.heard_at = now
+        c.heartbeats.failures = 0
+        if reaction == "rejoin" and c.membership.state == STABLE:
             c.request_rejoin("group is already rebalancing")
     elif reaction == "rediscover":
         lookup.forget(c)
         failed(c, now, out)
     elif reaction == "fatal":
-        c.fatal = answer.error
-    elif about == (c.generation, c.member_id):
+        c.user.fatal = answer.error
+    elif about == (c.membership.generation, c.membership.member_id):
         membership.reset(c, now, out, answer.error, keep_id=reaction == "reset generation")
         if reaction == "reset, fatal":
-            c.fatal = answer.error
+            c.user.fatal = answer.error
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The heartbeat was lost, or reached who is not the coordinator: the next one after a pause."""
-    c.heartbeat_out = False
-    if c.state in HEARTBEATS:
-        out.set_timer(timers.HEARTBEAT, now + c.config.settings.backoff(c.heartbeat_failures))
-        c.heartbeat_failures += 1
+    c.heartbeats.awaits_answer = False
+    if c.membership.state in HEARTBEATS:
+        out.set_timer(timers.HEARTBEAT, now + c.config.settings.backoff(c.heartbeats.failures))
+        c.heartbeats.failures += 1

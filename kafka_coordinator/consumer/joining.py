@@ -1,17 +1,22 @@
-"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's share, SyncGroup. All of it happens in the
-user's thread, in poll()."""
+"""The way into a generation (spec 4.4): prepare, JoinGroup, the leader's assignment, SyncGroup.
+
+All of it happens in the user's thread, in poll().
+
+In Kafka `AbstractCoordinator.ensureActiveGroup` and `joinGroupIfNeeded` with `JoinGroupResponseHandler` and
+`SyncGroupResponseHandler`, `ConsumerCoordinator.onJoinPrepare` and `onLeaderElected` (formerly `performAssignment`).
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.inputs import NO_GENERATION, Partition
 from kafka_coordinator.consumer import (
-    arriving,
     assigning,
     callbacks,
     commits,
     heartbeats,
+    join_complete,
     lookup,
     membership,
     metadata,
@@ -24,17 +29,14 @@ from kafka_coordinator.consumer.state import (
     COMMIT,
     JOIN,
     METADATA,
-    NO_GENERATION,
     NOTHING,
     SYNC,
-    Called,
     ConsumerState,
+    ListenerCall,
 )
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
-from kafka_coordinator.messages import JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
+from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
-
-PROTOCOL_TYPE = "consumer"
 
 AT_ONCE, PAUSE, REDISCOVER, RESET, RESET_GENERATION = "at once", "pause", "rediscover", "reset", "reset generation"
 
@@ -45,7 +47,7 @@ JOIN_REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_NOT_AVAILABLE": REDISCOVER,
     "NOT_COORDINATOR": REDISCOVER,
 }
-"""Error of a JoinGroup to how it is tried again; MEMBER_ID_REQUIRED is told apart before, others make poll() throw."""
+"""Error of a JoinGroup to how it is tried again; MEMBER_ID_REQUIRED is handled apart, others make poll() throw."""
 
 SYNC_REACTIONS: Final[Mapping[str, str]] = {
     "REBALANCE_IN_PROGRESS": AT_ONCE,
@@ -59,93 +61,93 @@ SYNC_REACTIONS: Final[Mapping[str, str]] = {
 PREPARED = "prepared"
 """What follows when the listener has returned: the join."""
 
-_NO_ASSIGNMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
+_NO_ASSIGNMENTS: Final[Mapping[str, tuple[Partition, ...]]] = MappingProxyType({})
 
 
 def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     """poll() wants to rejoin, the coordinator is known and nothing is waited for."""
-    if c.pending_join is not None:
-        answer, c.pending_join = c.pending_join, None
+    if c.joining.answer_to_leader is not None:
+        answer, c.joining.answer_to_leader = c.joining.answer_to_leader, None
         if _is_current(c, COMPLETING_REBALANCE, answer.generation, answer.member_id):
-            _lead(c, now, answer, out)
+            _on_leader_elected(c, now, answer, out)
         else:
-            again(c, now, out, AT_ONCE)
-    elif c.config.pattern is not None and not c.metadata_fresh:
-        c.awaiting = METADATA
+            retry(c, now, out, AT_ONCE)
+    elif c.config.pattern is not None and not c.metadata.is_fresh:
+        c.joining.awaiting = METADATA
         metadata.refresh(c, now, out)
-    elif c.needs_prepare:
-        c.needs_prepare = False
-        c.prepare_deadline = now + c.config.settings.max_poll_interval_ms
-        _prepare(c, now, out)
+    elif c.joining.needs_prepare:
+        c.joining.needs_prepare = False
+        c.joining.prepare_deadline = now + c.config.settings.max_poll_interval_ms
+        _on_join_prepare(c, now, out)
     else:
         _send_join(c, now, out)
 
 
-def metadata_came(c: ConsumerState) -> None:
-    """What the join waited for is there: the next poll goes on."""
-    if c.awaiting == METADATA:
-        c.awaiting = NOTHING
+def metadata_arrived(c: ConsumerState) -> None:
+    """The metadata that the join waited for is there: the next poll continues."""
+    if c.joining.awaiting == METADATA:
+        c.joining.awaiting = NOTHING
 
 
 # Before the join.
 
 
-def _prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
+def _on_join_prepare(c: ConsumerState, now: Time, out: Outbox) -> None:
     """onJoinPrepare: first what was read is committed."""
     if c.config.settings.enable_auto_commit:
         offsets = commits.positions(c, now, out)
         if not c.cooperative:
-            c.paused = True
+            c.subscription.paused = True
             reading.stop(c, now, out)
         if offsets and not commits.send(c, now, out, commits.PREPARE, offsets):
-            c.awaiting = COMMIT
+            c.joining.awaiting = COMMIT
             return
-    _prepared(c, now, out)
+    _give_up_before_join(c, now, out)
 
 
-def commit_ended(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The commit before the join is done, or failed: a failure does not stop the rebalance."""
     again_at = now + c.config.settings.retry_backoff_ms
-    if outcome == commits.RETRIABLE and again_at < c.prepare_deadline:
-        c.needs_prepare = True
-        c.awaiting = BACKOFF
+    if outcome == commits.RETRIABLE and again_at < c.joining.prepare_deadline:
+        c.joining.needs_prepare = True
+        c.joining.awaiting = BACKOFF
         out.set_timer(timers.REJOIN, again_at)
         return
-    c.awaiting = NOTHING
-    if c.needs_prepare:
+    c.joining.awaiting = NOTHING
+    if c.joining.needs_prepare:
         return  # a reset came in between: everything begins anew
-    _prepared(c, now, out)
+    _give_up_before_join(c, now, out)
 
 
-def _prepared(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Then the user is told what is over."""
-    c.paused = False
-    lost = c.generation == NO_GENERATION or not c.member_id
+def _give_up_before_join(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Then the listener is called with the partitions that the member gives up."""
+    c.subscription.paused = False
+    lost = c.membership.generation == NO_GENERATION or not c.membership.member_id
     if lost or not c.cooperative:
-        over = c.owned
+        over = c.subscription.owned
     else:
-        subscribed = set(c.subscription)
-        over = tuple([each for each in c.owned if each[0] not in subscribed])
+        subscribed = set(c.subscription.topics)
+        over = tuple([each for each in c.subscription.owned if each[0] not in subscribed])
     if over or not (lost or c.cooperative):
-        reading.tell(c, now, out)
-        if callbacks.call(c, now, callbacks.LOST if lost else callbacks.REVOKED, over, out, PREPARED):
+        reading.advance(c, now, out)
+        if callbacks.invoke(c, now, callbacks.LOST if lost else callbacks.REVOKED, over, out, PREPARED):
             return
-    _go_on(c, now, over, out)
+    _join_without(c, now, over, out)
 
 
-def given_up(c: ConsumerState, now: Time, called: Called, out: Outbox) -> None:
-    """The user has been told what is over."""
-    if c.needs_prepare:
-        callbacks.believe(c, now, arriving.without(c.owned, called.partitions), out)
+def listener_returned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    """The listener has returned from the call before the join."""
+    if c.joining.needs_prepare:
+        callbacks.set_owned(c, now, join_complete.without(c.subscription.owned, called.partitions), out)
     else:
-        _go_on(c, now, called.partitions, out)
+        _join_without(c, now, called.partitions, out)
 
 
-def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
+def _join_without(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox) -> None:
     if over:
-        callbacks.believe(c, now, arriving.without(c.owned, over), out)
-    c.is_leader = False
-    c.assigned_topics = ()
+        callbacks.set_owned(c, now, join_complete.without(c.subscription.owned, over), out)
+    c.assigning.is_leader = False
+    c.assigning.group_topics = ()
     _send_join(c, now, out)
 
 
@@ -154,138 +156,141 @@ def _go_on(c: ConsumerState, now: Time, over: tuple[Partition, ...], out: Outbox
 
 def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
     config, settings = c.config, c.config.settings
-    if c.coordinator is None:
+    if c.lookup.coordinator is None:
         return  # lost in the meantime: poll() finds it first
-    c.joined_subscription = c.subscription
-    if c.state != PREPARING_REBALANCE:
-        c.move("join sent", out)
+    c.joining.joined_subscription = c.subscription.topics
+    if c.membership.state != PREPARING_REBALANCE:
+        c.transition("join sent", out)
     heartbeats.disable(c, out)
-    c.awaiting = JOIN
+    c.joining.awaiting = JOIN
     message = JoinGroup(
         requests.number(c),
         config.group,
-        c.member_id,
+        c.membership.member_id,
         config.instance_id,
         config.client_id,
         settings.session_timeout_ms,
         settings.max_poll_interval_ms,
-        PROTOCOL_TYPE,
+        CONSUMER_PROTOCOL_TYPE,
         tuple([(name, assigning.metadata_for(c, name)) for name in settings.partition_assignment_strategy]),
-        reason=c.reason,
+        reason=c.membership.rejoin_reason,
     )
     within = max(settings.request_timeout_ms, settings.max_poll_interval_ms + settings.join_extra_ms)
-    requests.send(c, now, c.coordinator, message, out, within=within)
+    requests.send(c, now, c.lookup.coordinator, message, out, within=within)
 
 
 def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: None, out: Outbox) -> None:
     """The coordinator's answer to a JoinGroup."""
-    c.awaiting = NOTHING
+    c.joining.awaiting = NOTHING
     error = answer.error
-    if c.state != PREPARING_REBALANCE:
+    if c.membership.state != PREPARING_REBALANCE:
         return  # reset in the meantime: poll() begins anew
     if error == "NONE":
-        c.failures = 0
-        c.generation, c.member_id, c.protocol = answer.generation, answer.member_id, answer.protocol
-        c.move("joined", out)
+        c.joining.failures = 0
+        member = c.membership
+        member.generation, member.member_id, member.protocol = answer.generation, answer.member_id, answer.protocol
+        c.transition("joined", out)
         heartbeats.enable(c, now, out)
         if answer.leader == answer.member_id:
-            _lead(c, now, answer, out)
+            _on_leader_elected(c, now, answer, out)
         else:
-            _sync(c, now, _NO_ASSIGNMENTS, out)
+            _send_sync(c, now, _NO_ASSIGNMENTS, out)
     elif error == "MEMBER_ID_REQUIRED":
-        c.generation, c.member_id = NO_GENERATION, answer.member_id
-        c.reason = f"need to re-join with the given member-id: {answer.member_id}"
+        c.membership.generation = NO_GENERATION
+        c.membership.member_id = answer.member_id
+        c.membership.rejoin_reason = f"need to re-join with the given member-id: {answer.member_id}"
         _send_join(c, now, out)
     else:
-        again(c, now, out, JOIN_REACTIONS.get(error, error))
+        retry(c, now, out, JOIN_REACTIONS.get(error, error))
 
 
-def again(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
+def retry(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
     """A join or a sync failed: how it is tried again; anything but the known ways makes poll() throw."""
-    c.awaiting = NOTHING
-    c.pending_join = None
+    c.joining.awaiting = NOTHING
+    c.joining.answer_to_leader = None
     if how in (RESET, RESET_GENERATION):
         membership.reset(c, now, out, "the join was refused", keep_id=how == RESET_GENERATION)
         return
-    if c.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE):
-        c.move("failed", out)
+    if c.membership.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE):
+        c.transition("failed", out)
         heartbeats.disable(c, out)
     if how == REDISCOVER:
         lookup.forget(c)
     if how in (PAUSE, REDISCOVER):
-        c.awaiting = BACKOFF
-        out.set_timer(timers.REJOIN, now + c.config.settings.backoff(c.failures))
-        c.failures += 1
+        c.joining.awaiting = BACKOFF
+        out.set_timer(timers.REJOIN, now + c.config.settings.backoff(c.joining.failures))
+        c.joining.failures += 1
     elif how != AT_ONCE:
-        c.fatal = how
+        c.user.fatal = how
 
 
-def paused_enough(c: ConsumerState) -> None:
+def backoff_over(c: ConsumerState) -> None:
     """The pause after a failure is over: the next poll tries again."""
-    if c.awaiting == BACKOFF:
-        c.awaiting = NOTHING
+    if c.joining.awaiting == BACKOFF:
+        c.joining.awaiting = NOTHING
 
 
-# The leader's share.
+# The leader's assignment.
 
 
-def _lead(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
-    """This member is the leader: it watches all topics of the group, and shares them out unless told not to."""
-    c.is_leader = True
-    c.assigned_topics = assigning.topics_of(answer.members)
-    if not metadata.knows(c, c.assigned_topics):
-        c.awaiting = METADATA
-        c.pending_join = answer
+def _on_leader_elected(c: ConsumerState, now: Time, answer: JoinGroupAnswer, out: Outbox) -> None:
+    """This member is the leader: it watches all topics of the group, and assigns them unless it is to skip that."""
+    c.assigning.is_leader = True
+    c.assigning.group_topics = assigning.topics_of(answer.members)
+    if not metadata.knows(c, c.assigning.group_topics):
+        c.joining.awaiting = METADATA
+        c.joining.answer_to_leader = answer
         metadata.refresh(c, now, out)
         return
-    c.snapshot = metadata.snapshot(c)
+    c.assigning.snapshot = metadata.snapshot(c)
     if answer.skip_assignment:
-        _sync(c, now, _NO_ASSIGNMENTS, out)
+        _send_sync(c, now, _NO_ASSIGNMENTS, out)
         return
     try:
         shares = assigning.assignments(c, answer)
     except assigning.CannotAssignError as problem:
-        again(c, now, out, str(problem))
+        retry(c, now, out, str(problem))
     else:
-        _sync(c, now, shares, out)
+        _send_sync(c, now, shares, out)
 
 
 # SyncGroup.
 
 
-def _sync(c: ConsumerState, now: Time, shares: Mapping[str, Any], out: Outbox) -> None:
-    if c.coordinator is None:
-        again(c, now, out, PAUSE)
+def _send_sync(c: ConsumerState, now: Time, shares: Mapping[str, tuple[Partition, ...]], out: Outbox) -> None:
+    if c.lookup.coordinator is None:
+        retry(c, now, out, PAUSE)
         return
     config = c.config
-    c.awaiting = SYNC
+    c.joining.awaiting = SYNC
     message = SyncGroup(
         requests.number(c),
         config.group,
-        c.member_id,
-        c.generation,
+        c.membership.member_id,
+        c.membership.generation,
         config.instance_id,
-        PROTOCOL_TYPE,
-        c.protocol,
+        CONSUMER_PROTOCOL_TYPE,
+        c.membership.protocol,
         shares,
     )
-    requests.send(c, now, c.coordinator, message, out, about=(c.generation, c.member_id))
+    requests.send(c, now, c.lookup.coordinator, message, out, about=(c.membership.generation, c.membership.member_id))
 
 
 def sync_answered(c: ConsumerState, now: Time, answer: SyncGroupAnswer, about: tuple[int, str], out: Outbox) -> None:
     """The coordinator's answer to a SyncGroup: the share, unless the membership changed since it was asked for."""
     if answer.error != "NONE":
-        again(c, now, out, SYNC_REACTIONS.get(answer.error, answer.error))
+        retry(c, now, out, SYNC_REACTIONS.get(answer.error, answer.error))
     elif _is_current(c, COMPLETING_REBALANCE, *about):
-        c.awaiting = NOTHING
-        c.failures = 0
-        c.rejoin = False
-        c.needs_prepare = True
-        c.move("synced", out)
-        arriving.arrived(c, now, tuple(answer.assignment), out)
+        c.joining.awaiting = NOTHING
+        c.joining.failures = 0
+        c.membership.rejoin_needed = False
+        c.joining.needs_prepare = True
+        c.transition("synced", out)
+        join_complete.on_join_complete(c, now, tuple(answer.assignment), out)
     else:
-        again(c, now, out, AT_ONCE)
+        retry(c, now, out, AT_ONCE)
 
 
 def _is_current(c: ConsumerState, state: str, generation: int, member_id: str) -> bool:
-    return c.state == state and c.generation == generation and c.member_id == member_id
+    member = c.membership
+    return (member.state, member.generation, member.member_id) == (state, generation, member_id)

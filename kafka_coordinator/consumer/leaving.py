@@ -1,7 +1,11 @@
-"""close() and unsubscribe() (spec 4.10): commit, callbacks, LeaveGroup; and an exception that ends the user's loop."""
+"""close() and unsubscribe() (spec 4.10): commit, callbacks, LeaveGroup; and an exception that ends the user's loop.
 
+In Kafka `KafkaConsumer.close` and `unsubscribe`, `ConsumerCoordinator.close` and `onLeavePrepare`.
+"""
+
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, NOTHING, ConsumerState
+from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
@@ -14,72 +18,73 @@ LEAVE, END, UNSUBSCRIBE = "leave", "end", "unsubscribe"
 
 def close(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The user closes the consumer; it does so at once, also where its loop stood still."""
-    if c.closing:
+    if c.user.closing:
         return
     reading.stop(c, now, out)
-    c.closing = COMMITTING
-    c.away = True
-    c.deferred.clear()
+    c.user.closing = COMMITTING
+    c.user.away = True
+    c.user.deferred.clear()
     out.set_timer(timers.CLOSE, now + c.config.settings.close_timeout_ms)
     commit(c, now, out)
 
 
 def fail(c: ConsumerState, now: Time, out: Outbox) -> None:
     """poll() throws: the user's loop ends and closes the consumer."""
-    out.observe(Noted(f"poll() of {c.config.name} throws: {c.fatal}"))
+    out.observe(Noted(f"poll() of {c.config.name} throws: {c.user.fatal}"))
     close(c, now, out)
 
 
 def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The last commit, first or again. It waits for the coordinator, at most until the close times out."""
     outcome = commits.DONE
-    if c.config.settings.enable_auto_commit and c.positions:
+    if c.config.settings.enable_auto_commit and c.subscription.positions:
         outcome = commits.send(c, now, out, commits.CLOSE, commits.positions(c, now, out))
     if outcome:
-        committed(c, now, out, outcome)
+        commit_finished(c, now, out, outcome)
 
 
-def committed(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
-    """The last commit came out so."""
-    if c.closing != COMMITTING:
+def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
+    """The last commit has this outcome."""
+    if c.user.closing != COMMITTING:
         return
     if outcome == commits.RETRIABLE:
-        if c.coordinator is None:
+        if c.lookup.coordinator is None:
             lookup.look_up(c, now, out)
         out.set_timer(timers.COMMIT_AGAIN, now + c.config.settings.retry_backoff_ms)
         return
-    c.closing = LEAVING
+    c.user.closing = LEAVING
     if not prepare(c, now, out, LEAVE):
-        depart(c, now, out)
+        leave_group(c, now, out)
 
 
-def depart(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """All is given up: the coordinator is told."""
+def leave_group(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """All is given up: the member leaves the group."""
     if not membership.leave(c, now, out, "the consumer is being closed"):
-        end(c, now, out)
+        finish(c, now, out)
 
 
 def prepare(c: ConsumerState, now: Time, out: Outbox, then: str) -> bool:
     """onLeavePrepare: what is owned is revoked in a stable generation, else lost. Whether ``then`` has to wait."""
-    stable = c.state == STABLE and c.generation != NO_GENERATION
-    return callbacks.give_up(c, now, callbacks.REVOKED if stable else callbacks.LOST, out, then)
+    stable = c.membership.state == STABLE and c.membership.generation != NO_GENERATION
+    return callbacks.give_up_all(c, now, callbacks.REVOKED if stable else callbacks.LOST, out, then)
 
 
-def end(c: ConsumerState, now: Time, out: Outbox) -> None:
+def finish(c: ConsumerState, now: Time, out: Outbox) -> None:
     """It has left, or the time for closing is over: what is still owned is given up."""
-    if c.called is not None:
-        c.called = c.called._replace(then=END)
+    if c.user.listener_call is not None:
+        c.user.listener_call = c.user.listener_call._replace(then=END)
     elif not prepare(c, now, out, END):
-        over(c, out)
+        shut_down(c, out)
 
 
-def over(c: ConsumerState, out: Outbox) -> None:
+def shut_down(c: ConsumerState, out: Outbox) -> None:
     """Nothing happens any more."""
-    c.closed = True
-    c.waiting.clear()
+    c.user.closed = True
+    c.requests.in_flight.clear()
     for timer in timers.ALL:
         out.cancel_timer(timer)
-    for broker in dict.fromkeys((*c.config.bootstrap, *c.brokers, *((c.coordinator,) if c.coordinator else ()))):
+    coordinator = (c.lookup.coordinator,) if c.lookup.coordinator else ()
+    for broker in dict.fromkeys((*c.config.bootstrap, *c.metadata.brokers, *coordinator)):
         out.close(broker)
 
 
@@ -93,12 +98,12 @@ def stay_outside(c: ConsumerState, now: Time, out: Outbox) -> None:
     """All is given up: no membership and no wish for one."""
     membership.leave(c, now, out, "the consumer unsubscribed from all topics")
     membership.forget(c, out)
-    c.rejoin = False
-    c.needs_prepare = True
-    c.awaiting = NOTHING
-    c.joined_subscription = c.subscription
-    c.snapshot = None
-    c.is_leader = False
-    c.assigned_topics = ()
-    c.commit_due = False
+    c.membership.rejoin_needed = False
+    c.joining.needs_prepare = True
+    c.joining.awaiting = NOTHING
+    c.joining.joined_subscription = c.subscription.topics
+    c.assigning.snapshot = None
+    c.assigning.is_leader = False
+    c.assigning.group_topics = ()
+    c.commits.auto_due = False
     out.cancel_timer(timers.AUTO_COMMIT)

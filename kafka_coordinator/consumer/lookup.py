@@ -1,4 +1,8 @@
-"""Which broker is the group's coordinator (spec 1.2, 4.7): any broker knows."""
+"""Which broker is the group's coordinator (spec 1.2, 4.7): any broker knows.
+
+In Kafka `AbstractCoordinator.ensureCoordinatorReady`, `lookupCoordinator`, `FindCoordinatorResponseHandler` and
+`markCoordinatorUnknown`.
+"""
 
 from kafka_coordinator.consumer import requests, timers
 from kafka_coordinator.consumer.state import ConsumerState
@@ -7,58 +11,58 @@ from protocols.engine.nodes import Outbox, Time
 
 
 def any_broker(c: ConsumerState, out: Outbox) -> str:
-    """A broker to ask: the world decides which, but not the one that failed last if there is another."""
-    brokers = c.brokers
+    """Any broker, chosen by the world, but not the one that failed last if there is another."""
+    brokers = c.metadata.brokers
     if len(brokers) == 1:
         return brokers[0]
-    if c.refused:
-        brokers = tuple([broker for broker in brokers if broker != c.refused]) or brokers
+    if c.connections.failed:
+        brokers = tuple([broker for broker in brokers if broker != c.connections.failed]) or brokers
     return out.choose("broker", brokers)
 
 
 def look_up(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Ask for the coordinator, unless somebody was asked already or the pause after a failure lasts."""
-    if not c.looking:
-        c.looking = True
+    """Ask for the coordinator, unless that is under way or the pause after a failure lasts."""
+    if not c.lookup.in_progress:
+        c.lookup.in_progress = True
         requests.send(c, now, any_broker(c, out), FindCoordinator(requests.number(c), c.config.group), out)
 
 
 def forget(c: ConsumerState) -> None:
     """The coordinator is unknown from now on; with its connection go the requests that are on their way to it."""
-    if c.coordinator is not None:
-        c.dropping = c.coordinator
-        c.coordinator = None
+    if c.lookup.coordinator is not None:
+        c.connections.to_close = c.lookup.coordinator
+        c.lookup.coordinator = None
 
 
 def found(c: ConsumerState, now: Time, answer: CoordinatorFound, about: None, out: Outbox) -> None:
     """The answer: the coordinator, or try again; without permission the user's poll() throws."""
     if answer.error == "NONE":
-        c.lookup_failures = 0
-        c.heard = now
-        if answer.broker == c.refused:
-            c.found = answer.broker
-            out.set_timer(timers.LOOKUP, now + c.config.settings.reconnect_backoff(c.refusals))
+        c.lookup.failures = 0
+        c.heartbeats.heard_at = now
+        if answer.broker == c.connections.failed:
+            c.lookup.awaiting_reconnect = answer.broker
+            out.set_timer(timers.LOOKUP, now + c.config.settings.reconnect_backoff(c.connections.failures))
         else:
-            c.looking = False
-            c.coordinator = answer.broker
+            c.lookup.in_progress = False
+            c.lookup.coordinator = answer.broker
     elif answer.error in ("GROUP_AUTHORIZATION_FAILED", "INVALID_GROUP_ID"):
-        c.looking = False
-        c.fatal = answer.error
+        c.lookup.in_progress = False
+        c.user.fatal = answer.error
     else:
         failed(c, now, out)
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Nobody answered, or without a coordinator: again after a pause."""
-    c.looking = True
-    out.set_timer(timers.LOOKUP, now + c.config.settings.backoff(c.lookup_failures))
-    c.lookup_failures += 1
+    c.lookup.in_progress = True
+    out.set_timer(timers.LOOKUP, now + c.config.settings.backoff(c.lookup.failures))
+    c.lookup.failures += 1
 
 
-def again(c: ConsumerState, now: Time, out: Outbox) -> None:
+def retry(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The pause is over."""
-    c.looking = False
-    if c.found:
-        c.coordinator, c.found = c.found, ""
-    elif c.coordinator is None:
+    c.lookup.in_progress = False
+    if c.lookup.awaiting_reconnect:
+        c.lookup.coordinator, c.lookup.awaiting_reconnect = c.lookup.awaiting_reconnect, ""
+    elif c.lookup.coordinator is None:
         look_up(c, now, out)

@@ -1,7 +1,11 @@
-"""The end of a membership: reset by a refusal, by a user who does not poll, or by leaving (spec 4.7, 4.10)."""
+"""The end of a membership: reset by a refusal, by a user who does not poll, or by leaving (spec 4.7, 4.10).
 
+In Kafka `AbstractCoordinator.resetStateOnResponseError`, `resetStateAndRejoin` and `maybeLeaveGroup`.
+"""
+
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import requests, timers
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, UNJOINED
 from kafka_coordinator.messages import LeaveGroup, Leaving
 from protocols.engine.nodes import Outbox, Time
@@ -9,12 +13,12 @@ from protocols.facts import Noted
 
 
 def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:
-    """Generation (and member id) are void. The user is told at the next poll; until then the belief stays."""
-    c.move("reset", out)
-    c.generation = NO_GENERATION
-    c.protocol = None
+    """Generation (and member id) are void. The listener is called at the next poll; until then the member owns on."""
+    c.transition("reset", out)
+    c.membership.generation = NO_GENERATION
+    c.membership.protocol = None
     if not keep_id:
-        c.member_id = ""
+        c.membership.member_id = ""
     out.cancel_timer(timers.HEARTBEAT)
 
 
@@ -22,22 +26,22 @@ def reset(c: ConsumerState, now: Time, out: Outbox, why: str, *, keep_id: bool =
     """`forget`, and rejoin from the beginning at the next poll."""
     forget(c, out, keep_id=keep_id)
     c.request_rejoin(f"membership reset: {why}")
-    c.needs_prepare = True
+    c.joining.needs_prepare = True
 
 
 def leave(c: ConsumerState, now: Time, out: Outbox, reason: str) -> bool:
     """Send a LeaveGroup, best effort, if there is a dynamic membership to leave; whether one was sent."""
-    config = c.config
-    if config.instance_id is not None or c.coordinator is None or c.state == UNJOINED or not c.member_id:
+    config, coordinator, member = c.config, c.lookup.coordinator, c.membership
+    if config.instance_id is not None or coordinator is None or member.state == UNJOINED or not member.member_id:
         return False
-    message = LeaveGroup(requests.number(c), config.group, (Leaving(c.member_id, None, reason),))
-    requests.send(c, now, c.coordinator, message, out)
+    message = LeaveGroup(requests.number(c), config.group, (Leaving(member.member_id, None, reason),))
+    requests.send(c, now, coordinator, message, out)
     return True
 
 
 def poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The heartbeat thread gives up on the user: a dynamic member leaves, a static one falls silent."""
-    if c.state not in HEARTBEATS:
+    if c.membership.state not in HEARTBEATS:
         return
     out.observe(Noted(f"{c.config.name} was not polled for max.poll.interval.ms and leaves the group"))
     leave(c, now, out, "consumer poll timeout has expired.")

@@ -1,4 +1,7 @@
-"""A consumer as a node: what comes in is handed to the file that knows what to do with it."""
+"""A consumer as a node: each answer, command and timer is handed to the file that handles it.
+
+In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
@@ -41,13 +44,13 @@ class Consumer:
     __slots__ = ("_successor", "state")
 
     def __init__(self, config: ConsumerConfig) -> None:
-        self.state = ConsumerState(config)
+        self.state = ConsumerState.of(config)
         self._successor: ConsumerConfig | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether it has closed for good: nothing happens here any more."""
-        return self.state.closed
+        return self.state.user.closed
 
     def start(self, now: Time, out: Outbox) -> None:
         """The user's loop begins: metadata and coordinator are asked for."""
@@ -58,21 +61,21 @@ class Consumer:
         """An answer of a broker's, or a command of `OPERATOR`."""
         c = self.state
         if sender == OPERATOR:
-            if not c.closed:
+            if not c.user.closed:
                 self._obey(now, message, out)
                 self._settle(now, out)
             return
-        waiting = c.waiting.pop(message[0], None)
+        waiting = c.requests.in_flight.pop(message[0], None)
         if waiting is None:
             return
-        if sender == c.refused:
-            c.refused = ""
+        if sender == c.connections.failed:
+            c.connections.failed = ""
         kind = type(message)
         in_poll = _IN_POLL.get(kind)
         if in_poll is None:
             _AT_ONCE[kind](c, now, message, waiting.about, out)
-        elif not c.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
-            c.deferred.append((message, waiting.about))
+        elif not c.user.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
+            c.user.deferred.append((message, waiting.about))
             return
         else:
             in_poll(c, now, message, waiting.about, out)
@@ -108,31 +111,32 @@ class Consumer:
         made.state, made._successor = self.state.copy(), self._successor
         return made
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to ``now``."""
         return (*self.state.key(now), self._successor)
 
     def _settle(self, now: Time, out: Outbox) -> None:
-        """After every event: the user's loop goes on, if it sits in poll()."""
+        """After every event: the user's loop continues, if it is in poll()."""
         c = self.state
+        user = c.user
         while True:
-            if c.dropping:
+            if c.connections.to_close:
                 connections.drop(c, now, out)
                 continue
-            if c.closing:
+            if user.closing:
                 break
-            if not (c.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
+            if not (user.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
                 return
-            if c.deferred:
-                message, about = c.deferred.pop(0)
+            if user.deferred:
+                message, about = user.deferred.pop(0)
                 _IN_POLL[type(message)](c, now, message, about, out)
                 continue
             polling.poll(c, now, out)
-            if not c.dropping and not c.closing:
+            if not c.connections.to_close and not user.closing:
                 return
-        if c.closed and self._successor is not None:
+        if user.closed and self._successor is not None:
             successor, self._successor = self._successor, None
-            self.state = ConsumerState(successor)
+            self.state = ConsumerState.of(successor)
             self.start(now, out)
 
     def _obey(self, now: Time, message: Message, out: Outbox) -> None:
@@ -144,24 +148,24 @@ class Consumer:
 _Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
 
 
-def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: Any, out: Outbox) -> None:
+def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[str, ...] | None, out: Outbox) -> None:
     metadata.answered(c, now, answer, about, out)
-    if not c.refreshing:
-        joining.metadata_came(c)
+    if not c.metadata.refreshing:
+        joining.metadata_arrived(c)
 
 
 def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: commits.About, out: Outbox) -> None:
-    connections.commit_came_out(c, now, about, commits.judge(c, now, answer, about, out), out)
+    connections.commit_finished(c, now, about, commits.outcome_of(c, now, answer, about, out), out)
 
 
-def _waits_for(about: Any) -> bool:
+def _waits_for(about: object) -> bool:
     """Whether the user's thread waits for this answer where it is: in commitSync(), not in poll()."""
     return isinstance(about, commits.About) and about.purpose == commits.USER
 
 
 def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:
-    if c.closing:
-        leaving.end(c, now, out)
+    if c.user.closing:
+        leaving.finish(c, now, out)
 
 
 _AT_ONCE: Final[Mapping[type[Message], _Handler]] = {
@@ -182,38 +186,38 @@ _IN_POLL: Final[Mapping[type[Message], _Handler]] = {
 
 
 def _commit_again(c: ConsumerState, now: Time, out: Outbox) -> None:
-    if c.closing:
+    if c.user.closing:
         leaving.commit(c, now, out)
-    elif c.user_commit is not None:
-        commits.by_user(c, now, out)
+    elif c.commits.by_user is not None:
+        commits.commit_for_user(c, now, out)
 
 
 def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
-    c.resume_at = None
-    c.polled_at = now
+    c.user.resume_at = None
+    c.user.polled_at = now
 
 
 def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
-    if not c.away:
-        c.resume_at = c.batch_end
-        out.set_timer(timers.RESUME, c.batch_end)
+    if not c.user.away:
+        c.user.resume_at = c.user.batch_end
+        out.set_timer(timers.RESUME, c.user.batch_end)
     membership.poll_expired(c, now, out)
 
 
 def _auto_commit_due(c: ConsumerState, now: Time, out: Outbox) -> None:
-    c.commit_due = True
+    c.commits.auto_due = True
 
 
 _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] = {
     timers.REQUESTS: connections.overdue,
-    timers.LOOKUP: lookup.again,
+    timers.LOOKUP: lookup.retry,
     timers.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
     timers.HEARTBEAT: heartbeats.due,
     timers.POLL: _poll_expired,
     timers.RESUME: _resume,
-    timers.REJOIN: lambda c, now, out: joining.paused_enough(c),
-    timers.POSITIONS: lambda c, now, out: positions.again(c),
+    timers.REJOIN: lambda c, now, out: joining.backoff_over(c),
+    timers.POSITIONS: lambda c, now, out: positions.retry(c),
     timers.AUTO_COMMIT: _auto_commit_due,
     timers.COMMIT_AGAIN: _commit_again,
-    timers.CLOSE: lambda c, now, out: leaving.end(c, now, out),
+    timers.CLOSE: lambda c, now, out: leaving.finish(c, now, out),
 }

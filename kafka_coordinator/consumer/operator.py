@@ -1,9 +1,13 @@
-"""What the user, or the world, tells the consumer: see `kafka_coordinator.consumer.commands`."""
+"""Commands of the user and of the scenario are obeyed here: see `kafka_coordinator.consumer.commands`.
+
+In Kafka `ClassicKafkaConsumer.subscribe`, `commitSync` and the user's own loop.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, timers
 from kafka_coordinator.consumer.commands import (
     Assign,
@@ -16,28 +20,28 @@ from kafka_coordinator.consumer.commands import (
     Handle,
     ListenerReturned,
     NewLoad,
+    ReportDelivered,
     Seek,
     StopPolling,
     Store,
     Subscribe,
-    TellDelivered,
     Thaw,
 )
-from kafka_coordinator.consumer.state import NO_GENERATION, ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, UserCommit
 from protocols.engine.nodes import Message, Outbox, Time
 
 
 def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
     c.config = replace(c.config, topics=command.topics, pattern=command.pattern)
     if not command.topics and command.pattern is None:
-        c.subscription = ()
+        c.subscription.topics = ()
         leaving.unsubscribe(c, now, out)
         return
     if command.pattern is None:
-        c.subscription = command.topics
+        c.subscription.topics = command.topics
     else:
-        c.metadata_news = True
-    if not c.owned and c.joined_subscription == ():
+        c.metadata.has_news = True
+    if not c.subscription.owned and c.joining.joined_subscription == ():
         c.request_rejoin("")
     metadata.refresh(c, now, out)
 
@@ -46,41 +50,41 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
     offsets = command.offsets
     listed = None if offsets is None else tuple([(partition, offset, "") for partition, offset in offsets])
     until = now + c.config.settings.default_api_timeout_ms
-    c.user_commit = commits.UserCommit(listed, command.generation, until)
-    commits.by_user(c, now, out)
+    c.commits.by_user = UserCommit(listed, command.generation, until)
+    commits.commit_for_user(c, now, out)
 
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
     if not c.config.by_hand:
         reading.stop(c, now, out)
-        c.away = True
+        c.user.away = True
         out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
-    if c.away and not c.closing and not c.config.by_hand:
-        c.away = False
+    if c.user.away and not c.user.closing and not c.config.by_hand:
+        c.user.away = False
         out.cancel_timer(timers.POLL)
         # What this poll gives up before it returns records is not read any more.
-        if not c.rejoin or (c.cooperative and c.generation != NO_GENERATION):
-            reading.share(c, now, out)
+        if not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
+            reading.resume(c, now, out)
 
 
 def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
-    c.frozen = True
+    c.user.frozen = True
 
 
 def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
-    c.frozen = False
-    reading.share(c, now, out)
+    c.user.frozen = False
+    reading.resume(c, now, out)
 
 
 def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
-    reading.tell(c, now, out)
+    reading.advance(c, now, out)
     before, c.load = c.load, command.load
     positions.begin_anew(c, now, before, out)
-    reading.share(c, now, out)
+    reading.resume(c, now, out)
 
 
 COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {
@@ -99,5 +103,5 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     Assign: by_hand.assign,
     Store: by_hand.store,
     ListenerReturned: by_hand.returned,
-    TellDelivered: lambda c, now, command, out: reading.tell(c, now, out),
+    ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),
 }

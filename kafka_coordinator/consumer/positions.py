@@ -1,4 +1,8 @@
-"""Where to read: the committed offsets of newly owned partitions, else where ``auto.offset.reset`` says (spec 4.3)."""
+"""Where to read: the committed offsets of newly owned partitions, else where ``auto.offset.reset`` says (spec 4.3).
+
+In Kafka `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded` (formerly `refreshCommittedOffsetsIfNeeded`),
+`OffsetFetchResponseHandler` and `OffsetFetcher.resetPositionsIfNeeded`.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,13 +11,11 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import lookup, reading, requests, timers
 from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.messages import OffsetFetch, OffsetFetchAnswer
+from kafka_coordinator.messages import NO_OFFSET, OffsetFetch, OffsetFetchAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
 from protocols.load import Reading
 from protocols.queues import Queue
-
-NO_OFFSET = -1
 
 REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_LOAD_IN_PROGRESS": "again",
@@ -26,25 +28,25 @@ REACTIONS: Final[Mapping[str, str]] = {
 
 def fetch(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Ask the coordinator for the committed offsets of owned partitions without a position."""
-    if c.fetching or c.coordinator is None:
+    if c.subscription.awaits_offsets or c.lookup.coordinator is None:
         return
-    c.fetching = True
-    asked = c.unpositioned
+    c.subscription.awaits_offsets = True
+    asked = c.subscription.unpositioned
     message = OffsetFetch(requests.number(c), c.config.group, asked)
-    requests.send(c, now, c.coordinator, message, out, about=asked)
+    requests.send(c, now, c.lookup.coordinator, message, out, about=asked)
 
 
 def answered(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, about: tuple[Partition, ...], out: Outbox) -> None:
     """The committed offsets: reading begins there."""
-    c.fetching = False
-    c.failures = 0
+    c.subscription.awaits_offsets = False
+    c.joining.failures = 0
     error = answer.error
     if error == "NONE":
         error = next((each for _, _, each in answer.offsets if each != "NONE"), "NONE")
     if error == "NONE":
         _begin(c, now, answer, out)
     elif error not in REACTIONS:
-        c.fatal = error
+        c.user.fatal = error
     else:
         if REACTIONS[error] == "rediscover":
             lookup.forget(c)
@@ -53,18 +55,18 @@ def answered(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, about: tupl
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Ask again after a pause."""
-    c.fetching = True
+    c.subscription.awaits_offsets = True
     out.set_timer(timers.POSITIONS, now + c.config.settings.retry_backoff_ms)
 
 
-def again(c: ConsumerState) -> None:
+def retry(c: ConsumerState) -> None:
     """The pause is over: the next poll asks."""
-    c.fetching = False
+    c.subscription.awaits_offsets = False
 
 
 def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) -> None:
-    missing = set(c.unpositioned)
-    reading.tell(c, now, out)
+    missing = set(c.subscription.unpositioned)
+    reading.advance(c, now, out)
     for partition, committed, _ in answer.offsets:
         if partition in missing:
             missing.discard(partition)
@@ -72,8 +74,8 @@ def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) 
                 _read_from(c, now, partition, committed, "committed", out)
             else:
                 _reset(c, now, partition, out)
-    c.unpositioned = tuple([partition for partition in c.unpositioned if partition in missing])
-    reading.share(c, now, out)
+    c.subscription.unpositioned = tuple([each for each in c.subscription.unpositioned if each in missing])
+    reading.resume(c, now, out)
 
 
 def begin_anew(c: ConsumerState, now: Time, before: Load, out: Outbox) -> None:
@@ -81,7 +83,7 @@ def begin_anew(c: ConsumerState, now: Time, before: Load, out: Outbox) -> None:
 
     A fetch there fails, whereupon the client goes where ``auto.offset.reset`` says without asking the coordinator.
     """
-    for partition in c.positions:
+    for partition in c.subscription.positions:
         if c.load.since.get(partition, 0.0) != before.since.get(partition, 0.0):
             _reset(c, now, partition, out)
 
@@ -94,6 +96,6 @@ def _reset(c: ConsumerState, now: Time, partition: Partition, out: Outbox) -> No
 
 
 def _read_from(c: ConsumerState, now: Time, partition: Partition, offset: int, why: str, out: Outbox) -> None:
-    c.positions[partition] = Reading(offset, now, 0.0)
+    c.subscription.positions[partition] = Reading(offset, now, 0.0)
     topic, number = partition
     out.observe(Position(c.config.group, c.config.name, Queue(topic, "", number), offset, why))

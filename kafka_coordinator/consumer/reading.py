@@ -6,6 +6,8 @@ ms. So a partition left behind is caught up more slowly than a real consumer wou
 
 While records are in hand the user's loop does not poll. What is in hand is what waits in the partitions, at most
 what is left of ``max.poll.records`` counted from where reading began; see `busy_until`.
+
+In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerRecords`.
 """
 
 from math import floor
@@ -20,15 +22,15 @@ from protocols.queues import Queue
 
 def is_still(c: ConsumerState) -> bool:
     """Whether no record is being handled, whatever there is."""
-    return c.paused or c.frozen or c.away or c.config.by_hand or not c.load.writes
+    return c.subscription.paused or c.user.frozen or c.user.away or c.config.by_hand or not c.load.writes
 
 
-def tell(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Tell what was handled since the last time; positions stand at what comes next."""
-    if not c.reading:
+def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Move the positions on to now, and observe what was handled since the last time."""
+    if not c.subscription.reading:
         return
-    load = c.load
-    for partition, each in c.positions.items():
+    load, positions = c.load, c.subscription.positions
+    for partition, each in positions.items():
         production = load.production(partition)
         end = each.position(now, production)
         if end > each.start:
@@ -37,29 +39,32 @@ def tell(c: ConsumerState, now: Time, out: Outbox) -> None:
             out.observe(fact)
             behind = end < production.end_offset(now)
             since = each.since + (end - each.start) * each.per_record if behind else now
-            c.positions[partition] = Reading(end, since, each.per_record)
+            positions[partition] = Reading(end, since, each.per_record)
 
 
-def share(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """From now on the partitions that are read share the member's time anew, or none is read. Call `tell` before."""
-    c.reading = not is_still(c)
-    if c.positions and c.load.writes:
-        per_record = round(c.config.handle * len(c.positions) / TICK) * TICK
-        c.positions = {partition: Reading(each.start, now, per_record) for partition, each in c.positions.items()}
-    if c.config.handle and not c.away:
+def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """From now on the partitions that are read share the member's time anew, or none is read. Call `advance` before."""
+    c.subscription.reading = not is_still(c)
+    positions = c.subscription.positions
+    if positions and c.load.writes:
+        per_record = round(c.config.handle * len(positions) / TICK) * TICK
+        c.subscription.positions = {
+            partition: Reading(each.start, now, per_record) for partition, each in positions.items()
+        }
+    if c.config.handle and not c.user.away:
         _watch(c, now, out)
 
 
 def stop(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Handling stands still from now on, if one of `is_still`'s reasons is about to hold. Set the reason afterwards."""
-    tell(c, now, out)
-    c.reading = False
+    advance(c, now, out)
+    c.subscription.reading = False
 
 
 def in_hand(c: ConsumerState, now: Time) -> int:
     """How many records the last poll returned that are not handled yet."""
     waiting = handled = 0
-    for partition, each in c.positions.items():
+    for partition, each in c.subscription.positions.items():
         production = c.load.production(partition)
         at = each.position(now, production)
         waiting += production.end_offset(now) - at
@@ -70,7 +75,7 @@ def in_hand(c: ConsumerState, now: Time) -> int:
 
 def busy_until(c: ConsumerState, now: Time) -> Time:
     """When the user's loop polls again; now, if it sits in poll()."""
-    if not (c.config.handle and c.reading and c.positions):
+    if not (c.config.handle and c.subscription.reading and c.subscription.positions):
         return now
     return now + floor(in_hand(c, now) * c.config.handle / TICK) * TICK
 
@@ -85,16 +90,17 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
     if handle * most <= limit:
         return
     out.cancel_timer(timers.POLL)
-    if not (c.reading and c.positions):
+    positions = c.subscription.positions
+    if not (c.subscription.reading and positions):
         return
-    productions = [c.load.production(partition) for partition in c.positions]
-    taken = sum([each.start for each in c.positions.values()])
+    productions = [c.load.production(partition) for partition in positions]
+    taken = sum([each.start for each in positions.values()])
     growing = c.load.per_second * len(productions) * handle > 1000
     at = now
     while True:
         waiting = min(most, max(sum([each.end_offset(at) for each in productions]) - taken, 1))
         if waiting * handle > limit:
-            c.batch_end = at + waiting * handle
+            c.user.batch_end = at + waiting * handle
             out.set_timer(timers.POLL, at + limit)
             return
         if not growing:

@@ -1,13 +1,13 @@
-"""Requests and their answers: numbers that match them, and the time after which nobody waits any more.
+"""Requests and their answers: numbers that match them, and the time after which a request has failed.
 
 A request that is not answered within ``request.timeout.ms`` ends the connection to its broker, and with it all
 requests to this broker (as in Kafka). One timer looks after all of them.
+
+In Kafka `ConsumerNetworkClient.send`, `InFlightRequests` and `NetworkClient.handleTimedOutRequests`.
 """
 
-from typing import Any
-
 from kafka_coordinator.consumer import timers
-from kafka_coordinator.consumer.state import ConsumerState, Waiting
+from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -35,12 +35,13 @@ REQUESTS = (
 
 def number(c: ConsumerState) -> int:
     """A correlation number for the next request."""
-    c.correlation += 1
-    return c.correlation
+    requests = c.requests
+    requests.correlation += 1
+    return requests.correlation
 
 
 def send(
-    c: ConsumerState, now: Time, to: str, message: Message, out: Outbox, *, about: Any = None, within: float = 0.0
+    c: ConsumerState, now: Time, to: str, message: Message, out: Outbox, *, about: object = None, within: float = 0.0
 ) -> None:
     """Send a request whose first field is a fresh `number`. ``within``: milliseconds, ``request.timeout.ms`` if 0.
 
@@ -49,24 +50,27 @@ def send(
     # One tick later, so that it never falls together with what the consumer does every five or thirty seconds: which
     # of two is first would depend on when the timer was set.
     deadline = now + (within or c.config.settings.request_timeout_ms) + TICK
-    c.waiting[message[0]] = Waiting(to, type(message), deadline, about)
-    if c.check_at is None or deadline < c.check_at:
-        c.check_at = deadline
+    requests = c.requests
+    requests.in_flight[message[0]] = InFlightRequest(to, type(message), deadline, about)
+    if requests.check_at is None or deadline < requests.check_at:
+        requests.check_at = deadline
         out.set_timer(timers.REQUESTS, deadline)
     out.send(to, message)
 
 
 def overdue(c: ConsumerState, now: Time, out: Outbox) -> list[str]:
     """The timer is due: the brokers, in order, that did not answer in time. Sets the timer anew."""
-    late = dict.fromkeys(each.to for each in c.waiting.values() if each.deadline <= now)
-    waiting = [each.deadline for each in c.waiting.values() if each.to not in late]
-    c.check_at = min(waiting, default=None)
-    if c.check_at is not None:
-        out.set_timer(timers.REQUESTS, c.check_at)
+    requests = c.requests
+    late = dict.fromkeys(each.to for each in requests.in_flight.values() if each.deadline <= now)
+    waiting = [each.deadline for each in requests.in_flight.values() if each.to not in late]
+    requests.check_at = min(waiting, default=None)
+    if requests.check_at is not None:
+        out.set_timer(timers.REQUESTS, requests.check_at)
     return list(late)
 
 
-def lost(c: ConsumerState, broker: str) -> list[Waiting]:
-    """The requests to this broker that nobody will answer; they are no longer waited for."""
-    numbers = [number for number, each in c.waiting.items() if each.to == broker]
-    return [c.waiting.pop(number) for number in numbers]
+def lost(c: ConsumerState, broker: str) -> list[InFlightRequest]:
+    """The requests to this broker, which will not be answered; they are in flight no longer."""
+    in_flight = c.requests.in_flight
+    numbers = [number for number, each in in_flight.items() if each.to == broker]
+    return [in_flight.pop(number) for number in numbers]

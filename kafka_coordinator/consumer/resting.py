@@ -16,50 +16,49 @@ _OUTSIDE = Rest(idle=_IDLE)
 
 def rest(c: ConsumerState) -> Rest | None:
     """How the consumer is at rest, None if it is not."""
-    if c.closed:
+    if c.user.closed:
         return _OUTSIDE
     if (
-        c.rejoin
-        or c.awaiting != NOTHING
-        or c.away
-        or c.frozen
-        or c.resume_at is not None
-        or c.called is not None
-        or c.deferred
-        or c.dropping
-        or c.closing
-        or c.fatal
-        or c.commit_due
-        or c.unpositioned
-        or c.assigned_by_user
-        or c.stored is not None
-        or c.metadata_news
-        or c.refreshing
-        or c.looking
-        or c.user_commit is not None
-        or c.joined_subscription is not c.subscription
+        c.membership.rejoin_needed
+        or c.joining.awaiting != NOTHING
+        or c.user.away
+        or c.user.frozen
+        or c.user.resume_at is not None
+        or c.user.listener_call is not None
+        or c.user.deferred
+        or c.connections.to_close
+        or c.user.closing
+        or c.user.fatal
+        or c.commits.auto_due
+        or c.subscription.unpositioned
+        or c.subscription.assigned_by_user
+        or c.commits.stored is not None
+        or c.metadata.has_news
+        or c.metadata.refreshing
+        or c.lookup.in_progress
+        or c.commits.by_user is not None
+        or c.joining.joined_subscription is not c.subscription.topics
     ):
         return None
-    if c.state == UNJOINED:
-        return None if c.waiting else _OUTSIDE
-    if c.state != STABLE or c.coordinator is None:
+    if c.membership.state == UNJOINED:
+        return None if c.requests.in_flight else _OUTSIDE
+    if c.membership.state != STABLE or c.lookup.coordinator is None:
         return None
     commits = 0
-    for each in c.waiting.values():
+    for each in c.requests.in_flight.values():
         if each.kind is OffsetCommit:
             commits += 1
         elif each.kind is not Heartbeat:
             return None
-    settings, broker = c.config.settings, c.coordinator
-    who = (c.config.group, c.member_id, c.generation)
+    settings, broker = c.config.settings, c.lookup.coordinator
+    who = (c.config.group, c.membership.member_id, c.membership.generation)
     beat = Call((broker,), Heartbeat, HeartbeatAnswer, claim=who)
     within = settings.request_timeout_ms
-    exchanges = [
-        Exchange(timers.HEARTBEAT, settings.heartbeat_interval_ms, (beat,), awaiting=c.heartbeat_out, within=within),
-    ]
+    awaiting = c.heartbeats.awaits_answer
+    exchanges = [Exchange(timers.HEARTBEAT, settings.heartbeat_interval_ms, (beat,), awaiting=awaiting, within=within)]
     harmless: dict[tuple[str, Any], Any] = {(broker, HeartbeatAnswer): None}
-    if settings.enable_auto_commit and c.positions and not c.reading:
-        offsets = tuple(sorted([(partition, each.start) for partition, each in c.positions.items()]))
+    if settings.enable_auto_commit and c.subscription.positions and not c.subscription.reading:
+        offsets = tuple(sorted([(partition, each.start) for partition, each in c.subscription.positions.items()]))
         commit = Call((broker,), OffsetCommit, OffsetCommitAnswer, claim=(*who, offsets))
         period = settings.auto_commit_interval_ms
         exchanges.append(Exchange(timers.AUTO_COMMIT, period, (commit,), awaiting=commits > 0, within=within))
@@ -67,11 +66,11 @@ def rest(c: ConsumerState) -> Rest | None:
     elif commits:
         return None
     # A request on its way may be lost: then it is overdue some day, and that is no idle matter.
-    return Rest(tuple(exchanges), harmless, idle=() if c.waiting else _IDLE)
+    return Rest(tuple(exchanges), harmless, idle=() if c.requests.in_flight else _IDLE)
 
 
 def passed(c: ConsumerState, now: Time, kind: type) -> None:
     """Answers of this kind were passed over, the last one came now."""
     if kind is HeartbeatAnswer:
-        c.heard = now
-        c.heartbeat_failures = 0
+        c.heartbeats.heard_at = now
+        c.heartbeats.failures = 0

@@ -1,4 +1,7 @@
-"""A consumer's settings under Kafka's own names, with Kafka's defaults (spec 4.1)."""
+"""A consumer's settings under Kafka's own names, with Kafka's defaults (spec 4.1).
+
+In Kafka `ConsumerConfig`.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -27,7 +30,7 @@ class ConsumerSettings:
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
     auto_offset_reset: str = "earliest"
-    """Kafka's own default is ``latest``; a scenario tells more where nothing that was produced is skipped."""
+    """Kafka's own default is ``latest``; a scenario shows more where nothing that was produced is skipped."""
     metadata_max_age_ms: int = 300_000
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
@@ -35,14 +38,14 @@ class ConsumerSettings:
     reconnect_backoff_max_ms: int = 1_000
     request_timeout_ms: int = 30_000
     default_api_timeout_ms: int = 60_000
-    """How long a synchronous commit of the user's goes on trying."""
+    """How long a synchronous commit of the user's is tried again."""
     close_timeout_ms: int = 30_000
     """How long the user lets close() take; an argument of it in Kafka, not a setting."""
     join_extra_ms: int = 5_000
     """A JoinGroup waits for its answer this much longer than ``max.poll.interval.ms``; fixed in Kafka."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "ConsumerSettings":
+    def of(cls, given: Mapping[str, object]) -> "ConsumerSettings":
         """From Kafka's names (`NAMES`). Raises `UserError` for an unknown name or a value that cannot be."""
         made: dict[str, Any] = {}
         for name, value in given.items():

@@ -3,6 +3,8 @@
 ``join sent``: a JoinGroup is on its way; heartbeats stop. ``joined``: it was answered, the generation is known, the
 SyncGroup is on its way; heartbeats begin. ``synced``: the assignment is there. ``failed``: the join or the sync was
 refused or lost, the next try begins anew. ``reset``: the membership is over (fenced, unknown, left).
+
+In Kafka `AbstractCoordinator.MemberState`.
 """
 
 from protocols.state_machine import ALWAYS, Edge, StateMachine

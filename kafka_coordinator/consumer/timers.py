@@ -1,4 +1,7 @@
-"""The names of a consumer's timers."""
+"""The names of a consumer's timers.
+
+In Kafka the `Timer` objects of `Heartbeat`, `AbstractCoordinator` and `ConsumerCoordinator`.
+"""
 
 REQUESTS = "requests"
 """A request was not answered in time."""

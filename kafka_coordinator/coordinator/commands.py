@@ -1,4 +1,7 @@
-"""What the cluster's controller tells a coordinator: commands from `protocols.engine.nodes.OPERATOR`."""
+"""What the cluster's controller sends to a coordinator: commands from `protocols.engine.nodes.OPERATOR`.
+
+In Kafka `GroupCoordinatorService.onElection`, `onResignation` and `onNewMetadataImage`.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple

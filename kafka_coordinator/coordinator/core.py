@@ -1,7 +1,9 @@
-"""What all parts of a coordinator work on: its groups, the log, what it knows of the cluster."""
+"""The state that all parts of a coordinator work on: its groups, the log, the cluster's leaders and topics.
+
+In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
+"""
 
 from collections.abc import Mapping
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.group import Group
@@ -55,12 +57,12 @@ class Core:
         return Parked(sender, correlation, self.closes.get(sender, 0))
 
     def answer(self, parked: Parked, message: Message, out: Outbox) -> None:
-        """Answer a parked request, unless its connection has been closed: then nobody reads the answer."""
+        """Answer a parked request, unless its connection has been closed, because then nobody reads the answer."""
         if self.closes.get(parked.sender, 0) == parked.closes:
             out.send(parked.sender, message)
 
     def queue(self, partition: Partition) -> Queue:
-        """What a partition is called in facts."""
+        """The queue that stands for a partition in facts."""
         topic, number = partition
         queues = self.queues.get(topic, ())
         return queues[number] if 0 <= number < len(queues) else Queue(topic, "", number)
@@ -77,7 +79,7 @@ class Core:
         return known
 
     def set_queues(self, queues: Mapping[str, tuple[Queue, ...]]) -> None:
-        """Partitions are called so from now on."""
+        """From now on these queues stand for the partitions in facts."""
         self.queues = queues
         self._known = {}
 
@@ -91,7 +93,7 @@ class Core:
         copied.queues = self.queues
         return copied
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now. The log is left out: it holds what the groups hold."""
         alive = AliveParked(self.closes)
         groups = tuple(self.groups[group_id].key(now, alive) for group_id in sorted(self.groups))

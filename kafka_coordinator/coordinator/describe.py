@@ -1,4 +1,7 @@
-"""DescribeGroup, ListGroups, DeleteGroup: the administrator's view (spec 2.13)."""
+"""DescribeGroup, ListGroups, DeleteGroup: the administrator's view (spec 2.13).
+
+In Kafka `GroupMetadataManager.describeGroups` and `listGroups`, `GroupCoordinatorShard.deleteGroups`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
@@ -25,7 +28,7 @@ GROUP_ID_NOT_FOUND_SINCE = 6
 
 
 def describe(core: Core, now: Time, sender: str, request: DescribeGroup, out: Outbox) -> None:
-    """State and members; what they subscribe to is told of a stable group only."""
+    """State and members; subscriptions are in the answer only for a stable group."""
     group = core.groups.get(request.group)
     if group is None:
         error = GROUP_ID_NOT_FOUND if request.version >= GROUP_ID_NOT_FOUND_SINCE else NONE

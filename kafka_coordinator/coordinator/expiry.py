@@ -1,9 +1,14 @@
-"""Offsets that nobody needs any more, and groups that have none left (spec 2.12)."""
+"""Offsets that nobody needs any more, and groups that have none left (spec 2.12).
+
+In Kafka `OffsetMetadataManager.cleanupExpiredOffsets`, `OffsetExpirationConditionImpl` and
+`GroupCoordinatorShard.cleanupGroupMetadata`.
+"""
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CONSUMER, CommittedOffset, Group
+from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.storing import delete_group, delete_offset
+from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE
 from protocols.engine.nodes import Outbox, Time
 
 
@@ -38,7 +43,8 @@ def _expire_offsets(core: Core, group: Group, now: Time) -> None:
 def _may_expire(group: Group) -> bool:
     if group.protocol_type is None or group.state == states.EMPTY:
         return True
-    return group.state == states.STABLE and group.protocol_type == CONSUMER and group.subscribed is not None
+    of_consumers = group.protocol_type == CONSUMER_PROTOCOL_TYPE and group.subscribed is not None
+    return group.state == states.STABLE and of_consumers
 
 
 def _base(group: Group, committed: CommittedOffset) -> Time:

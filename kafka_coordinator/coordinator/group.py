@@ -1,22 +1,21 @@
 """A classic group: its fields and the small changes of which every procedure is made (spec 2.1, 2.9, 2.10).
 
 Nothing here sends, sets timers or decides when; procedures are in `rebalance`, `join`, `sync`, `leave`, `sessions`.
+
+In Kafka `ClassicGroup`; before 4.0 `GroupMetadata`.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
-from kafka_coordinator.messages import ConsumerMetadata
+from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
 from protocols.queues import Queue
-
-CONSUMER = "consumer"
-"""The protocol type of consumers; Connect and others have their own."""
 
 
 class CommittedOffset(NamedTuple):
@@ -90,13 +89,13 @@ class Group:
         self.names: dict[str, int] = {}
         """Client id to the number of members that have it."""
         self.granted: dict[str, tuple[Queue, ...]] = {}
-        """What the observer was told that each client id was granted; only names that have something."""
+        """Client id to the queues that were granted to it as the observer saw; only names that have some."""
         self.changed = False
-        """Whether somebody's grant has ended since the last generation was complete."""
+        """Whether a member's grant has ended since the last generation was complete."""
         self._peak = 0
         self._order: list[str] | None = []
 
-    def take(self, event: str, guard: str, now: Time, out: Outbox) -> None:
+    def transition(self, event: str, guard: str, now: Time, out: Outbox) -> None:
         """Take the edge of the state machine; `IllegalTransition` where there is none."""
         before = self.state
         after = states.GROUP.next_state(before, event, guard)
@@ -132,7 +131,7 @@ class Group:
         return [members[member_id] for member_id in self._order]
 
     def add(self, member: Member, protocol_type: str) -> None:
-        """A member comes into the group; the first one leads it."""
+        """Add a member; the first one leads the group."""
         if not self.members:
             self.protocol_type = protocol_type
         self._put(member)
@@ -158,7 +157,7 @@ class Group:
             self.leader = self.ordered()[0].id if self.members else None
 
     def replace(self, old: Member, new_id: str) -> Member:
-        """A static member comes back under a new id and inherits all but the parked requests. Returns it."""
+        """A static member returns under a new id and keeps all but the parked requests. Returns it."""
         del self.members[old.id]
         self._taken_out(old)
         new = old.copy()
@@ -172,7 +171,7 @@ class Group:
         return new
 
     def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
-        """A member tells its protocols and timeouts anew."""
+        """A member has sent its protocols and timeouts anew."""
         if protocols != member.protocols:
             self._support(member.protocols, -1)
             self._support(protocols, 1)
@@ -202,7 +201,7 @@ class Group:
             self.supported[name] = self.supported.get(name, 0) + by
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether somebody with these protocols may come in or stay: they have one in common with all members."""
+        """Whether a member with these protocols may join or stay: they have one in common with all members."""
         if self.state == states.EMPTY:
             return bool(protocol_type) and bool(protocols)
         count = len(self.members)
@@ -224,12 +223,12 @@ class Group:
         return max(string_entry_order(list(votes)), key=votes.__getitem__)
 
     def subscribes(self, topic: str) -> bool:
-        """Whether the group subscribes to the topic; where nobody knows, a group of consumers is taken to."""
-        return self.protocol_type == CONSUMER if self.subscribed is None else topic in self.subscribed
+        """Whether the group subscribes to the topic; where that is unknown, a group of consumers does."""
+        return self.protocol_type == CONSUMER_PROTOCOL_TYPE if self.subscribed is None else topic in self.subscribed
 
     def find_subscribed(self) -> frozenset[str] | None:
-        """The topics of all members as far as their metadata tell (None: they do not)."""
-        if self.protocol_type != CONSUMER:
+        """The topics of all members; None where their metadata is not that of consumers."""
+        if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
             return None
         lists: dict[tuple[str, ...], None] = {}
         for member in self.members.values():
@@ -248,7 +247,7 @@ class Group:
         copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
         return copied
 
-    def key(self, now: Time, alive: AliveParked) -> tuple[Any, ...]:
+    def key(self, now: Time, alive: AliveParked) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         expiring = self.state == states.EMPTY and bool(self.offsets)
         return (

@@ -1,7 +1,10 @@
-"""JoinGroup (spec 2.3, 2.4, 2.8)."""
+"""JoinGroup (spec 2.3, 2.4, 2.8).
+
+In Kafka `GroupMetadataManager.classicGroupJoin`, `classicGroupJoinNewMember` and
+`updateStaticMemberThenRebalanceOrCompleteJoin`; before 4.0 `GroupCoordinator.handleJoinGroup`.
+"""
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
@@ -16,6 +19,7 @@ from kafka_coordinator.coordinator.rebalance import (
     remove_pending,
     restart_session,
 )
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.coordinator.storing import create_group, store_group
 from kafka_coordinator.errors import (
     FENCED_INSTANCE_ID,
@@ -36,11 +40,11 @@ MEMBER_ID_REQUIRED_SINCE = 4
 """From this version of JoinGroup on a dynamic member is given an id before it is taken in (KIP-394)."""
 
 SKIP_ASSIGNMENT_SINCE = 9
-"""From this version of JoinGroup on a leader can be told not to compute (KIP-814)."""
+"""From this version of JoinGroup on a leader can be asked to skip the assignment (KIP-814)."""
 
 
 def join(core: Core, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
-    """Take somebody into the group, or the group into a rebalance; most answers come later."""
+    """Add the client to the group, or start a rebalance; most answers come later."""
     settings = core.settings
     group_id, member_id = request.group, request.member_id
 
@@ -104,14 +108,14 @@ def _join_new(core: Core, group: Group, now: Time, sender: str, request: JoinGro
     if request.version < MEMBER_ID_REQUIRED_SINCE:
         _add(core, group, new_id, now, sender, request, out)
         return
-    group.take(states.ID_HANDED_OUT, ALWAYS, now, out)
+    group.transition(states.ID_HANDED_OUT, ALWAYS, now, out)
     group.pending_join[new_id] = None
     out.set_timer(session_timer(group.id, new_id), now + request.session_timeout_ms)
     out.send(sender, join_refused(request.correlation, MEMBER_ID_REQUIRED, new_id))
 
 
 def _add(core: Core, group: Group, member_id: str, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
-    """Somebody becomes a member; its answer comes with the next generation."""
+    """The client becomes a member; its answer comes with the next generation."""
     member = Member(
         group.id,
         member_id,
@@ -145,7 +149,7 @@ def _join_again(
     elif group.state == states.STABLE:
         guard = states.SAME_FOLLOWER if same and not leads else states.LEADER_OR_OTHER
     if guard in (states.SAME_PROTOCOLS, states.SAME_FOLLOWER):
-        group.take(states.MEMBER_REJOINED, guard, now, out)
+        group.transition(states.MEMBER_REJOINED, guard, now, out)
         members = joined_members(group) if leads else ()
         out.send(sender, joined(group, member, request.correlation, members))
         return
@@ -185,13 +189,13 @@ def _replace(
     if group.voted_protocol() != group.protocol:
         words = f"{name} is back with a new id and changes the protocol"
         return prepare(core, group, Cause(states.STATIC_REPLACED, states.OTHER_VOTE, name, words), now, out)
-    group.take(states.STATIC_REPLACED, states.SAME_VOTE, now, out)
+    group.transition(states.STATIC_REPLACED, states.SAME_VOTE, now, out)
     store_group(core, group)
     leads = group.leader == new_id
     members = joined_members(group) if leads and request.version >= SKIP_ASSIGNMENT_SINCE else ()
     answer = joined(group, member, request.correlation, members, skip_assignment=bool(members))
     if request.version < SKIP_ASSIGNMENT_SINCE:
-        # An older client does not know how not to compute: it is told that another leads, so that it does not.
+        # An older client cannot skip the assignment: the answer names another leader, so that it does not compute.
         answer = answer._replace(leader=old_leader or NO_MEMBER)
     member.join = None
     group.parked_joins -= 1

@@ -2,16 +2,18 @@
 
 Only what is in the log comes over: the last completed generation and the offsets. A rebalance that was under way, ids
 that were handed out, parked requests and timers are lost.
+
+In Kafka `GroupCoordinatorService.onElection` and `onResignation`, `GroupMetadataManager.onLoaded` and `onUnloaded`.
 """
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import join_refused, sync_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.expiry import expiry_timer, start_expiry
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, OffsetValue
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
+from kafka_coordinator.coordinator.refusals import join_refused, sync_refused
 from kafka_coordinator.errors import NOT_COORDINATOR
 from protocols.engine.nodes import Outbox, Time
 from protocols.state_machine import ALWAYS
@@ -48,7 +50,7 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
         core.groups[group.id] = group
         guard = states.WITH_MEMBERS if group.members else states.WITHOUT_MEMBERS
         since = group.since
-        group.take(states.LOADED, guard, now, out)
+        group.transition(states.LOADED, guard, now, out)
         group.since = since
         for member in group.ordered():
             restart_session(member, now, out)
@@ -63,7 +65,7 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
     out.cancel_timer(load_timer(partition))
     out.cancel_timer(expiry_timer(partition))
     for group in [each for each in core.groups.values() if each.partition == partition]:
-        group.take(states.UNLOADED, ALWAYS, now, out)
+        group.transition(states.UNLOADED, ALWAYS, now, out)
         out.cancel_timer(join_timer(group))
         out.cancel_timer(sync_timer(group))
         for member_id in group.pending_join:

@@ -1,11 +1,14 @@
-"""LeaveGroup: one request, several members, one rebalance (spec 2.4)."""
+"""LeaveGroup: one request, several members, one rebalance (spec 2.4).
+
+In Kafka `GroupMetadataManager.classicGroupLeave`; before 4.0 `GroupCoordinator.handleLeaveGroup`.
+"""
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import NO_MEMBER, join_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import Cause, rebalance, remove_members, remove_pending
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused
 from kafka_coordinator.errors import INVALID_GROUP_ID, NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import LeaveGroup, LeaveGroupAnswer, Leaving
 from protocols.engine.nodes import Outbox, Time
@@ -32,8 +35,8 @@ def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) 
     if group is None or not gone:
         return
     if group.state == states.EMPTY:
-        # Only ids that were handed out could leave: nobody is there to join anew.
-        group.take(states.MEMBER_LEFT, ALWAYS, now, out)
+        # Only ids that were handed out have left: there is no member to join anew.
+        group.transition(states.MEMBER_LEFT, ALWAYS, now, out)
     else:
         names = [name for name in gone if name is not None]
         words = f"{', '.join(names)} left" if names else "somebody left who had an id and never joined"

@@ -2,6 +2,8 @@
 
 An append-only log per partition; a record's type is its key's class. Compaction keeps the newest record of each key.
 The topic is replicated: it lives outside of the brokers, and whoever leads a partition reads and writes its log.
+
+In Kafka the internal topic, `CoordinatorLoaderImpl` and `LogCleaner`.
 """
 
 from typing import NamedTuple, TypeAlias

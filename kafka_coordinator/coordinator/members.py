@@ -1,6 +1,9 @@
-"""A member of a group as its coordinator knows it (spec 2.1)."""
+"""A member of a group as its coordinator knows it (spec 2.1).
 
-from typing import Any, NamedTuple, TypeAlias
+In Kafka `ClassicGroupMember`; before 4.0 `MemberMetadata`.
+"""
+
+from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.messages import Opaque
 
@@ -12,7 +15,7 @@ NO_BYTES = b""
 
 
 class Parked(NamedTuple):
-    """A request that will be answered later: who sent it, under which number, over which of his connections."""
+    """A request that will be answered later: who sent it, under which number, over which of its connections."""
 
     sender: str
     correlation: int
@@ -83,8 +86,8 @@ class Member:
             setattr(copied, name, getattr(self, name))
         return copied
 
-    def key(self, alive: "AliveParked") -> tuple[Any, ...]:
-        """The state as plain tuples; ``alive`` tells what is left of a parked request."""
+    def key(self, alive: "AliveParked") -> tuple[object, ...]:
+        """The state as plain tuples; ``alive`` says whether a parked request can still be answered."""
         return (
             self.id,
             self.instance_id,
@@ -100,7 +103,7 @@ class Member:
 
 
 class AliveParked(NamedTuple):
-    """Tells of a parked request who waits for its answer under which number, or that nobody does any more."""
+    """Sender and number of a parked request whose connection is open; nothing where it has been closed."""
 
     closes: dict[str, int]
 

@@ -1,9 +1,11 @@
-"""The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads."""
+"""The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads.
+
+In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `GroupCoordinator`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_coordinator.coordinator.answers import REFUSE
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import delete, describe, list_groups
@@ -15,6 +17,7 @@ from kafka_coordinator.coordinator.leave import leave
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.offsets import commit, delete_offsets, fetch, forget_topics
 from kafka_coordinator.coordinator.rebalance import join_timed_out
+from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
@@ -99,7 +102,7 @@ class Coordinator:
 
     ``name`` is the broker's node name. ``storage`` is the cluster's ``__consumer_offsets``, shared by all brokers and
     older and younger than any of them. ``leaders``: partition of it to the node name of its leader; None: this broker
-    leads them all. The commands `OffsetsLeaders` and `Topics` tell of changes.
+    leads them all. The commands `OffsetsLeaders` and `Topics` bring changes.
     """
 
     __slots__ = ("core",)
@@ -142,10 +145,10 @@ class Coordinator:
         TIMERS[timer[0]](self.core, now, timer, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        """Nothing changes: whoever connects will say what he wants."""
+        """Nothing changes before the peer sends a request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """Requests that came over this connection stay parked, but nobody reads their answers any more."""
+        """Requests that came over this connection stay parked, but are not answered any more."""
         self.core.closes[peer] = self.core.closes.get(peer, 0) + 1
 
     def copy(self) -> "Coordinator":
@@ -154,7 +157,7 @@ class Coordinator:
         copied.core = self.core.copy()
         return copied
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as nested plain tuples."""
         return self.core.key(now)
 

@@ -1,13 +1,16 @@
-"""OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12)."""
+"""OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12).
+
+In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` and `ClassicGroup.validateOffsetCommit`.
+"""
 
 from collections.abc import Iterable
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import commit_refused
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CONSUMER, CommittedOffset, Group
+from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import restart_session
+from kafka_coordinator.coordinator.refusals import commit_refused
 from kafka_coordinator.coordinator.storing import create_group, delete_offset, store_offset
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
@@ -20,6 +23,8 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
 )
 from kafka_coordinator.messages import (
+    CONSUMER_PROTOCOL_TYPE,
+    NO_OFFSET,
     OffsetCommit,
     OffsetCommitAnswer,
     OffsetDelete,
@@ -31,10 +36,8 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
 from protocols.java import sorted_pairs
 
-NO_OFFSET = -1
-
 GROUP_ID_NOT_FOUND_SINCE = 9
-"""From this version of OffsetCommit on a missing group is told from a wrong generation."""
+"""From this version of OffsetCommit on a missing group has an error of its own."""
 
 
 def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbox) -> None:
@@ -61,11 +64,11 @@ def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbo
     for partition, offset, metadata in request.offsets:
         error = OFFSET_METADATA_TOO_LARGE if len(metadata) > most else NONE
         errors.append((partition, error))
-        told = "" if error == NONE else error
+        refusal = "" if error == NONE else error
         before = group.offsets.get(partition)
-        # A commit that repeats what is stored changes nothing: it is not told, so that it can be passed over.
-        if told or before is None or before[:2] != (offset, metadata):
-            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, told))
+        # A commit that repeats what is stored changes nothing: it is not observed, so that it can be skipped.
+        if refusal or before is None or before[:2] != (offset, metadata):
+            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, refusal))
         if error == NONE:
             store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
     out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
@@ -101,7 +104,7 @@ def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, ou
     if group is None:
         out.send(sender, OffsetDeleteAnswer(request.correlation, GROUP_ID_NOT_FOUND, ()))
         return
-    if group.state != states.EMPTY and group.protocol_type != CONSUMER:
+    if group.state != states.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         out.send(sender, OffsetDeleteAnswer(request.correlation, NON_EMPTY_GROUP, ()))
         return
     errors = []

@@ -1,14 +1,18 @@
-"""The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7)."""
+"""The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7).
+
+In Kafka `GroupMetadataManager.prepareRebalance`, `maybeCompleteJoinElseSchedule`, `completeClassicGroupJoin` and
+`tryCompleteInitialRebalanceElseSchedule`; before 4.0 `DelayedJoin` and `InitialDelayedJoin`.
+"""
 
 from typing import NamedTuple
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import sync_refused
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.grant_facts import observe_emptied, observe_removed
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.members import NO_BYTES, Member, session_timer
+from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.coordinator.storing import store_group
-from kafka_coordinator.coordinator.telling import tell_emptied, tell_gone
 from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
 from protocols.engine.nodes import Outbox, Time
@@ -31,7 +35,7 @@ def rebalance(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) ->
     if group.can_rebalance:
         prepare(core, group, cause, now, out)
     else:
-        group.take(cause.event, cause.guard, now, out)
+        group.transition(cause.event, cause.guard, now, out)
         try_complete(core, group, now, out)
 
 
@@ -51,7 +55,7 @@ def prepare(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) -> N
         delay = core.settings.group_initial_rebalance_delay_ms
         group.delay = delay, max(group.rebalance_timeout_ms - delay, 0)
         out.set_timer(join_timer(group), now + delay)
-    group.take(cause.event, cause.guard, now, out)
+    group.transition(cause.event, cause.guard, now, out)
     out.observe(RebalanceBegan(group.id, cause.words, cause.by, group.generation, None, cause.of_topics))
     if not initial:
         if group.all_joined:
@@ -75,7 +79,7 @@ def complete(core: Core, group: Group, now: Time, out: Outbox) -> None:
     if group.leader is not None and group.members[group.leader].join is None:
         joined = next((member for member in group.ordered() if member.join is not None), None)
         if joined is None:
-            group.take(states.JOIN_ENDED, states.ONLY_ABSENT, now, out)
+            group.transition(states.JOIN_ENDED, states.ONLY_ABSENT, now, out)
             out.set_timer(join_timer(group), now + group.rebalance_timeout_ms)
             return
         group.leader = joined.id
@@ -84,11 +88,11 @@ def complete(core: Core, group: Group, now: Time, out: Outbox) -> None:
     group.subscribed = group.find_subscribed()
     group.pending_sync.clear()
     if not group.members:
-        group.take(states.JOIN_ENDED, states.WITHOUT_MEMBERS, now, out)
+        group.transition(states.JOIN_ENDED, states.WITHOUT_MEMBERS, now, out)
         store_group(core, group)
-        tell_emptied(group, out)
+        observe_emptied(group, out)
         return
-    group.take(states.JOIN_ENDED, states.WITH_MEMBERS, now, out)
+    group.transition(states.JOIN_ENDED, states.WITH_MEMBERS, now, out)
     _answer_joins(core, group, now, out)
     out.set_timer(sync_timer(group), now + group.rebalance_timeout_ms)
 
@@ -108,7 +112,7 @@ def _answer_joins(core: Core, group: Group, now: Time, out: Outbox) -> None:
 
 
 def initial_delay_over(core: Core, group: Group, now: Time, out: Outbox) -> None:
-    """A part of the initial delay has passed: prolong it if somebody came in it and there is time left, else end it."""
+    """A part of the initial delay has passed: prolong it if a member joined in it and time is left, else end it."""
     assert group.delay is not None
     delay, left = group.delay
     if group.new_member_added and left:
@@ -157,7 +161,7 @@ def remove_members(core: Core, group: Group, members: list[Member], out: Outbox)
         for member in members:
             out.cancel_timer(member.timer)
         group.remove(member.id for member in members)
-        tell_gone(core, group, [member.client_id for member in members], out)
+        observe_removed(core, group, [member.client_id for member in members], out)
 
 
 def remove_pending(group: Group, member_id: str, out: Outbox) -> None:
@@ -167,7 +171,7 @@ def remove_pending(group: Group, member_id: str, out: Outbox) -> None:
 
 
 def restart_session(member: Member, now: Time, out: Outbox) -> None:
-    """The member gave a sign of life, or was told something and gets time to react."""
+    """The session starts anew: the member was heard from, or was answered and gets time to react."""
     out.set_timer(member.timer, now + member.session_timeout_ms)
 
 

@@ -1,11 +1,15 @@
-"""Heartbeats and the session timers of members and pending ids (spec 2.11)."""
+"""Heartbeats and the session timers of members and pending ids (spec 2.11).
+
+In Kafka `GroupMetadataManager.classicGroupHeartbeat` and `expireClassicGroupMemberHeartbeat`; before 4.0
+`GroupCoordinator.handleHeartbeat` and `DelayedHeartbeat`.
+"""
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import NO_MEMBER, join_refused
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import Cause, complete, prepare, remove_members, remove_pending
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INVALID_GROUP_ID,
@@ -40,10 +44,10 @@ def heartbeat(core: Core, now: Time, sender: str, request: Heartbeat, out: Outbo
 
 
 def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: Outbox) -> None:
-    """Nothing was heard from a member, or from somebody who was given an id, for too long."""
+    """A member, or a client that was given a member id, has sent nothing for its session timeout."""
     if member_id in group.pending_join:
         remove_pending(group, member_id, out)
-        group.take(states.PENDING_EXPIRED, ALWAYS, now, out)
+        group.transition(states.PENDING_EXPIRED, ALWAYS, now, out)
         _complete_if_all_joined(core, group, now, out)
         return
     member = group.members[member_id]
@@ -58,7 +62,7 @@ def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: 
     if group.can_rebalance:
         prepare(core, group, cause, now, out)
     else:
-        group.take(cause.event, cause.guard, now, out)
+        group.transition(cause.event, cause.guard, now, out)
         _complete_if_all_joined(core, group, now, out)
 
 

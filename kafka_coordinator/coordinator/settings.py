@@ -1,4 +1,7 @@
-"""Settings of a broker that its group coordinator reads, with the defaults of Kafka 4.1.0 (spec 2.14)."""
+"""Settings of a broker that its group coordinator reads, with the defaults of Kafka 4.1.0 (spec 2.14).
+
+In Kafka `GroupCoordinatorConfig`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -50,7 +53,7 @@ NAMES: Mapping[str, str] = {
 _LEAST = {"group_max_size": 1, "offsets_topic_num_partitions": 1, "offsets_retention_check_interval_ms": 1}
 
 
-def with_settings(base: BrokerSettings, given: Mapping[str, Any], where: str) -> BrokerSettings:
+def with_settings(base: BrokerSettings, given: Mapping[str, object], where: str) -> BrokerSettings:
     """The settings changed by what is given under Kafka's names; `UserError` names ``where`` for what cannot be."""
     changes: dict[str, Any] = {}
     for name, value in given.items():
@@ -66,7 +69,7 @@ def with_settings(base: BrokerSettings, given: Mapping[str, Any], where: str) ->
     return settings
 
 
-def _checked(name: str, value: Any, where: str) -> Any:
+def _checked(name: str, value: object, where: str) -> object:
     if name == "log.cleaner.min.cleanable.ratio":
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
             return float(value)

@@ -8,6 +8,8 @@ longer coordinates it, or where it was deleted.
 Whatever may change a group's state is an event, and every event that comes takes an edge: some lead back to the state
 that they left, because the guard said so. What is answered without touching the group at all (a heartbeat, an error,
 a fetch) is no event. Where the same event may end in several states, the guard tells them apart.
+
+In Kafka `ClassicGroupState` and `ClassicGroup.transitionTo`; before 4.0 `GroupState`.
 """
 
 from protocols.state_machine import ALWAYS, Edge, StateMachine

@@ -1,4 +1,7 @@
-"""What is written to the log about a group, and when it begins and ends to exist (spec 1.3)."""
+"""What is written to the log about a group, and when it begins and ends to exist (spec 1.3).
+
+In Kafka `GroupCoordinatorRecordHelpers` and `GroupMetadataManager.replay`.
+"""
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
@@ -13,7 +16,7 @@ from protocols.state_machine import ALWAYS
 def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
     """A group that did not exist begins, empty; nothing is written yet."""
     group = core.groups[group_id] = Group(group_id, core.partition_of(group_id))
-    group.take(states.CREATED, ALWAYS, now, out)
+    group.transition(states.CREATED, ALWAYS, now, out)
     return group
 
 
@@ -53,7 +56,7 @@ def delete_offset(core: Core, group: Group, partition: Partition) -> None:
 
 def delete_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
     """The group ends, with its offsets and the ids that it handed out; a group with members cannot."""
-    group.take(event, ALWAYS, now, out)
+    group.transition(event, ALWAYS, now, out)
     for partition in list(group.offsets):
         delete_offset(core, group, partition)
     for member_id in group.pending_join:

@@ -1,14 +1,18 @@
-"""SyncGroup (spec 2.3, 2.4, 2.6)."""
+"""SyncGroup (spec 2.3, 2.4, 2.6).
+
+In Kafka `GroupMetadataManager.classicGroupSync` and `expirePendingSync`; before 4.0
+`GroupCoordinator.handleSyncGroup` and `DelayedSync`.
+"""
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.answers import sync_refused
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.grant_facts import observe_grants
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.members import NO_BYTES, Member
 from kafka_coordinator.coordinator.rebalance import Cause, prepare, remove_members, restart_session, sync_timer
+from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.coordinator.storing import store_group
-from kafka_coordinator.coordinator.telling import tell_grants
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -31,13 +35,13 @@ def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) ->
         return
     member = group.members[request.member_id]
     if group.state == states.STABLE:
-        group.take(states.MEMBER_SYNCED, ALWAYS, now, out)
+        group.transition(states.MEMBER_SYNCED, ALWAYS, now, out)
         _has_synced(group, member, out)
         out.send(sender, _synced(group, member, request.correlation))
         return
     member.sync = core.parked(sender, request.correlation)
     if member.id != group.leader:
-        group.take(states.MEMBER_SYNCED, ALWAYS, now, out)
+        group.transition(states.MEMBER_SYNCED, ALWAYS, now, out)
         _has_synced(group, member, out)
         return
     _has_synced(group, member, out)
@@ -60,12 +64,12 @@ def _error(group: Group | None, request: SyncGroup) -> str:
 
 
 def _contradicts(given: str | None, known: str | None) -> bool:
-    """Whether both are told and differ (a group has no protocol before its first generation)."""
+    """Whether both are given and differ (a group has no protocol before its first generation)."""
     return given is not None and known is not None and given != known
 
 
 def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Outbox) -> None:
-    """The leader's assignments become everybody's; whoever waits for his is answered."""
+    """The members get the leader's assignments; SyncGroup requests that wait for them are answered."""
     members = group.ordered()
     for member in members:
         member.assignment = request.assignments.get(member.id, NO_BYTES)
@@ -74,9 +78,9 @@ def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Ou
             core.answer(member.sync, _synced(group, member, member.sync.correlation), out)
             member.sync = None
             restart_session(member, now, out)
-    group.take(states.LEADER_SYNCED, ALWAYS, now, out)
+    group.transition(states.LEADER_SYNCED, ALWAYS, now, out)
     store_group(core, group)
-    tell_grants(core, group, out)
+    observe_grants(core, group, out)
 
 
 def _synced(group: Group, member: Member, correlation: int) -> SyncGroupAnswer:

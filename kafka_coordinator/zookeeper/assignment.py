@@ -2,6 +2,8 @@
 
 A consumer has one thread (stream) or more per topic; partitions are dealt to threads. Nothing here knows what others
 compute: two consumers that have read different things compute shares that overlap or leave gaps.
+
+In Kafka 0.8 `kafka.consumer.PartitionAssignor` with `RangeAssignor` and `RoundRobinAssignor`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +15,7 @@ from protocols.java import sorted_as_java, string_hash
 Threads: TypeAlias = Mapping[str, Sequence[str]]
 """Topic to the thread ids of all its subscribers."""
 
-Assign: TypeAlias = Callable[[Sequence[str], Threads, Mapping[str, int]], dict[Partition, str]]
+AssignFunction: TypeAlias = Callable[[Sequence[str], Threads, Mapping[str, int]], dict[Partition, str]]
 """The consumer's own thread ids, all threads, partitions per topic to the partitions of its own threads."""
 
 _SIGN = 1 << 31

@@ -1,12 +1,12 @@
 """The catalogue of the 0.8 consumer's strategies. To add one: a function in `kafka_coordinator.zookeeper.assignment`,
 and a record here."""
 
-from kafka_coordinator.zookeeper.assignment import Assign, range_, roundrobin
+from kafka_coordinator.zookeeper.assignment import AssignFunction, range_, roundrobin
 from protocols.strategies import Registry, StrategyRecord, never
 
 PROTOCOL = "ZooKeeper"
 
-CATALOGUE: tuple[StrategyRecord[Assign], ...] = (
+CATALOGUE: tuple[StrategyRecord[AssignFunction], ...] = (
     StrategyRecord(
         "range",
         range_,
@@ -29,4 +29,4 @@ CATALOGUE: tuple[StrategyRecord[Assign], ...] = (
 )
 """No scenario runs them by default, because Kafka 2.0 removed the last consumer that used ZooKeeper."""
 
-STRATEGIES: Registry[Assign] = Registry("Kafka over ZooKeeper", CATALOGUE)
+STRATEGIES: Registry[AssignFunction] = Registry("Kafka over ZooKeeper", CATALOGUE)

@@ -17,9 +17,9 @@ from kafka_coordinator.zookeeper.commands import (
     NewLoad,
     RemoveNode,
     Reopen,
+    ReportDelivered,
     SetPersistent,
     Shutdown,
-    TellDelivered,
     Thaw,
 )
 from kafka_coordinator.zookeeper.connection import SERVER
@@ -105,9 +105,9 @@ class ZooKeeperCluster:
             apply_to_world(event, self._simulation, self._places)
 
     def finish(self) -> None:
-        """Let the consumers tell what was delivered."""
+        """Let the consumers report what was delivered."""
         for node in self._places.members:
-            self._tell(node, TellDelivered())
+            self._tell(node, ReportDelivered())
 
     # Members.
 
@@ -119,7 +119,7 @@ class ZooKeeperCluster:
         subscription = Subscription(part.subscribe, part.pattern)
         self._simulation.start(node, Consumer(who, subscription, settings, dict(self._production), part.handle))
 
-    def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, Any]) -> ConsumerSettings:
+    def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, object]) -> ConsumerSettings:
         named = {} if strategy is None else {"partition.assignment.strategy": strategy}
         return with_settings(self._settings, {**named, **given}, f"member {key.member}")
 
@@ -133,7 +133,7 @@ class ZooKeeperCluster:
 
     def _crash(self, event: Crash) -> None:
         for node in self._places.together[self._places.key(event.group, event.crash)]:
-            self._tell(node, TellDelivered())
+            self._tell(node, ReportDelivered())
         apply_to_world(event, self._simulation, self._places)
 
     def _hang(self, event: Hang) -> None:
@@ -163,7 +163,7 @@ class ZooKeeperCluster:
         part = self._parts[key] = started_as(self._parts[key], event)
         node = self._places.node[key]
         if event.how == "crash" or not self._simulation.is_running(node):
-            self._tell(node, TellDelivered())
+            self._tell(node, ReportDelivered())
             self._start_member(key)
         else:
             settings = self._settings_of(key, part.strategy, part.settings)
@@ -251,7 +251,7 @@ class ZooKeeperCluster:
             self._simulation.at(end, partial(self._expire, event.broker), f"session of {event.broker} expires")
 
     def _expire(self, broker: str) -> None:
-        """A killed broker's entry goes with its session, unless the broker has returned by then."""
+        """A killed broker's entry is removed with its session, unless the broker has returned by then."""
         if self._killed.get(broker) == self._simulation.now:
             self._administer(RemoveNode(paths.broker(broker)))
 

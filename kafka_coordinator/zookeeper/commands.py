@@ -1,8 +1,12 @@
-"""What the world tells a 0.8 consumer or ZooKeeper without any network: the user, the administrator, the scenario."""
+"""Commands of the user, the administrator and the scenario to a 0.8 consumer or ZooKeeper, without any network.
+
+In Kafka 0.8 `ConsumerConnector.shutdown` and `commitOffsets`.
+"""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kafka_coordinator.zookeeper.messages import NodeData
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.load import Production
 from protocols.queues import Queue
@@ -25,7 +29,7 @@ class Freeze(NamedTuple):
 
 
 class Thaw(NamedTuple):
-    """The user's loop goes on."""
+    """The user's loop continues."""
 
 
 class CommitNow(NamedTuple):
@@ -42,15 +46,15 @@ class NewLoad(NamedTuple):
     """Never changed once it was sent."""
 
 
-class TellDelivered(NamedTuple):
-    """Tell what the user has handled so far."""
+class ReportDelivered(NamedTuple):
+    """Report what the user has handled so far."""
 
 
 class SetPersistent(NamedTuple):
     """To ZooKeeper: write a persistent node."""
 
     path: str
-    data: Any
+    data: NodeData
 
 
 class RemoveNode(NamedTuple):

@@ -3,9 +3,11 @@
 Times follow ZooKeeper's client: a ping each third of the session timeout, and a connection without a sign of life for
 two thirds is given up. Requests that were not answered when the connection broke are asked again on the next one;
 they are dropped where the session has expired meanwhile, which one learns only when connected again.
+
+In ZooKeeper's client `ClientCnxn`, in Kafka 0.8 behind `ZkClient`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.zookeeper.messages import CloseSession, OpenSession, Ping, Request, SessionOpened
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
@@ -131,7 +133,7 @@ class Connection:
         new.asked = dict(self.asked)
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state, without numbers of requests."""
         waiting = tuple((asked.purpose, asked.request[1:]) for asked in self.asked.values())
         return self.state, self.session, self._heard - now, waiting

@@ -1,14 +1,16 @@
-"""A 0.8 consumer: it registers in ZooKeeper, watches the group, and rebalances itself when it is told of a change.
+"""A 0.8 consumer: it registers in ZooKeeper, watches the group, and rebalances itself when a watch reports a change.
 
 An event only sets a flag; one rebalance runs at a time, and what happens meanwhile makes one more (spec 7.2). While
 the connection is down nothing changes: the consumer goes on fetching what it believes it owns.
+
+In Kafka 0.8 `ZookeeperConsumerConnector` with `ZKSessionExpireListener`.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.zookeeper.commands import CommitNow, Freeze, NewLoad, Reopen, Shutdown, TellDelivered, Thaw
+from kafka_coordinator.zookeeper.commands import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
 from kafka_coordinator.zookeeper.connection import (
     CLOSE,
     CLOSED,
@@ -20,10 +22,10 @@ from kafka_coordinator.zookeeper.connection import (
     Asked,
     Connection,
 )
-from kafka_coordinator.zookeeper.consuming import Consumption
+from kafka_coordinator.zookeeper.consumption import Consumption
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
 from kafka_coordinator.zookeeper.rebalance import commits
-from kafka_coordinator.zookeeper.rebalancing import WORKING, Rebalancing
+from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
@@ -38,11 +40,11 @@ COMMIT: Final = "commit"
 """The timer of the periodic commit; `rebalancing.BACKOFF` and `CAUGHT_UP` are the others of ours."""
 
 CAUGHT_UP: Final = "caught up"
-"""The timer that tells when records that came at once have been handled."""
+"""The timer that is due when records that were written at once have been handled."""
 
 
 class Who(NamedTuple):
-    """A consumer: ``group`` and ``member`` are names in the scenario, ``host`` goes into the consumer's id."""
+    """A consumer: ``group`` and ``member`` are names in the scenario, ``host`` is a part of the consumer's id."""
 
     group: str
     member: str
@@ -57,7 +59,7 @@ class Consumer:
         "_consumption",
         "_id",
         "_next",
-        "_rebalancing",
+        "_rebalancer",
         "_settings",
         "_subscription",
         "_watching",
@@ -83,7 +85,7 @@ class Consumer:
     def _begin(self) -> None:
         self._id = ""
         self._watching = Watching(self._who.group, self._subscription)
-        self._rebalancing = Rebalancing(self._who.group, self._who.member, self._settings)
+        self._rebalancer = Rebalancer(self._who.group, self._who.member, self._settings)
 
     def start(self, now: Time, out: Outbox) -> None:
         """Make an id and open a session."""
@@ -111,7 +113,7 @@ class Consumer:
         elif (asked := connection.take(message)) is not None:
             self._answered(now, asked, message, out)
         if connection.state == CONNECTED:
-            self._rebalancing.begin(self._id, self._watching, connection, out)
+            self._rebalancer.begin(self._id, self._watching, connection, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         """A timer of the connection, or one of ours."""
@@ -127,19 +129,19 @@ class Consumer:
         elif timer == CLOSE:
             self._ended(now, out)
         elif timer == COMMIT:
-            self._consumption.tell(now, out)
+            self._consumption.report_delivered(now, out)
             self._commit(self._consumption.partitions(now), out)
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
         elif timer == CAUGHT_UP:
-            self._consumption.tell(now, out)
+            self._consumption.report_delivered(now, out)
         else:
-            self._rebalancing.try_again(self._connection, out)
+            self._rebalancer.try_again(self._connection, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         """We open the connection with our first request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """Connect again after a pause; all else goes on."""
+        """Connect again after a pause; all else continues."""
         if self._connection.state == CLOSING:
             self._ended(now, out)
         elif self._connection.state != CLOSED:
@@ -151,24 +153,24 @@ class Consumer:
         for name in Consumer.__slots__:
             setattr(new, name, getattr(self, name))
         new._connection, new._consumption = self._connection.copy(), self._consumption.copy()
-        new._watching, new._rebalancing = self._watching.copy(), self._rebalancing.copy()
+        new._watching, new._rebalancer = self._watching.copy(), self._rebalancer.copy()
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state, without numbers of requests."""
         return (
             self._id,
             self._watching.key(),
             self._next,
-            self._rebalancing.key(),
+            self._rebalancer.key(),
             self._connection.key(now),
             self._consumption.key(now),
         )
 
     def _new_session(self, now: Time, first: bool, out: Outbox) -> None:
         """What we registered and owned is gone with the old session; the fetchers run on until a rebalance."""
-        self._rebalancing.end(out)
-        self._rebalancing.nodes = ()
+        self._rebalancer.end(out)
+        self._rebalancer.nodes = ()
         self._watching.register(self._id, self._connection, out)
         self._watching.due = "started" if first else "session expired"
         if first and self._settings.auto_commit_enable:
@@ -176,13 +178,13 @@ class Consumer:
 
     def _answered(self, now: Time, asked: Asked, answer: Message, out: Outbox) -> None:
         if asked.purpose == WORKING:
-            self._rebalancing.go_on(now, answer, self._watching, self._connection, self._consumption, out)
+            self._rebalancer.go_on(now, answer, self._watching, self._connection, self._consumption, out)
         elif asked.purpose == COMMITTING:
-            self._rebalancing.stored(asked.request, out)
+            self._rebalancer.stored(asked.request, out)
             if self._connection.state == CLOSING:
                 self._connection.end_if_answered(out)
         elif isinstance(answer, ChildrenAnswer) and asked.request == LISTING:
-            self._watching.listed(answer.names, self._connection, out)
+            self._watching.topics_listed(answer.names, self._connection, out)
 
     # Offsets, commands, the end.
 
@@ -198,19 +200,19 @@ class Consumer:
                 self._next = message
                 self._shut_down(now, out)
             case Freeze():
-                self._consumption.tell(now, out)
+                self._consumption.report_delivered(now, out)
                 self._consumption.freeze(now)
             case Thaw():
                 self._consumption.thaw(now)
             case NewLoad():
-                self._consumption.tell(now, out)
+                self._consumption.report_delivered(now, out)
                 wait = self._consumption.load(now, message.production)
                 if wait:
                     out.set_timer(CAUGHT_UP, now + wait)
-            case TellDelivered():
-                self._consumption.tell(now, out)
+            case ReportDelivered():
+                self._consumption.report_delivered(now, out)
             case CommitNow(offsets=None):
-                self._consumption.tell(now, out)
+                self._consumption.report_delivered(now, out)
                 self._commit(self._consumption.partitions(now), out)
             case CommitNow(offsets=tuple(offsets)):
                 self._commit({(topic, number): offset for topic, number, offset in offsets}, out)
@@ -218,13 +220,13 @@ class Consumer:
                 raise TypeError(f"a consumer knows no command {message!r}")
 
     def _shut_down(self, now: Time, out: Outbox) -> None:
-        """Stop fetching, commit, close the session: ZooKeeper tells the others at once."""
+        """Stop fetching, commit, close the session: ZooKeeper fires the others' watches at once."""
         connection = self._connection
         if connection.state in (CLOSING, CLOSED):
             return
         reachable = connection.state == CONNECTED
-        left = self._rebalancing.stop(now, self._consumption, out)
-        self._rebalancing.end(out)
+        left = self._rebalancer.stop(now, self._consumption, out)
+        self._rebalancer.end(out)
         self._watching.due = None
         out.cancel_timer(COMMIT)
         connection.asked.clear()

@@ -1,13 +1,16 @@
 """What a 0.8 consumer and ZooKeeper say to each other: one request and one answer at a time, and watches.
 
 Every request has a ``correlation`` number that its sender made up and the answer repeats: ZooKeeper's ``xid``. Paths
-are those of spec 7.1. The data of a node is any hashable value. These are ZooKeeper's own operations: connect,
-closeSession, ping, create (ephemeral), setData, delete, getData, getChildren; `Done` is the reply to those that bring
-nothing but an error code. One thing is shorter than it is: `SetData` of a node that is missing creates it, where the
-real client is told so and creates it with a second request.
+are those of spec 7.1. These are ZooKeeper's own operations: connect, closeSession, ping, create (ephemeral), setData,
+delete, getData, getChildren; `Done` is the reply to those that bring nothing but an error code. One thing is shorter
+than it is: `SetData` of a node that is missing creates it, where the real client gets an error and creates it with a
+second request.
 """
 
 from typing import Any, NamedTuple, TypeAlias
+
+NodeData: TypeAlias = Any
+"""The data of a node, which is never changed: any hashable value."""
 
 NO_NODE, NODE_EXISTS = "NoNode", "NodeExists"
 """ZooKeeper's errors that matter here; an empty text is success."""
@@ -51,7 +54,7 @@ class Create(NamedTuple):
 
     correlation: int
     path: str
-    data: Any
+    data: NodeData
 
 
 class SetData(NamedTuple):
@@ -59,7 +62,7 @@ class SetData(NamedTuple):
 
     correlation: int
     path: str
-    data: Any
+    data: NodeData
 
 
 class Delete(NamedTuple):
@@ -83,7 +86,7 @@ class GetData(NamedTuple):
 class DataAnswer(NamedTuple):
     correlation: int
     error: str
-    data: Any
+    data: NodeData
 
 
 class GetChildren(NamedTuple):

@@ -1,4 +1,7 @@
-"""The paths in ZooKeeper that consumers and brokers use (spec 7.1)."""
+"""The paths in ZooKeeper that consumers and brokers use (spec 7.1).
+
+In Kafka 0.8 `ZkUtils` and `ZKGroupDirs`.
+"""
 
 BROKERS = "/brokers/ids"
 TOPICS = "/brokers/topics"

@@ -1,4 +1,7 @@
-"""Which topics a pattern subscription means: those whose whole name matches the regular expression."""
+"""Which topics a pattern subscription means: those whose whole name matches the regular expression.
+
+In Kafka 0.8 `kafka.consumer.Whitelist`.
+"""
 
 import re
 from collections.abc import Iterable

@@ -1,17 +1,18 @@
 """One consumer's rebalance: a sequence of requests to ZooKeeper, each its own, each answered before the next.
 
 Spec 7.3. What it reads is not one picture of the group: others register, leave and release between two reads. A
-`Rebalance` knows which requests are left in its stage and what the answers so far have told; when a stage is through,
-`advance` enters the next. It does nothing itself: the consumer sends, stops and starts fetching, waits.
+`Rebalance` knows which requests are left in its stage and what the answers so far have brought; when a stage is
+through, `advance` enters the next. It does nothing itself: the consumer sends, stops and starts fetching, waits.
+
+In Kafka 0.8 `ZKRebalancerListener.rebalance` and `reflectPartitionOwnershipDecision`.
 """
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper import paths
-from kafka_coordinator.zookeeper.assignment import Assign, CannotAssign
+from kafka_coordinator.zookeeper.assignment import AssignFunction, CannotAssign
 from kafka_coordinator.zookeeper.messages import (
     ChildrenAnswer,
     Create,
@@ -75,7 +76,9 @@ class Rebalance:
         "trigger",
     )
 
-    def __init__(self, trigger: str, group: str, consumer_id: str, topics: tuple[str, ...], assign: Assign) -> None:
+    def __init__(
+        self, trigger: str, group: str, consumer_id: str, topics: tuple[str, ...], assign: AssignFunction
+    ) -> None:
         self.trigger = trigger
         self._group, self._consumer_id, self._topics, self._assign = group, consumer_id, topics, assign
         self.attempt = 0
@@ -97,7 +100,7 @@ class Rebalance:
         self.claimed: list[Partition] = []
         self.refused = ""
         """The path of a claim that was refused."""
-        self.doubted: Any = None
+        self.doubted: object = None
         """What was to be written to the node that is there already, and that is read now."""
 
     def take(self, answer: Message) -> None:
@@ -197,7 +200,7 @@ class Rebalance:
             setattr(new, name, value.copy() if isinstance(value, list | dict) else value)
         return new
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state; it holds no times."""
         return (
             self.stage.value,

@@ -1,12 +1,14 @@
 """ZooKeeper, as far as 0.8 consumers need it: a tree of nodes, ephemeral nodes, one-shot watches, sessions.
 
 Requests are handled one after another, each atomic. A node belongs to the session that created it, or to nobody.
-A session lives as long as it is heard from within its timeout, over one connection after another. What a watch told is
-told again with the next connection unless the client has watched again since: it may have given the old connection up
-without reading what came last over it. Parents come into being with their children.
+A session lasts as long as it is heard from within its timeout, over one connection after another. What a watch
+reported is reported again with the next connection unless the client has watched again since: it may have given the
+old connection up without reading what came last over it. Parents are created with their children.
+
+In ZooKeeper `DataTree`, `WatchManager` and `SessionTracker`.
 """
 
-from typing import Any, Self
+from typing import Self
 
 from kafka_coordinator.zookeeper.commands import RemoveNode, SetPersistent
 from kafka_coordinator.zookeeper.messages import (
@@ -22,6 +24,7 @@ from kafka_coordinator.zookeeper.messages import (
     Done,
     GetChildren,
     GetData,
+    NodeData,
     OpenSession,
     Ping,
     Pong,
@@ -61,7 +64,7 @@ class ZooKeeper:
     __slots__ = ("_last", "_peers", "children", "nodes", "sessions", "watches")
 
     def __init__(self) -> None:
-        self.nodes: dict[str, tuple[Any, int]] = {}
+        self.nodes: dict[str, tuple[NodeData, int]] = {}
         """Path to (data, session that owns it or `NOBODY`)."""
         self.children: dict[str, dict[str, None]] = {}
         self.sessions: dict[int, Session] = {}
@@ -77,7 +80,7 @@ class ZooKeeper:
         """A session begins with a request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """The session goes on without a connection until its timeout."""
+        """The session stays open without a connection until its timeout."""
         session = self._peers.pop(peer, NOBODY)
         if session in self.sessions:
             self.sessions[session].peer = None
@@ -115,7 +118,7 @@ class ZooKeeper:
         new._peers, new._last = dict(self._peers), self._last
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """All of the state; it holds no times."""
         return (
             tuple(sorted(self.nodes.items())),
@@ -185,7 +188,7 @@ class ZooKeeper:
         self.watches.setdefault((kind, path), {})[session] = None
         self.sessions[session].fired.pop(WatchEvent(kind, path), None)
 
-    def _put(self, path: str, data: Any, session: int, out: Outbox) -> None:
+    def _put(self, path: str, data: NodeData, session: int, out: Outbox) -> None:
         new = path not in self.nodes
         self.nodes[path] = data, session
         self._fire(DATA, path, out)
@@ -217,7 +220,7 @@ class ZooKeeper:
                 out.send(session.peer, event)
 
     def _end(self, number: int, out: Outbox) -> None:
-        """The session is over: its watches first, so that it is not told of its own end."""
+        """The session is over: its watches first, so that they do not report its own end."""
         session = self.sessions[number]
         out.cancel_timer(("session", number))
         for sessions in self.watches.values():

@@ -1,4 +1,7 @@
-"""Settings of a 0.8 consumer with the defaults of 0.8.2.2 (spec 7.3), under their own names in `NAMES`."""
+"""Settings of a 0.8 consumer with the defaults of 0.8.2.2 (spec 7.3), under their own names in `NAMES`.
+
+In Kafka 0.8 `kafka.consumer.ConsumerConfig`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -26,7 +29,7 @@ class ConsumerSettings:
     auto_commit_interval_ms: int = 60_000
     auto_offset_reset: str = "smallest"
     """Where to begin without a stored offset: ``largest`` or ``smallest``. Kafka's own default is ``largest``; a
-    scenario tells more where nothing that was produced is skipped."""
+    scenario shows more where nothing that was produced is skipped."""
     reconnect_pause_ms: int = 1000
     """Pause between two attempts to reach ZooKeeper; its client has no setting for it (it takes up to this)."""
 
@@ -52,7 +55,7 @@ def member_settings() -> frozenset[str]:
     return frozenset(NAMES)
 
 
-def with_settings(base: ConsumerSettings, given: Mapping[str, Any], where: str) -> ConsumerSettings:
+def with_settings(base: ConsumerSettings, given: Mapping[str, object], where: str) -> ConsumerSettings:
     """The settings changed by what is given under Kafka's names; `UserError` names ``where`` for what cannot be."""
     changes: dict[str, Any] = {}
     for name, value in given.items():
@@ -62,7 +65,7 @@ def with_settings(base: ConsumerSettings, given: Mapping[str, Any], where: str) 
     return replace(base, **changes)
 
 
-def _checked(name: str, value: Any, where: str) -> Any:
+def _checked(name: str, value: object, where: str) -> object:
     text = str(value).strip().lower()
     if name in CHOICES:
         return text if text in CHOICES[name] else _refuse(name, value, " or ".join(CHOICES[name]), where)
@@ -74,5 +77,5 @@ def _checked(name: str, value: Any, where: str) -> Any:
     return _refuse(name, value, f"a whole number, at least {least}", where)
 
 
-def _refuse(name: str, value: Any, expected: str, where: str) -> NoReturn:
+def _refuse(name: str, value: object, expected: str, where: str) -> NoReturn:
     raise UserError(f"{where}: {name} is {value!r}, expected {expected}")

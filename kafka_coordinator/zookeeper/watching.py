@@ -1,9 +1,12 @@
 """What a consumer registers and watches in ZooKeeper, and why it is to rebalance (spec 7.2).
 
 A watch fires once; it is set again at once, before anything is done about the change.
+
+In Kafka 0.8 `ZKRebalancerListener.handleChildChange`, `ZKTopicPartitionChangeListener` and
+`ZookeeperTopicEventWatcher`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.connection import Asked, Connection
@@ -51,7 +54,7 @@ class Watching:
         connection.ask(WATCHING, GetChildren(0, paths.BROKERS, watch=True), out)
 
     def fired(self, event: WatchEvent, connection: Connection, out: Outbox) -> None:
-        """Watch again. A changed topic list matters only where it changes what the pattern matches (`listed`)."""
+        """Watch again. A changed topic list matters only where the pattern matches other topics (`topics_listed`)."""
         kind = GetData if event.kind == DATA else GetChildren
         again: Request = kind(0, event.path, watch=True)
         connection.ask(WATCHING, again, out)
@@ -62,7 +65,7 @@ class Watching:
         elif event.path != paths.TOPICS:
             self.due = f"partitions of {event.path.rpartition('/')[2]} changed"
 
-    def listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
+    def topics_listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         """These topics there are."""
         topics = matching(self._subscription.pattern or "", names)
         if topics != self.topics:
@@ -81,7 +84,7 @@ class Watching:
         new.topics, new.due = self.topics, self.due
         return new
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state."""
         return self._subscription, self.topics, self.due
 

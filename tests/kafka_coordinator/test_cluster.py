@@ -122,7 +122,7 @@ def test_an_upgrade_to_cooperative_member_by_member() -> None:
         consumer = story.cluster.consumer(name)
         assert consumer is not None
         assert consumer.state.cooperative
-        assert (consumer.state.protocol, consumer.state.state) == ("cooperative-sticky", STABLE)
+        assert (consumer.state.membership.protocol, consumer.state.membership.state) == ("cooperative-sticky", STABLE)
 
 
 def test_cooperative_moved_partitions_wait_a_round_and_others_never_stop() -> None:

@@ -55,7 +55,8 @@ def test_a_broker_that_stops_hands_over_at_once_and_leads_again_at_the_next_chec
     assert set(story.cluster.controller.state.offsets_leaders) == {"b2"}
     story.until(400)
     assert story.cluster.controller.state.offsets_leaders == before
-    assert all(consumer.state.state == STABLE for consumer in map(story.cluster.consumer, ("c1", "c2")) if consumer)
+    consumers = [consumer for consumer in map(story.cluster.consumer, ("c1", "c2")) if consumer]
+    assert all(consumer.state.membership.state == STABLE for consumer in consumers)
 
 
 def test_more_partitions_are_noticed_by_the_leader_at_its_next_refresh() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_coordinator.views import VIEWS, describe, described
+from kafka_coordinator.views import VIEWS, describe, description_of
 from protocols.errors import UserError
 from protocols.scenario.events import BrokerEvent, Leave
 from tests.compare.console import equipoise
@@ -28,7 +28,7 @@ def story(system: str = "kafka:sticky", seconds: float = 25.0, **given: object) 
 
 
 def tool_members(made: Story) -> list[ToolMember]:
-    found = described(made.cluster, "g")
+    found = description_of(made.cluster, "g")
     assert found is not None
     return [
         ToolMember(
@@ -52,7 +52,7 @@ def test_the_members_views_have_the_tools_layout() -> None:
 
 def test_the_offsets_view_has_the_tools_layout() -> None:
     made = story()
-    found = described(made.cluster, "g")
+    found = description_of(made.cluster, "g")
     assert found is not None
     committed = {partition: (offset, found.ends[partition]) for partition, offset in found.committed.items()}
     assert set(found.ends.values()) == {250}
@@ -99,4 +99,4 @@ def test_the_audit_reads_back_what_members_own(system: str, tmp_path: Path) -> N
     owners = {id: [number for _, _, number in queues] for id, queues in group["owners"].items()}
     believed = made.seen.owners()
     assert {name: tuple(owners[each.id]) for each in tool_members(made) for name in [each.client_id]} == believed
-    assert group["lag"] == sum(250 - offset for offset in described(made.cluster, "g").committed.values())  # type: ignore[union-attr]
+    assert group["lag"] == sum(250 - offset for offset in description_of(made.cluster, "g").committed.values())  # type: ignore[union-attr]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_coordinator.consumer import CommitNow, GoOn, StopPolling, TellDelivered
+from kafka_coordinator.consumer import CommitNow, GoOn, ReportDelivered, StopPolling
 from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Delivered, Noted, Position
@@ -73,7 +73,7 @@ def test_handling_takes_time_and_partitions_share_it() -> None:
     c.wait(10_000)
     c.stable(T0, T1)
     c.wait(4_000)
-    c.command(TellDelivered())
+    c.command(ReportDelivered())
     # 20 ms a record, two partitions: one record every 40 ms each.
     assert delivered(c) == [(0, 100, 10_000.0)] * 2
 
@@ -87,7 +87,7 @@ def test_a_loop_that_stands_still_handles_nothing() -> None:
     c.command(GoOn())
     assert delivered(c)[0] == (0, 10, 0.0)
     c.wait(1_000)
-    c.command(TellDelivered())
+    c.command(ReportDelivered())
     assert delivered(c)[-1][1:] == (40, 3_000.0)
 
 
@@ -175,7 +175,7 @@ def test_a_fenced_commit_is_fatal() -> None:
     c.stable(T0)
     c.wait(5_000)
     c.committed("FENCED_INSTANCE_ID")
-    assert c.state.fatal == "FENCED_INSTANCE_ID"
+    assert c.state.user.fatal == "FENCED_INSTANCE_ID"
 
 
 def test_the_user_commits_positions_offsets_and_in_the_name_of_another_generation() -> None:
@@ -187,7 +187,7 @@ def test_the_user_commits_positions_offsets_and_in_the_name_of_another_generatio
     stale = c.committed("ILLEGAL_GENERATION")
     assert (stale.offsets, stale.generation) == (((T1, 9, ""),), 2)
     assert notes(c) == ["c1's commit: commit failed: ILLEGAL_GENERATION"]
-    assert c.state.state == STABLE  # it was not this membership's generation
+    assert c.state.membership.state == STABLE  # it was not this membership's generation
 
 
 def test_the_user_is_told_of_a_commit_that_is_refused() -> None:
@@ -223,7 +223,7 @@ def test_committed_offsets_are_asked_for_again(error: str) -> None:
         c.coordinator()
     c.wait(100)
     c.offsets(3)
-    assert c.state.positions[T0].start == 3
+    assert c.state.subscription.positions[T0].start == 3
 
 
 def test_offsets_that_cannot_be_read_end_the_users_loop() -> None:
@@ -232,4 +232,4 @@ def test_offsets_that_cannot_be_read_end_the_users_loop() -> None:
     c.joined(1)
     c.synced(T0)
     c.offsets(error="GROUP_AUTHORIZATION_FAILED")
-    assert c.state.fatal == "GROUP_AUTHORIZATION_FAILED"
+    assert c.state.user.fatal == "GROUP_AUTHORIZATION_FAILED"

@@ -48,8 +48,8 @@ def test_a_rebalance_heard_of_before_the_sync_is_answered_is_ignored() -> None:
     c.wait(3_000)
     c.beat("REBALANCE_IN_PROGRESS")
     c.synced(T0)
-    assert c.state.state == STABLE
-    assert not c.state.rejoin
+    assert c.state.membership.state == STABLE
+    assert not c.state.membership.rejoin_needed
 
 
 @pytest.mark.parametrize("error", ["COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"])
@@ -63,7 +63,7 @@ def test_a_wrong_coordinator_is_looked_up_anew(error: str) -> None:
     c.wait(100)
     assert c.beat().generation == 1
     assert c.callbacks() == []
-    assert c.state.state == STABLE
+    assert c.state.membership.state == STABLE
 
 
 @pytest.mark.parametrize(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
@@ -81,9 +81,9 @@ def test_a_refusal_of_an_earlier_generation_says_nothing() -> None:
     c = Scripted(settings={"partition.assignment.strategy": "cooperative-sticky"})
     c.stable(T0)
     c.wait(3_000)
-    c.state.generation = 2  # another one in the meantime
+    c.state.membership.generation = 2  # another one in the meantime
     c.beat("ILLEGAL_GENERATION")
-    assert c.state.state == STABLE
+    assert c.state.membership.state == STABLE
 
 
 def test_a_fenced_instance_ends_the_users_loop_and_leaves_nothing_behind() -> None:
@@ -102,7 +102,7 @@ def test_other_refusals_make_poll_throw(error: str) -> None:
     c.stable(T0)
     c.wait(3_000)
     c.beat(error)
-    assert c.state.fatal == error
+    assert c.state.user.fatal == error
     c.committed()
     assert c.callbacks() == [("revoked", (T0,))]  # the membership was in order
 
@@ -115,7 +115,7 @@ def test_silence_for_the_session_timeout_makes_it_look_for_the_coordinator_and_k
     c.wait(1)
     c.take(FindCoordinator)
     assert c.callbacks() == []
-    assert c.state.state == STABLE
+    assert c.state.membership.state == STABLE
 
 
 def test_an_unanswered_heartbeat_ends_the_connection_after_the_request_timeout() -> None:
@@ -172,7 +172,7 @@ def test_a_static_member_that_does_not_poll_falls_silent() -> None:
         c.beat()
     c.wait(60_000)
     assert c.kinds() == []
-    assert c.state.state == UNJOINED
+    assert c.state.membership.state == UNJOINED
     c.command(GoOn())
     assert c.callbacks() == [("lost", (T0,))]
     assert c.take(JoinGroup).member_id == ""
@@ -212,4 +212,4 @@ def test_a_frozen_process_still_believes_when_it_wakes() -> None:
     c.world.now += 100_000
     c.command(Thaw())
     assert c.belief() == []
-    assert c.state.owned == (T0,)
+    assert c.state.subscription.owned == (T0,)

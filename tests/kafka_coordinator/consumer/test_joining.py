@@ -95,7 +95,7 @@ def test_cooperative_revokes_what_moved_and_joins_again() -> None:
     assert second.reason == "need to revoke partitions and re-join"
     c.synced(T0)
     assert c.callbacks() == [("assigned", ())]
-    assert c.state.state == STABLE
+    assert c.state.membership.state == STABLE
 
 
 def test_cooperative_gives_up_unsubscribed_topics_before_it_joins() -> None:
@@ -156,7 +156,7 @@ def test_a_leader_told_to_skip_sends_nothing_but_watches() -> None:
     c.coordinator()
     c.joined(1, leader="c1-0", members=[member("c1-0")], skip=True)
     assert c.synced(T0).assignments == {}
-    assert c.state.snapshot == (("t", 4, ()),)
+    assert c.state.assigning.snapshot == (("t", 4, ()),)
 
 
 def test_the_sticky_leader_is_told_what_members_had() -> None:
@@ -184,7 +184,7 @@ def test_a_static_member_joins_without_an_id() -> None:
     c.coordinator()
     joined = c.joined(1)
     assert (joined.member_id, joined.instance_id) == ("", "i1")
-    assert c.state.member_id == "c1-0"
+    assert c.state.membership.member_id == "c1-0"
 
 
 def test_a_join_waits_longer_than_other_requests() -> None:

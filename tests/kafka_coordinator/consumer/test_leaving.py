@@ -75,7 +75,7 @@ def test_what_follows_starts_when_it_has_closed() -> None:
     assert c.kinds() == ["LeaveGroup"]
     c.left()
     assert sorted(c.kinds()) == ["FindCoordinator", "MetadataRequest"]
-    assert c.state.member_id == ""
+    assert c.state.membership.member_id == ""
 
 
 def test_settings_are_read_under_kafkas_names() -> None:

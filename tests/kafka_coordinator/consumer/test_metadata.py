@@ -49,8 +49,8 @@ def test_the_leader_does_nothing_where_nothing_changed() -> None:
     c = leading()
     beat_until(c, 10_000)
     c.metadata()
-    assert c.state.state == STABLE
-    assert not c.state.rejoin
+    assert c.state.membership.state == STABLE
+    assert not c.state.membership.rejoin_needed
 
 
 def test_a_follower_does_not_mind_new_partitions() -> None:
@@ -58,8 +58,8 @@ def test_a_follower_does_not_mind_new_partitions() -> None:
     c.stable(T0)
     beat_until(c, 10_000)
     c.metadata(t=6)
-    assert c.state.state == STABLE
-    assert not c.state.rejoin
+    assert c.state.membership.state == STABLE
+    assert not c.state.membership.rejoin_needed
 
 
 def test_a_former_leader_forgets_its_snapshot() -> None:
@@ -71,7 +71,7 @@ def test_a_former_leader_forgets_its_snapshot() -> None:
     beat_until(c, 20_000)
     while "MetadataRequest" in c.kinds():
         c.metadata(t=6)
-    assert not c.state.rejoin
+    assert not c.state.membership.rejoin_needed
 
 
 def test_the_leader_watches_topics_of_others_too() -> None:

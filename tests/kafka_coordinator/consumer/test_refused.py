@@ -29,7 +29,7 @@ def test_a_refused_join_is_tried_again(error: str, expected: list[str]) -> None:
         assert c.kinds() == []  # the pause lasts
     c.wait(100)
     assert c.kinds() == ["JoinGroup"]
-    assert c.state.state == PREPARING_REBALANCE
+    assert c.state.membership.state == PREPARING_REBALANCE
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_refused_sync_leads_to_a_join(error: str, generation: int, member_id: 
     c.joined(1)
     c.synced(error=error)
     assert c.kinds() == expected
-    assert (c.state.generation, c.state.member_id) == (generation, member_id)
+    assert (c.state.membership.generation, c.state.membership.member_id) == (generation, member_id)
     if "FindCoordinator" in expected:
         c.coordinator()
     c.wait(100)
@@ -83,8 +83,8 @@ def test_other_refusals_of_a_sync_end_the_users_loop(error: str) -> None:
     c.coordinator()
     c.joined(1)
     c.synced(error=error)
-    assert c.state.fatal == error
-    assert c.state.closing
+    assert c.state.user.fatal == error
+    assert c.state.user.closing
 
 
 def test_a_member_forgotten_while_it_joins_loses_what_it_kept() -> None:
@@ -102,7 +102,7 @@ def test_a_lost_connection_during_the_join_is_survived() -> None:
     c.metadata()
     c.coordinator()
     c.closed()
-    assert c.state.state == UNJOINED
+    assert c.state.membership.state == UNJOINED
     c.coordinator()
     assert c.kinds() == []
     c.wait(100)

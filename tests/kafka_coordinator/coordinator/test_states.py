@@ -33,7 +33,7 @@ def test_every_edge_leads_where_the_table_says_and_is_told(edge: Edge) -> None:
     desk = Watched()
     group = Group("g", 0)
     group.state, group.previous = edge.before, "before that"
-    group.take(edge.event, edge.guard, 7.0, desk.world)
+    group.transition(edge.event, edge.guard, 7.0, desk.world)
     assert group.state == edge.after
     moved = edge.after != edge.before
     assert (group.previous, group.since) == ((edge.before, 7.0) if moved else ("before that", 0.0))

@@ -1,8 +1,12 @@
-"""Answers that say no, one maker for each type of request."""
+"""Answers that refuse a request, one function for each type of request.
+
+In Kafka the error branches of `GroupCoordinatorService`.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.coordinator.members import NO_BYTES
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE
 from kafka_coordinator.messages import (
@@ -27,7 +31,6 @@ from kafka_coordinator.messages import (
 )
 from protocols.engine.nodes import Message
 
-NO_GENERATION = -1
 NO_MEMBER = ""
 
 
@@ -47,7 +50,7 @@ def commit_refused(request: OffsetCommit, error: str) -> OffsetCommitAnswer:
 
 
 def heartbeat_refused(request: Heartbeat, error: str) -> HeartbeatAnswer:
-    """While the log is being read a heartbeat is told that all is well (spec 1.4)."""
+    """While the log is being read a heartbeat is answered without an error (spec 1.4)."""
     return HeartbeatAnswer(request.correlation, NONE if error == COORDINATOR_LOAD_IN_PROGRESS else error)
 
 

@@ -1,4 +1,4 @@
-"""What the coordinator tells the observer about grants (`protocols.facts`). Changes nothing for the group.
+"""The facts about grants that the coordinator lets the observer see (`protocols.facts`); the group does not change.
 
 A member's name in facts is the client id that its JoinGroup gave. Where several members of a group have one name (a
 member that was killed and started again, until its old session ends), the name has what any of them has.
@@ -11,7 +11,7 @@ from protocols.facts import Granted, RebalanceEnded
 from protocols.queues import Queue, sort_queues
 
 
-def tell_grants(core: Core, group: Group, out: Outbox) -> None:
+def observe_grants(core: Core, group: Group, out: Outbox) -> None:
     """The generation has its assignment: who has what from now on, and that the rebalance is over."""
     granted: dict[str, tuple[Queue, ...]] = {}
     for member in group.ordered():
@@ -28,7 +28,7 @@ def tell_grants(core: Core, group: Group, out: Outbox) -> None:
     out.observe(RebalanceEnded(group.id, group.generation, changed))
 
 
-def tell_gone(core: Core, group: Group, names: list[str], out: Outbox) -> None:
+def observe_removed(core: Core, group: Group, names: list[str], out: Outbox) -> None:
     """Members of these names have been removed: their grants end at once, unless another member has the name."""
     for name in names:
         before = group.granted.get(name)
@@ -48,7 +48,7 @@ def tell_gone(core: Core, group: Group, names: list[str], out: Outbox) -> None:
             del group.granted[name]
 
 
-def tell_emptied(group: Group, out: Outbox) -> None:
+def observe_emptied(group: Group, out: Outbox) -> None:
     """The generation without members is complete."""
     changed, group.changed = group.changed, False
     out.observe(RebalanceEnded(group.id, group.generation, changed))

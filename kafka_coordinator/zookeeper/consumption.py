@@ -1,7 +1,10 @@
-"""What a consumer fetches and its user has handled: a function of time per partition, told as intervals of offsets."""
+"""What a consumer fetches and its user has handled: a function of time per partition, reported as intervals of offsets.
+
+In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
+"""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
@@ -11,8 +14,8 @@ from protocols.load import Production, Reading
 from protocols.queues import Queue, sort_queues
 
 
-class Told(NamedTuple):
-    """The next offset to be told of, and when this was last done."""
+class Reported(NamedTuple):
+    """The next offset to be reported, and when that was done last."""
 
     offset: int
     at: Time
@@ -24,12 +27,12 @@ class Consumption:
     ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is.
     """
 
-    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_told", "production")
+    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_reported", "production")
 
     def __init__(self, group: str, member: str, production: Mapping[Queue, Production], handle: float) -> None:
         self._group, self._member, self.production, self._handle = group, member, production, handle
         self._readings: dict[Queue, Reading] = {}
-        self._told: dict[Queue, Told] = {}
+        self._reported: dict[Queue, Reported] = {}
         """The queues that we believe to own, sorted."""
         self._frozen: dict[Queue, int] | None = None
         """Positions while the user's loop stands still."""
@@ -46,7 +49,7 @@ class Consumption:
                 why = "last" if largest else "first"
             offsets[queue] = offset
             out.observe(Began(self._group, self._member, queue, offset, why))
-        self._told = {queue: Told(offset, now) for queue, offset in offsets.items()}
+        self._reported = {queue: Reported(offset, now) for queue, offset in offsets.items()}
         if self._frozen is None:
             self._read(now, offsets)
         else:
@@ -55,12 +58,12 @@ class Consumption:
 
     def stop(self, now: Time, out: Outbox) -> dict[Partition, int]:
         """Own and read nothing any more; returns the positions reached."""
-        self.tell(now, out)
+        self.report_delivered(now, out)
         positions = self.partitions(now)
-        if self._told:
-            out.observe(Callback(self._group, self._member, "revoked", tuple(self._told)))
+        if self._reported:
+            out.observe(Callback(self._group, self._member, "revoked", tuple(self._reported)))
             out.observe(Owns(self._group, self._member, (), None))
-        self._readings, self._told = {}, {}
+        self._readings, self._reported = {}, {}
         if self._frozen is not None:
             self._frozen = {}
         return positions
@@ -71,19 +74,21 @@ class Consumption:
         self._readings = {}
 
     def thaw(self, now: Time) -> None:
-        """The user's loop goes on where it stood."""
+        """The user's loop continues where it stood."""
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {})
 
     def load(self, now: Time, production: Mapping[Queue, Production]) -> Time:
-        """This is written from now on. Returns how many milliseconds it takes to handle what waits now. Call `tell`
-        before."""
+        """This is written from now on. Returns how many milliseconds it takes to handle what waits now.
+
+        Call `report_delivered` before.
+        """
         reached = self.positions(now)
         for queue in production.keys() - self.production.keys():
             if queue in reached:
                 # The topic was deleted and created again: its records are numbered from 0.
                 reached[queue] = 0
-                self._told[queue] = Told(0, now)
+                self._reported[queue] = Reported(0, now)
         self.production = production
         if self._frozen is not None:
             self._frozen = reached
@@ -109,22 +114,22 @@ class Consumption:
         """`positions` by partition."""
         return {(queue.topic, queue.number): offset for queue, offset in self.positions(now).items()}
 
-    def tell(self, now: Time, out: Outbox) -> None:
-        """Tell what was handled since this was last called."""
+    def report_delivered(self, now: Time, out: Outbox) -> None:
+        """Report what was handled since this was last called."""
         for queue, position in self.positions(now).items():
-            first, since = self._told[queue]
+            first, since = self._reported[queue]
             if position > first:
                 out.observe(Delivered(self._group, self._member, queue, first, position, since))
-            self._told[queue] = Told(position, now)
+            self._reported[queue] = Reported(position, now)
 
     def copy(self) -> "Consumption":
         """An independent copy."""
         new = Consumption(self._group, self._member, self.production, self._handle)
-        new._readings, new._told = dict(self._readings), dict(self._told)
+        new._readings, new._reported = dict(self._readings), dict(self._reported)
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """Where each queue is read."""
         return self._frozen is not None, tuple(sorted(self.positions(now).items()))
 

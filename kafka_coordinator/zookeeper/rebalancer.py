@@ -1,14 +1,16 @@
 """A consumer's rebalances, one at a time: what it does in each stage, and the owner nodes that are its own then.
 
 A try that fails is followed by another after a pause, up to ``rebalance.max.retries`` of them (spec 7.3).
+
+In Kafka 0.8 `ZookeeperConsumerConnector.ZKRebalancerListener` (`syncedRebalance`).
 """
 
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from kafka_coordinator.zookeeper.connection import Connection
-from kafka_coordinator.zookeeper.consuming import Consumption, as_queues
+from kafka_coordinator.zookeeper.consumption import Consumption, as_queues
 from kafka_coordinator.zookeeper.messages import Request, SetData
 from kafka_coordinator.zookeeper.rebalance import Failed, Rebalance, Stage, commits, releases
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
@@ -24,7 +26,7 @@ BACKOFF: Final = "backoff"
 """The timer of the pause between two tries."""
 
 
-class Rebalancing:
+class Rebalancer:
     """Of one consumer; ``group`` and ``member`` are names in the scenario."""
 
     __slots__ = ("_group", "_member", "_run", "_settings", "nodes")
@@ -122,7 +124,7 @@ class Rebalancing:
         return commits(self._group, positions) if self._settings.auto_commit_enable else []
 
     def stored(self, request: Request, out: Outbox) -> None:
-        """ZooKeeper takes every offset, whoever writes it."""
+        """ZooKeeper accepts every offset, from any consumer."""
         assert isinstance(request, SetData)
         _, topic, number = request.path.rsplit("/", 2)
         queue = Queue(topic, "", int(number))
@@ -134,6 +136,6 @@ class Rebalancing:
         new._run, new.nodes = None if self._run is None else self._run.copy(), self.nodes
         return new
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state; it holds no times."""
         return self.nodes, None if self._run is None else self._run.key()

@@ -1,0 +1,29 @@
+"""What a consumer knows and waits for, one record for each concern. The other files of `kafka_coordinator.consumer` are
+what it does; a record has the name of the file that works on it where there is one.
+
+Two threads of the real client are told apart by what waits for whom: the *user's thread* acts in poll() alone
+(`polling.poll`); the *heartbeat thread* and the network go on without it.
+"""
+
+from kafka_coordinator.consumer.state.assigning import AssignorMemory, MetadataSnapshot
+from kafka_coordinator.consumer.state.commits import Offsets, UserCommit
+from kafka_coordinator.consumer.state.consumer import ConsumerState
+from kafka_coordinator.consumer.state.joining import BACKOFF, COMMIT, JOIN, METADATA, NOTHING, SYNC
+from kafka_coordinator.consumer.state.requests import InFlightRequest
+from kafka_coordinator.consumer.state.user import ListenerCall
+
+__all__ = [
+    "BACKOFF",
+    "COMMIT",
+    "JOIN",
+    "METADATA",
+    "NOTHING",
+    "SYNC",
+    "AssignorMemory",
+    "ConsumerState",
+    "InFlightRequest",
+    "ListenerCall",
+    "MetadataSnapshot",
+    "Offsets",
+    "UserCommit",
+]

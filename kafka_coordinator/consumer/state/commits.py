@@ -1,0 +1,41 @@
+"""Commits that are due or on their way (in Kafka ``nextAutoCommitTimer`` of `ConsumerCoordinator`, commitSync())."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from kafka_coordinator.assignors.inputs import Partition
+from protocols.engine.nodes import Time
+
+Offsets: TypeAlias = tuple[tuple[Partition, int, str], ...]
+"""Partition, offset and the user's metadata."""
+
+
+class UserCommit(NamedTuple):
+    """A synchronous commit of the user's: None for what is not given."""
+
+    offsets: Offsets | None
+    generation: int | None
+    until: Time
+
+
+@dataclass(slots=True)
+class CommitState:
+    """What is to be committed, and the outcome of the user's last commit."""
+
+    auto_due: bool = False
+    """``auto.commit.interval.ms`` is over: the next poll() commits."""
+    stored: tuple[tuple[Partition, int], ...] | None = None
+    """What commits without offsets of their own commit; None: the positions."""
+    by_user: UserCommit | None = None
+    """A commit of the user's that is tried again, and until when."""
+    outcome: str = ""
+    """The outcome of the user's last commit."""
+
+    def copy(self) -> "CommitState":
+        """An independent copy."""
+        return replace(self)
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """All that behaviour depends on, times relative to ``now``."""
+        by_user = None if self.by_user is None else (*self.by_user[:2], self.by_user.until - now)
+        return self.auto_due, self.stored, by_user, self.outcome

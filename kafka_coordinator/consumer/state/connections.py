@@ -1,0 +1,23 @@
+"""Connections that failed, or are to be closed (in Kafka `ClusterConnectionStates`)."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(slots=True)
+class Connections:
+    """The broker that failed last, and the connection that is given up."""
+
+    failed: str = ""
+    """The broker whose connection was refused or lost last, until it answers again."""
+    failures: int = 0
+    """How often in a row."""
+    to_close: str = ""
+    """The former coordinator, whose connection is closed before anything else happens."""
+
+    def copy(self) -> "Connections":
+        """An independent copy."""
+        return replace(self)
+
+    def key(self) -> tuple[object, ...]:
+        """All that behaviour depends on."""
+        return self.failed, self.failures, self.to_close

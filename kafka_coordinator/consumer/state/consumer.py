@@ -1,0 +1,114 @@
+"""Everything that a consumer knows and waits for, put together."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from kafka_coordinator.consumer.config import ConsumerConfig, Load
+from kafka_coordinator.consumer.settings import COOPERATIVE
+from kafka_coordinator.consumer.state.assigning import Assigning
+from kafka_coordinator.consumer.state.commits import CommitState
+from kafka_coordinator.consumer.state.connections import Connections
+from kafka_coordinator.consumer.state.heartbeats import HeartbeatState
+from kafka_coordinator.consumer.state.joining import JoinProgress
+from kafka_coordinator.consumer.state.lookup import CoordinatorLookup
+from kafka_coordinator.consumer.state.membership import Membership
+from kafka_coordinator.consumer.state.metadata import ClusterMetadata
+from kafka_coordinator.consumer.state.requests import Requests
+from kafka_coordinator.consumer.state.subscription import SubscriptionState
+from kafka_coordinator.consumer.state.user import UserLoop
+from kafka_coordinator.consumer.states import CONSUMER
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Transition
+
+
+@dataclass(slots=True)
+class ConsumerState:
+    """A consumer's state, by concern; times are milliseconds of virtual time. `of` makes one that has not started."""
+
+    config: ConsumerConfig
+    load: Load
+    """What producers write."""
+    cooperative: bool
+    """Whether the assignors of this consumer agree on the cooperative protocol."""
+    requests: Requests
+    connections: Connections
+    metadata: ClusterMetadata
+    lookup: CoordinatorLookup
+    membership: Membership
+    joining: JoinProgress
+    assigning: Assigning
+    heartbeats: HeartbeatState
+    subscription: SubscriptionState
+    commits: CommitState
+    user: UserLoop
+
+    @classmethod
+    def of(cls, config: ConsumerConfig) -> Self:
+        """The state of a consumer that is about to start."""
+        return cls(
+            config,
+            config.load,
+            config.settings.rebalance_protocol == COOPERATIVE,
+            Requests(),
+            Connections(),
+            ClusterMetadata(config.bootstrap),
+            CoordinatorLookup(),
+            Membership(rejoin_needed=bool(config.topics) or config.pattern is not None),
+            JoinProgress(),
+            Assigning(),
+            HeartbeatState(),
+            SubscriptionState(config.topics if config.pattern is None else ()),
+            CommitState(),
+            UserLoop(away=config.by_hand),
+        )
+
+    def transition(self, event: str, out: Outbox) -> None:
+        """Take an edge of the table of states."""
+        before = self.membership.state
+        after = self.membership.state = CONSUMER.next_state(before, event)
+        if before != after:
+            out.observe(Transition("client", self.config.name, before, event, after))
+
+    def request_rejoin(self, reason: str) -> None:
+        """The next poll begins a rebalance, unless one is on its way (in Kafka `AbstractCoordinator.requestRejoin`)."""
+        if not self.membership.rejoin_needed:
+            self.membership.rejoin_needed = True
+            self.membership.rejoin_reason = reason
+            self.metadata.is_fresh = False
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return type(self)(
+            self.config,
+            self.load,
+            self.cooperative,
+            self.requests.copy(),
+            self.connections.copy(),
+            self.metadata.copy(),
+            self.lookup.copy(),
+            self.membership.copy(),
+            self.joining.copy(),
+            self.assigning.copy(),
+            self.heartbeats.copy(),
+            self.subscription.copy(),
+            self.commits.copy(),
+            self.user.copy(),
+        )
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """All that the consumer's behaviour depends on, as plain tuples, times relative to ``now``."""
+        return (
+            self.config,
+            self.load.key(now),
+            self.requests.key(now),
+            self.connections.key(),
+            self.metadata.key(),
+            self.lookup.key(),
+            self.membership.key(),
+            self.joining.key(now),
+            self.assigning.key(),
+            self.heartbeats.key(now),
+            self.subscription.key(now),
+            self.commits.key(now),
+            self.user.key(now),
+        )

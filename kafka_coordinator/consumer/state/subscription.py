@@ -1,0 +1,46 @@
+"""What the consumer subscribes to, owns and reads (in Kafka `SubscriptionState`)."""
+
+from dataclasses import dataclass, field, replace
+
+from kafka_coordinator.assignors.inputs import Partition
+from protocols.engine.nodes import Time
+from protocols.load import Reading
+
+
+@dataclass(slots=True)
+class SubscriptionState:
+    """Topics, partitions and positions."""
+
+    topics: tuple[str, ...]
+    """The topics subscribed to now; a pattern's are those that matched last, sorted."""
+    owned: tuple[Partition, ...] = ()
+    """What the member takes for its own, sorted."""
+    assigned_by_user: tuple[Partition, ...] = ()
+    """What it reads without a membership (assign()), sorted."""
+    positions: dict[Partition, Reading] = field(default_factory=dict)
+    """Partitions that it reads, in the order in which it began."""
+    unpositioned: tuple[Partition, ...] = ()
+    """Partitions whose committed offsets it has to ask for, sorted."""
+    awaits_offsets: bool = False
+    """An OffsetFetch is on its way, or will be after a pause."""
+    paused: bool = False
+    """Reading stands still while the commit before an eager rebalance is on its way."""
+    reading: bool = False
+    """Whether the positions advance with time; else they are exactly their ``start``."""
+
+    def copy(self) -> "SubscriptionState":
+        """An independent copy."""
+        return replace(self, positions=self.positions.copy())
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """All that behaviour depends on, times relative to ``now``."""
+        return (
+            self.topics,
+            self.owned,
+            self.assigned_by_user,
+            tuple([(each, at.start, at.since - now, at.per_record) for each, at in self.positions.items()]),
+            self.unpositioned,
+            self.awaits_offsets,
+            self.paused,
+            self.reading,
+        )

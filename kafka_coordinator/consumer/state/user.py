@@ -1,0 +1,62 @@
+"""The user's thread: what keeps it from poll(), and how it ends (in Kafka the thread that calls `ConsumerNetworkClient`
+from `KafkaConsumer.poll` and `KafkaConsumer.close`)."""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from protocols.engine.nodes import Message, Time
+
+
+class ListenerCall(NamedTuple):
+    """The user's listener runs. ``then``: what the client does once it returns; empty: nothing."""
+
+    kind: str
+    partitions: tuple[Partition, ...]
+    then: str
+    assigned: tuple[Partition, ...] = ()
+    """The new assignment, in the assignor's order, where that is what follows."""
+
+
+@dataclass(slots=True)
+class UserLoop:
+    """What keeps the user's loop from poll(), and what waits for it there."""
+
+    away: bool
+    """It stands still."""
+    listener_call: ListenerCall | None = None
+    """The user's listener that is being run, where that is the user's own."""
+    deferred: list[tuple[Message, object]] = field(default_factory=list)
+    """Answers for poll() that arrived while the loop was elsewhere, with what their requests were about."""
+    frozen: bool = False
+    """The process is stopped, or about to be."""
+    resume_at: Time | None = None
+    """It handles records until then."""
+    polled_at: Time = -1.0
+    """When it polled last after it had handled records: it does nothing else at that moment."""
+    batch_end: Time = 0.0
+    """When a poll that returns too much will have been handled."""
+    fatal: str = ""
+    """The error that the next poll() throws."""
+    closing: str = ""
+    """What close() waits for: ``commit``, ``leave``; empty: not closing."""
+    closed: bool = False
+
+    def copy(self) -> "UserLoop":
+        """An independent copy."""
+        return replace(self, deferred=self.deferred.copy())
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """All that behaviour depends on, times relative to ``now``."""
+        return (
+            self.away,
+            self.listener_call,
+            tuple([(type(message).__name__, message[1:], about) for message, about in self.deferred]),
+            self.frozen,
+            None if self.resume_at is None else self.resume_at - now,
+            self.polled_at - now,
+            self.batch_end - now,
+            self.fatal,
+            self.closing,
+            self.closed,
+        )
