@@ -32,10 +32,10 @@ from kafka_coordinator.topics import TopicTable
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.scenario import events
-from protocols.scenario.commits import offsets_of
 from protocols.scenario.events import Event
+from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import apply_to_world, end_process
 
 ADMIN: Final = "admin"
@@ -58,7 +58,7 @@ class KafkaCluster:
         self.storage = offsets_topic(self.settings)
         self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions)
         self.topics = TopicTable(scenario, self.controller, where)
-        self.places = Places.of(scenario, one_node_per_member=True)
+        self.places = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.places, divided.consumer, where)
 
     # What a scenario calls.

@@ -12,10 +12,10 @@ from typing import Any, Final
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.scenario import events
-from protocols.scenario.commits import offsets_of
 from protocols.scenario.events import Event
+from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import apply_to_world, end_process
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client.commands import (
@@ -46,7 +46,7 @@ class RocketMQCluster:
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
         self.configuration = configuration(system.settings, system.label or system.system)
-        self.places = Places.of(scenario)
+        self.places = Topology.of(scenario)
         simulation.observer = MemberNames(simulation.observer, self.places)
         self.members = Members(scenario, system, self.places, self.configuration)
         self.servers = Servers(scenario, self.configuration, simulation)

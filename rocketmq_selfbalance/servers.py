@@ -7,8 +7,8 @@ from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.queues import Queue
 from protocols.scenario import events
-from protocols.scenario.commits import records_of
 from protocols.scenario.events import Event
+from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write

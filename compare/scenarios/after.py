@@ -12,7 +12,6 @@ from compare.scenarios.moments import Moment, Outcome, outcomes
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.scenario.model import Scenario
-from protocols.scenario.telling import in_words
 from protocols.timeline import Timeline
 
 NOT_SHARED = (
@@ -77,7 +76,7 @@ def _record(
     return {
         "at_s": _s(moment.at),
         "until_s": _s(moment.until),
-        "events": [in_words(event) for event in moment.events],
+        "events": [event.describe() for event in moment.events],
         "kinds": [type(event).__name__ for event in moment.events],
         "fairness": fairness,
         "optimum": optimum_then,

@@ -7,7 +7,7 @@ from compare.moved import moved
 from compare.output import visible
 from compare.scenarios.spread import FIGURES, figure
 from protocols.errors import UserError
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 
 Document = Mapping[str, Any]
 Change = dict[str, Any]

@@ -8,7 +8,7 @@ from compare.scenarios.complete import OPEN_ENDS, ends_complete, shares
 from compare.scenarios.sentences import Record, Sentence
 from compare.scenarios.spread import figure
 from compare.scenarios.verdict import NOTICED_S, SAME_JAIN
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 
 Told = tuple[Sentence, dict[str, dict[str, Any]]]
 """A sentence, and per label the figures that it rests on."""

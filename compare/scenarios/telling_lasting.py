@@ -2,7 +2,7 @@
 
 from compare.scenarios.called import duration, many
 from compare.scenarios.sentences import Record
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 
 
 def because(why: list[str]) -> str:

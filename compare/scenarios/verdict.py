@@ -8,7 +8,7 @@ from compare.scenarios.called import amount, duration, many, often
 from compare.scenarios.complete import OPEN_ENDS, ends_complete, shares
 from compare.scenarios.sentences import Record, Sentence, Telling
 from compare.scenarios.telling_lasting import because, never_owned, some
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 from protocols.timeline.properties import SETTLES
 
 NOTICED_S = 0.001

@@ -18,12 +18,12 @@ from functools import partial
 from protocols.engine.links import Fault
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
+from protocols.scenario.descriptions import listed
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
-from protocols.scenario.places import Places
-from protocols.scenario.telling import listed
+from protocols.scenario.topology import Topology
 
 
-def apply_to_world(event: Event, simulation: Simulation, places: Places) -> bool:
+def apply_to_world(event: Event, simulation: Simulation, topology: Topology) -> bool:
     """The event happens now, if it is one that befalls processes or the network; whether it is one.
 
     Nothing happens to a process that does not run (any more). Use it as the last row of a cluster's table::
@@ -33,16 +33,16 @@ def apply_to_world(event: Event, simulation: Simulation, places: Places) -> bool
             if own is not None:
                 own(event)
             else:
-                apply_to_world(event, self.simulation, self.places)
+                apply_to_world(event, self.simulation, self.topology)
     """
-    befall = _BEFALLS.get(type(event))
+    befall = _APPLIED.get(type(event))
     if befall is None:
         return False
-    befall(event, simulation, places)
+    befall(event, simulation, topology)
     return True
 
 
-def end_process(simulation: Simulation, places: Places, node: str) -> bool:
+def end_process(simulation: Simulation, topology: Topology, node: str) -> bool:
     """The process of this node ends at once and with it all that its members believe; whether it ran.
 
     For crashes, and for members that have closed properly.
@@ -50,19 +50,19 @@ def end_process(simulation: Simulation, places: Places, node: str) -> bool:
     if not simulation.is_running(node):
         return False
     simulation.end(node)
-    for group, member in places.members.get(node, ()):
+    for group, member in topology.members.get(node, ()):
         fact = Owns(group, member, (), None)
         simulation.observer.fact(simulation.now, node, fact, simulation.root, simulation.handling)
     return True
 
 
-def _crash(event: Crash, simulation: Simulation, places: Places) -> None:
-    for node in places.together[places.key(event.group, event.crash)]:
-        end_process(simulation, places, node)
+def _crash(event: Crash, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.crash)]:
+        end_process(simulation, topology, node)
 
 
-def _hang(event: Hang, simulation: Simulation, places: Places) -> None:
-    for node in places.together[places.key(event.group, event.hang)]:
+def _hang(event: Hang, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.hang)]:
         if simulation.is_running(node):
             simulation.hang(node)
             stopped = simulation.processes[node]
@@ -75,31 +75,31 @@ def _hang(event: Hang, simulation: Simulation, places: Places) -> None:
             simulation.at(simulation.now + event.for_, wake, f"{event.hang} goes on")
 
 
-def _disconnect(event: Disconnect, simulation: Simulation, places: Places) -> None:
-    for node in places.together[places.key(event.group, event.disconnect)]:
+def _disconnect(event: Disconnect, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.disconnect)]:
         if simulation.is_running(node):
             simulation.disconnect(node, event.broker)
 
 
-def _network(event: Network, simulation: Simulation, places: Places) -> None:
-    _set_faults(event, simulation, places)
-    mend = partial(_set_faults, event, simulation, places)
+def _network(event: Network, simulation: Simulation, topology: Topology) -> None:
+    _set_faults(event, simulation, topology)
+    mend = partial(_set_faults, event, simulation, topology)
     simulation.at(simulation.now + event.for_, mend, f"network of {listed(event.between)} mended")
 
 
-def _set_faults(event: Network, simulation: Simulation, places: Places) -> None:
+def _set_faults(event: Network, simulation: Simulation, topology: Topology) -> None:
     """All that is wrong now with the links that the event is about."""
-    active = [each for each in places.faults if each.at <= simulation.now < each.at + each.for_]
-    befallen = [(_pairs(each, places), each) for each in active]
-    for pair in _pairs(event, places):
+    active = [each for each in topology.faults if each.at <= simulation.now < each.at + each.for_]
+    befallen = [(_pairs(each, topology), each) for each in active]
+    for pair in _pairs(event, topology):
         faults = [each for pairs, each in befallen if pair in pairs]
         simulation.set_fault(*pair, _together(faults) if faults else None)
 
 
-def _pairs(event: Network, places: Places) -> Mapping[tuple[str, str], None]:
+def _pairs(event: Network, topology: Topology) -> Mapping[tuple[str, str], None]:
     """The pairs of nodes, each pair once in a fixed order, between which the event puts something wrong."""
-    one = places.named(event.between[0])
-    other = places.named(event.between[1]) if len(event.between) > 1 else places.others(one)
+    one = topology.named(event.between[0])
+    other = topology.named(event.between[1]) if len(event.between) > 1 else topology.others(one)
     return {(min(a, b), max(a, b)): None for a in one for b in other if a != b}
 
 
@@ -110,7 +110,7 @@ def _together(faults: list[Network]) -> Fault:
     return Fault(any(each.network == "cut" for each in faults), 1 - passing, sum(each.delay for each in faults))
 
 
-_BEFALLS: Mapping[type[Event], Callable[..., None]] = {
+_APPLIED: Mapping[type[Event], Callable[..., None]] = {
     Crash: _crash,
     Hang: _hang,
     Disconnect: _disconnect,

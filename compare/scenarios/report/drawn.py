@@ -15,7 +15,7 @@ from compare.scenarios.report.player import player
 from compare.scenarios.systems import system_of
 from compare.scenarios.written import productions
 from protocols import Queue, sort_queues
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Timeline, lifetimes
 from protocols.timeline.intervals import Interval
 from protocols.timeline.lifetimes import first_topics
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
     """A variant's pictures. Runs it once more, with every message kept."""
     timeline = lived.timeline
-    keys = list(Places.of(lived.chosen.scenario).node)
+    keys = list(Topology.of(lived.chosen.scenario).node)
     names = lived.ending.names
     number = {key: at for at, key in enumerate(keys)}
     rows, left_out = _rows(lived)

@@ -11,7 +11,6 @@ from compare.scenarios.report.table import COLUMNS, rows
 from compare.scenarios.runs import Run
 from protocols.scenario.events import Join
 from protocols.scenario.model import Scenario
-from protocols.scenario.telling import in_words
 from protocols.scenario.units import duration_text
 
 SCRIPTS = ("data.js", "axis.js", "ownership.js", "strips.js", "variants.js", "graph.js", "sequence.js", "player.js")
@@ -62,7 +61,7 @@ def _static(scenario: Scenario, document: Mapping[str, Any]) -> dict[str, Any]:
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
         "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
-        "events": [(_clock(event.at), in_words(event)) for event in _events(scenario)],
+        "events": [(_clock(event.at), event.describe()) for event in _events(scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
@@ -145,7 +144,7 @@ def _clock(at: float) -> str:
 def _payload(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
     return {
         "end": scenario.run.for_,
-        "events": [[event.at, visible(in_words(event))] for event in _events(scenario)],
+        "events": [[event.at, visible(event.describe())] for event in _events(scenario)],
         "variants": [
             {
                 "label": visible(run.chosen.label),

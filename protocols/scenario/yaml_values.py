@@ -9,7 +9,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from protocols.errors import UserError
-from protocols.scenario.paths import Path, written_path
+from protocols.scenario.paths import Path, path_text
 from protocols.scenario.units import Bare
 
 MOST_VALUES = 500_000
@@ -87,7 +87,7 @@ class _Values:
             return _scalar(node)
         if any(each is node for each in self._around):
             line = self._lines[path]
-            raise _TextError(line, f"{written_path(path)}: a cycle, the alias &{node.anchor} contains itself")
+            raise _TextError(line, f"{path_text(path)}: a cycle, the alias &{node.anchor} contains itself")
         self._around.append(node)
         value = self._list(node, path) if isinstance(node, SequenceNode) else self._mapping(node, path)
         self._around.pop()
@@ -116,7 +116,7 @@ class _Values:
                 merged += value.value if isinstance(value, SequenceNode) else [value]
                 continue
             if key.value in own:
-                where = f"{written_path(path)}: " if path else ""
+                where = f"{path_text(path)}: " if path else ""
                 raise _TextError(
                     line,
                     f"{where}{key.value!r} is there twice, first on line {own[key.value]}: expected each name once",
