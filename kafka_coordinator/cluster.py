@@ -36,7 +36,7 @@ from protocols.scenario.events import Event
 from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
-from protocols.scenario.world import apply_to_world, end_process
+from protocols.scenario.world import apply_event, apply_to_world, end_process
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
@@ -72,11 +72,7 @@ class KafkaCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        own = _OWN.get(type(event))
-        if own is not None:
-            own(self, event)
-        else:
-            apply_to_world(event, self.simulation, self.places)
+        apply_event(event, self, _OWN, self.simulation, self.places)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""

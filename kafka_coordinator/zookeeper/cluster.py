@@ -54,7 +54,7 @@ from protocols.scenario.events.starts import started_as
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
 from protocols.scenario.topology import MemberKey, Topology, listed_members
-from protocols.scenario.world import apply_to_world, end_process
+from protocols.scenario.world import apply_event, apply_to_world, end_process
 
 SYSTEM = "kafka-zookeeper"
 
@@ -98,11 +98,7 @@ class ZooKeeperCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        own = _OWN.get(type(event))
-        if own is not None:
-            own(self, event)
-        else:
-            apply_to_world(event, self._simulation, self._places)
+        apply_event(event, self, _OWN, self._simulation, self._places)
 
     def finish(self) -> None:
         """Let the consumers tell what was delivered."""

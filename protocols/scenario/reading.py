@@ -40,11 +40,11 @@ def read_text(text: str, source: str = "scenario", registered: Systems | None = 
     """The scenario in a YAML text; ``source`` is what errors call it. Raises `UserError` as `read` does."""
     from protocols.scenario.yaml_values import parse  # scenarios made by programs need no YAML
 
-    written = parse(text, source)
+    parsed = parse(text, source)
     try:
-        return build(written.value, registered)
+        return build(parsed.value, registered)
     except PartError as wrong:
-        raise UserError(_line(f"{source} line {written.line(wrong.path)}", wrong)) from None
+        raise UserError(_line(f"{source} line {parsed.line(wrong.path)}", wrong)) from None
 
 
 def scenario(

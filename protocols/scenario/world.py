@@ -8,37 +8,51 @@
 | network | the links are cut, lossy or slow, and mended after the time; overlapping faults add up |
 
 A cluster whose nodes hold facts back (records delivered so far) lets them tell before it hands on a crash.
-Every other event is the cluster's own: join, leave, stop_polling, restart, subscribe, commit, queues, add_topic,
-delete_topic, broker, reset_offsets.
+Every other event is the cluster's own.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any, TypeVar
 
 from protocols.engine.links import Fault
 from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
 from protocols.facts import Owns
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
 from protocols.scenario.topology import Topology
 
+C = TypeVar("C")
+
+
+def apply_event(
+    event: Event,
+    cluster: C,
+    own: Mapping[type[Event], Callable[[C, Any], None]],
+    simulation: Simulation,
+    topology: Topology,
+) -> None:
+    """The event happens now: as the cluster's ``own`` table has it, else as `apply_to_world` does.
+
+    Raises `UserError` for a kind of event that is in neither: the system has nothing of that kind.
+    """
+    applied = own.get(type(event))
+    if applied is not None:
+        applied(cluster, event)
+    elif not apply_to_world(event, simulation, topology):
+        raise UserError(f"{event.describe()}: the system has no {event.kind_name()!r}, expected another event")
+
 
 def apply_to_world(event: Event, simulation: Simulation, topology: Topology) -> bool:
     """The event happens now, if it is one that befalls processes or the network; whether it is one.
 
-    Nothing happens to a process that does not run (any more). Use it as the last row of a cluster's table::
-
-        def apply(self, event):
-            own = self._own.get(type(event))
-            if own is not None:
-                own(event)
-            else:
-                apply_to_world(event, self.simulation, self.topology)
+    Nothing happens to a process that does not run (any more).
     """
-    befall = _APPLIED.get(type(event))
-    if befall is None:
+    applied = _APPLIED.get(type(event))
+    if applied is None:
         return False
-    befall(event, simulation, topology)
+    applied(event, simulation, topology)
     return True
 
 

@@ -9,7 +9,6 @@ from compare.scenarios.called import called, many
 from compare.scenarios.report.graph import graphs
 from compare.scenarios.report.table import COLUMNS, rows
 from compare.scenarios.runs import Run
-from protocols.scenario.events import Join
 from protocols.scenario.model import Scenario
 from protocols.scenario.units import duration_text
 
@@ -115,7 +114,7 @@ def _range(figures: Mapping[str, Any]) -> str:
 def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
     members = {(name, member) for name, group in scenario.groups.items() for member in group.members}
     only = next(iter(scenario.groups)) if len(scenario.groups) == 1 else ""
-    members |= {(event.group or only, event.join) for event in scenario.events if isinstance(event, Join)}
+    members |= {(event.group or only, name) for event in scenario.events for name in event.members()}
     queues = sum(sum(part.queues.values()) for part in scenario.topics.values())
     low, high = scenario.run.latency
     latency = duration_text(low) if low == high else f"{duration_text(low)} to {duration_text(high)}"
