@@ -32,11 +32,11 @@ from kafka_coordinator.topics import TopicTable
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.scenario import events
-from protocols.scenario.commits import offsets_of
 from protocols.scenario.events import Event
+from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
-from protocols.scenario.world import apply_to_world, end_process
+from protocols.scenario.topology import MemberKey, Topology
+from protocols.scenario.world import apply_event, apply_to_world, end_process
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
@@ -58,7 +58,7 @@ class KafkaCluster:
         self.storage = offsets_topic(self.settings)
         self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions)
         self.topics = TopicTable(scenario, self.controller, where)
-        self.places = Places.of(scenario, one_node_per_member=True)
+        self.places = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.places, divided.consumer, where)
 
     # What a scenario calls.
@@ -72,11 +72,7 @@ class KafkaCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        own = _OWN.get(type(event))
-        if own is not None:
-            own(self, event)
-        else:
-            apply_to_world(event, self.simulation, self.places)
+        apply_event(event, self, _OWN, self.simulation, self.places)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""

@@ -14,11 +14,11 @@ from kafka_coordinator.settings import (
     check_protocol,
 )
 from protocols.scenario.events import Join, Restart
+from protocols.scenario.events.starts import started_as
 from protocols.scenario.groups import MemberPart
-from protocols.scenario.lives import started_as
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.scenario.systems import split_system
+from protocols.scenario.topology import MemberKey, Topology, listed_members
 
 
 class Members:
@@ -31,7 +31,7 @@ class Members:
     __slots__ = ("_made", "_places", "_settings", "_strategy", "bootstrap", "by_hand", "parts")
 
     def __init__(
-        self, scenario: Scenario, system: SystemPart, places: Places, settings: Mapping[str, object], where: str
+        self, scenario: Scenario, system: SystemPart, places: Topology, settings: Mapping[str, object], where: str
     ) -> None:
         self.bootstrap = scenario.brokers
         self.by_hand: set[MemberKey] = set()

@@ -8,10 +8,11 @@ from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.controller import Controller
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.scenario.commits import NamedCount, NamedOffset, records_of
-from protocols.scenario.dealt import grown, listed, place
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Produce, Queues, Reset
+from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
+from protocols.scenario.queue_names import NamedCount, NamedOffset
+from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
 
 
 class TopicTable:
@@ -30,7 +31,7 @@ class TopicTable:
         self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
         _check(scenario, where)
         for topic, part in scenario.topics.items():
-            self._put(topic, listed(part.queues), 0.0, part.replica_racks)
+            self._put(topic, brokers_of(part.queues), 0.0, part.replica_racks)
 
     @property
     def load(self) -> Load:
@@ -47,7 +48,7 @@ class TopicTable:
 
     def partition(self, named: NamedOffset | NamedCount) -> Partition:
         """The partition that an event names by topic and number, or as the n-th of a broker."""
-        return named.topic, place(self._brokers_of[named.topic], named.broker, named.number)
+        return named.topic, queue_index(self._brokers_of[named.topic], named.broker, named.number)
 
     def write(self, event: Produce, now: Time) -> None:
         """Records are written at once."""
@@ -65,12 +66,12 @@ class TopicTable:
         """Topics have more partitions; those that they had keep their numbers and brokers."""
         for topic, per_broker in event.queues.items():
             if topic in self._brokers_of:
-                self._put(topic, grown(self._brokers_of[topic], per_broker), now)
+                self._put(topic, after_growth(self._brokers_of[topic], per_broker), now)
 
     def add(self, event: AddTopic, now: Time) -> None:
         """Topics are created."""
         for topic, part in event.add_topic.items():
-            self._put(topic, listed(part.queues), now, part.replica_racks)
+            self._put(topic, brokers_of(part.queues), now, part.replica_racks)
 
     def delete(self, event: DeleteTopic) -> None:
         """A topic and its records are gone."""
@@ -96,18 +97,16 @@ def _check(scenario: Scenario, where: str) -> None:
 
 
 def _count(event: Event, counts: dict[str, int], where: str) -> None:
-    if isinstance(event, AddTopic):
-        counts.update({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
-    elif isinstance(event, DeleteTopic):
-        counts.pop(event.delete_topic, None)
-    elif isinstance(event, Queues):
-        for topic, per_broker in event.queues.items():
-            wanted = sum(per_broker.values())
-            if wanted < counts.get(topic, 0):
-                raise UserError(
-                    f"{where}: topic {topic} from {counts[topic]} to {wanted} partitions: Kafka never takes partitions"
-                    f" away, expected at least {counts[topic]}"
-                )
-            counts[topic] = wanted
-    elif isinstance(event, Reset) and event.via == "client":
+    for topic, per_broker in event.queue_changes().items():
+        if per_broker is None:
+            counts.pop(topic, None)
+            continue
+        wanted = sum(per_broker.values())
+        if wanted < counts.get(topic, 0):
+            raise UserError(
+                f"{where}: topic {topic} from {counts[topic]} to {wanted} partitions: Kafka never takes partitions"
+                f" away, expected at least {counts[topic]}"
+            )
+        counts[topic] = wanted
+    if isinstance(event, Reset) and event.via == "client":
         raise UserError(f"{where}: offsets are reset through clients in RocketMQ only, expected via: broker")

@@ -12,11 +12,11 @@ from typing import Any, Final
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.scenario import events
-from protocols.scenario.commits import offsets_of
 from protocols.scenario.events import Event
+from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
-from protocols.scenario.world import apply_to_world, end_process
+from protocols.scenario.topology import MemberKey, Topology
+from protocols.scenario.world import apply_event, end_process
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
@@ -30,7 +30,7 @@ from rocketmq_selfbalance.client.commands import (
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.member_names import MemberNames
 from rocketmq_selfbalance.members import Members
-from rocketmq_selfbalance.servers import NAME_SERVER, OF_SERVERS, Servers
+from rocketmq_selfbalance.servers import NAME_SERVER, Servers
 from rocketmq_selfbalance.settings import configuration
 
 LOOK_AGAIN_MS: Final = 5.0
@@ -46,7 +46,7 @@ class RocketMQCluster:
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
         self.configuration = configuration(system.settings, system.label or system.system)
-        self.places = Places.of(scenario)
+        self.places = Topology.of(scenario)
         simulation.observer = MemberNames(simulation.observer, self.places)
         self.members = Members(scenario, system, self.places, self.configuration)
         self.servers = Servers(scenario, self.configuration, simulation)
@@ -64,13 +64,7 @@ class RocketMQCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        kind = type(event)
-        if kind in _OF_MEMBERS:
-            _OF_MEMBERS[kind](self, event)
-        elif kind in OF_SERVERS:
-            OF_SERVERS[kind](self.servers, event)
-        else:
-            apply_to_world(event, self.simulation, self.places)
+        apply_event(event, self, _OWN, self.simulation, self.places)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""
@@ -195,12 +189,18 @@ def _is_over(client: Client) -> bool:
     return not client.instance.consumers and not client.instance.threads
 
 
-_OF_MEMBERS: Final[Mapping[type[Event], Callable[[RocketMQCluster, Any], None]]] = {
+_OWN: Final[Mapping[type[Event], Callable[[RocketMQCluster, Any], None]]] = {
     events.Join: RocketMQCluster._join,
     events.Leave: RocketMQCluster._leave,
     events.Restart: RocketMQCluster._restart,
     events.StopPolling: RocketMQCluster._stop_polling,
     events.Subscribe: RocketMQCluster._subscribe,
     events.Commit: RocketMQCluster._commit,
+    events.Produce: lambda cluster, event: cluster.servers.write(event),
+    events.Queues: lambda cluster, event: cluster.servers.set_queues(event),
+    events.AddTopic: lambda cluster, event: cluster.servers.add_topic(event),
+    events.DeleteTopic: lambda cluster, event: cluster.servers.delete_topic(event),
+    events.BrokerEvent: lambda cluster, event: cluster.servers.change_broker(event),
+    events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
 }
-"""Events that members take in their own way; others are for the servers, or befall processes and the network."""
+"""Events that are RocketMQ's own, those of members first; the others befall processes and the network."""

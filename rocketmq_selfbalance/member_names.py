@@ -5,7 +5,7 @@ from typing import Any
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Observer
 from protocols.facts import Committed
-from protocols.scenario.places import Places
+from protocols.scenario.topology import Topology
 
 
 class MemberNames:
@@ -14,7 +14,7 @@ class MemberNames:
 
     __slots__ = ("_following", "_places")
 
-    def __init__(self, following: Observer, places: Places) -> None:
+    def __init__(self, following: Observer, places: Topology) -> None:
         self._following, self._places = following, places
 
     def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from protocols.errors import UserError
 from protocols.groups import Group
 from protocols.scenario.events import Join, Restart
+from protocols.scenario.events.starts import started_as
 from protocols.scenario.groups import MemberPart
-from protocols.scenario.lives import started_as
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places, listed_members
 from protocols.scenario.systems import split_system
+from protocols.scenario.topology import MemberKey, Topology, listed_members
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, VERSION
@@ -46,7 +46,7 @@ class Members:
         "parts",
     )
 
-    def __init__(self, scenario: Scenario, system: SystemPart, places: Places, configuration: Configuration) -> None:
+    def __init__(self, scenario: Scenario, system: SystemPart, places: Topology, configuration: Configuration) -> None:
         self.by_hand: set[MemberKey] = set()
         """Members whose listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self._strategy = split_system(system.system)[1]

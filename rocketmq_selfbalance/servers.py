@@ -1,14 +1,13 @@
 """The servers of a cluster: its name server, its brokers, and what an administrator does to them."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.queues import Queue
 from protocols.scenario import events
-from protocols.scenario.commits import records_of
-from protocols.scenario.events import Event
+from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
@@ -88,16 +87,19 @@ class Servers:
 
     # Records, topics and offsets.
 
-    def _produce_records(self, event: events.Produce) -> None:
+    def write(self, event: events.Produce) -> None:
+        """Records come at once."""
         for topic, broker, number, count in records_of(event, self.topics):
             queue = self.queue(topic, broker, number)
             self._administer(queue.broker, Write(0, topic, queue.number, count))
 
-    def _queues(self, event: events.Queues) -> None:
+    def set_queues(self, event: events.Queues) -> None:
+        """Topics have other numbers of queues."""
         for topic, counts in event.queues.items():
             self._put_topic(topic, counts)
 
-    def _add_topic(self, event: events.AddTopic) -> None:
+    def add_topic(self, event: events.AddTopic) -> None:
+        """Topics come into being."""
         for topic, part in event.add_topic.items():
             self._put_topic(topic, part.queues)
 
@@ -110,13 +112,15 @@ class Servers:
                 count = counts.get(broker, 0)
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
 
-    def _delete_topic(self, event: events.DeleteTopic) -> None:
+    def delete_topic(self, event: events.DeleteTopic) -> None:
+        """A topic is deleted at the name server and at all brokers."""
         self.topics.pop(event.delete_topic, None)
         for broker in self.disks:
             self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
 
-    def _reset(self, event: events.Reset) -> None:
+    def reset_offsets(self, event: events.Reset) -> None:
+        """Every broker resets the offsets of its queues, in its own table or through the clients."""
         usual = self._configuration.broker.use_server_side_reset_offset
         for broker in self.disks:
             if event.via == "client":
@@ -143,7 +147,8 @@ class Servers:
     def _start_broker(self, name: str) -> None:
         self._simulation.start(name, Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,)))
 
-    def _broker(self, event: events.BrokerEvent) -> None:
+    def change_broker(self, event: events.BrokerEvent) -> None:
+        """A broker stops, is killed, or starts again with the disk that it had."""
         name = event.broker
         if event.does == "return":
             if not self._simulation.is_running(name):
@@ -153,14 +158,3 @@ class Servers:
                 self._simulation.command(name, StopBroker(0))
             self._simulation.end(name)
             self.disks[name].store.stop(self._simulation.now)
-
-
-OF_SERVERS: Final[Mapping[type[Event], Callable[[Servers, Any], None]]] = {
-    events.Produce: Servers._produce_records,
-    events.Queues: Servers._queues,
-    events.AddTopic: Servers._add_topic,
-    events.DeleteTopic: Servers._delete_topic,
-    events.BrokerEvent: Servers._broker,
-    events.Reset: Servers._reset,
-}
-"""Events that brokers or the name server take."""

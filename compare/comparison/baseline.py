@@ -7,7 +7,7 @@ from compare.console.output import visible
 from compare.measure.moved_queues import moved_queues
 from compare.measure.runs.spread import FIGURES, figure
 from protocols.errors import UserError
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 
 Document = Mapping[str, Any]
 Change = dict[str, Any]

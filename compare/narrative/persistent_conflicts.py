@@ -2,7 +2,7 @@
 
 from compare.narrative.formatting import duration, many
 from compare.narrative.sentences import Record
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 
 
 def because_clause(why: list[str]) -> str:

@@ -8,7 +8,7 @@ from compare.measure.runs.spread import figure
 from compare.narrative.formatting import amount, duration, many, variant_name
 from compare.narrative.sentences import Record, Sentence
 from compare.narrative.verdict import NOTICED_S, SAME_JAIN
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
 
 Told = tuple[Sentence, dict[str, dict[str, Any]]]
 """A sentence, and per label the figures that it rests on."""

@@ -8,7 +8,8 @@ from compare.narrative.explanations import why_idle, why_uneven
 from compare.narrative.formatting import amount, duration, many, often
 from compare.narrative.persistent_conflicts import because_clause, never_owned, some
 from compare.narrative.sentences import Record, Sentence, Telling
-from protocols.scenario.telling import listed
+from protocols.scenario.descriptions import listed
+from protocols.scenario.events import EVENT_KINDS, MemberChange
 from protocols.timeline.properties import SETTLES
 
 NOTICED_S = 0.001
@@ -16,6 +17,9 @@ NOTICED_S = 0.001
 
 SAME_JAIN = 1e-9
 """Jain indices that differ by less are the same."""
+
+PAUSES = {kind.__name__ for kind in EVENT_KINDS.values() if kind.member_change is MemberChange.PAUSES}
+"""Kinds of events by which members stand still."""
 
 LONG_S = 5.0
 """A group that takes longer to settle, or to catch up, is told of."""
@@ -214,7 +218,7 @@ def _moving(told: Telling) -> Iterator[Sentence]:
     moves, fewest = told.record["moves"], told.record["fewest_moves"]
     if moves > fewest:
         enough = f"{many(fewest, 'move')} would be enough" if fewest else "no move is needed"
-        hung = any({"Hang", "StopPolling"} & set(each["kinds"]) for each in told.record["after"])
+        hung = any(PAUSES & set(each["kinds"]) for each in told.record["after"])
         kept = " as long as members that stand still keep theirs" if hung else ""
         yield told.resting(f"moves queues {often(moves)} where {enough}{kept}", "moves", "fewest_moves")
     elif moves < fewest:

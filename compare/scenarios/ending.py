@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from protocols import Allocation, Group, Member, Queue
-from protocols.scenario.events import Crash, Event, Join, Leave, Restart, Subscribe
+from protocols.scenario.events import MemberChange
 from protocols.scenario.groups import MemberPart
-from protocols.scenario.lives import started_as
 from protocols.scenario.model import Scenario
-from protocols.scenario.places import MemberKey, Places, listed_members
+from protocols.scenario.topology import MemberKey, Topology, listed_members
 from protocols.timeline import Numbering
 from protocols.timeline.lifetimes import last_topics
 
@@ -75,36 +74,30 @@ def ending(scenario: Scenario, numbering: Numbering) -> Ending:
             topics,
             name=name,
         )
-    times = Counter(key.member for key in Places.of(scenario).node)
+    times = Counter(key.member for key in Topology.of(scenario).node)
     names = {
-        key: key.member if times[key.member] == 1 else f"{key.group}/{key.member}" for key in Places.of(scenario).node
+        key: key.member if times[key.member] == 1 else f"{key.group}/{key.member}" for key in Topology.of(scenario).node
     }
     return Ending(there, groups, names)
 
 
 def _alive(scenario: Scenario) -> dict[MemberKey, MemberPart]:
-    places = Places.of(scenario, one_node_per_member=True)
+    places = Topology.of(scenario, one_node_per_member=True)
     parts = listed_members(scenario)
     there = dict.fromkeys(parts)
     of_node = {node: key for key, node in places.node.items()}
 
-    def of(event: Event, name: str) -> MemberKey:
-        return places.key(event.group, name)
-
     for event in scenario.events:
         if event.at > scenario.run.for_:
             break
-        if isinstance(event, Join | Restart):
-            key = places.starting(event)
-            parts[key] = started_as(parts.get(key), event)
-            there[key] = None
-        elif isinstance(event, Leave):
-            there.pop(of(event, event.leave), None)
-        elif isinstance(event, Crash):
-            for node in places.together[of(event, event.crash)]:
-                there.pop(of_node[node], None)
-        elif isinstance(event, Subscribe):
-            for name, subscribed in event.subscribe.items():
-                key = of(event, name)
-                parts[key] = parts[key].model_copy(update={"subscribe": subscribed, "pattern": None})
+        for name in event.members():
+            key = places.key(event.group, name)
+            after = event.part_after(name, parts.get(key))
+            if after is not None:
+                parts[key] = after
+            if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
+                there[key] = None
+            elif event.member_change is MemberChange.ENDS:
+                for node in places.together[key] if event.strikes_process() else (places.node[key],):
+                    there.pop(of_node[node], None)
     return {key: parts[key] for key in there}

@@ -8,7 +8,7 @@ from protocols.errors import UserError
 from protocols.scenario.events import Event, Join, Restart
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.model import Scenario
-from protocols.scenario.parts import suggestion
+from protocols.scenario.validation import suggestion
 
 P = TypeVar("P", MemberPart, Join, Restart)
 

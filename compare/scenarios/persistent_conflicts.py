@@ -12,8 +12,8 @@ from compare.scenarios.own_settings import own_part, with_own_settings
 from compare.scenarios.systems import member_settings
 from compare.scenarios.variants import Variant
 from protocols import Allocation, Queue
-from protocols.scenario.places import Places
 from protocols.scenario.systems import split_system
+from protocols.scenario.topology import Topology
 from rocketmq_selfbalance.allocate import allocate
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.disagreement import Standing, why_nobody, why_several
@@ -36,7 +36,7 @@ def members_of(variant: Variant) -> Members | None:
     if split_system(part.system)[0] != "rocketmq":
         return None
     own = with_own_settings(scenario, part.system)
-    return Members(own, part, Places.of(own), configuration(part.settings, variant.label))
+    return Members(own, part, Topology.of(own), configuration(part.settings, variant.label))
 
 
 def broadcasting_groups(variant: Variant) -> frozenset[str]:

@@ -7,9 +7,9 @@ from compare.scenarios.own_settings import with_own_settings
 from compare.scenarios.persistent_conflicts import broadcasting_groups
 from compare.scenarios.systems import cluster_of, system_of
 from compare.scenarios.variants import Variant
-from protocols.scenario.mates import Mates
-from protocols.scenario.places import Places
+from protocols.scenario.process_peers import ProcessPeers
 from protocols.scenario.running import Run
+from protocols.scenario.topology import Topology
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in, reads_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
@@ -37,7 +37,7 @@ def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) 
         lives=lifetimes(scenario, numbering),
         may_own=may_own_in(scenario),
         uncounted=UNCOUNTED,
-        mates=Mates.of(Places.of(scenario)),
+        peers=ProcessPeers.of(Topology.of(scenario)),
         reads=reads_in(scenario),
         broadcasting=broadcasting_groups(variant),
     )

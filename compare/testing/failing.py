@@ -6,14 +6,14 @@ from typing import Any
 from compare.testing.group_interface import GroupInterface
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
-from protocols.scenario.writing import plain
+from protocols.scenario.writing import as_fields
 
 HINT = "save it as a file, and `equipoise compare FILE --story {label}` lives through the same"
 
 
 def fields_of(event: Event) -> dict[str, Any]:
     """An event as plain values, without its time and its group."""
-    return {name: value for name, value in plain(event).items() if name not in ("at", "group")}
+    return {name: value for name, value in as_fields(event).items() if name not in ("at", "group")}
 
 
 class _Note:

@@ -18,7 +18,7 @@ from compare.testing.world import World
 from protocols import Allocation, Queue, files
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from protocols.scenario.writing import written
+from protocols.scenario.writing import as_yaml
 from protocols.timeline import Timeline
 from protocols.timeline.story import story
 from protocols.timeline.words import queue_name
@@ -216,7 +216,7 @@ class Group(Events, Demands):
 
     def scenario_text(self) -> str:
         """The scenario as the text of a YAML file."""
-        return written(self.scenario())
+        return as_yaml(self.scenario())
 
     def write_scenario(self, path: str | Path) -> Path:
         """Write the scenario to a file, whole or not at all; returns its path."""

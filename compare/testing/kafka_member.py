@@ -25,7 +25,7 @@ from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Message as Command
 from protocols.engine.nodes import Time
-from protocols.scenario.places import MemberKey
+from protocols.scenario.topology import MemberKey
 
 Partition = tuple[str, int]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from compare.testing.group_interface import GroupInterface
 from protocols.queues import Queue
-from protocols.scenario.places import MemberKey
+from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance import disagreement
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.disagreement import Standing

@@ -13,7 +13,7 @@ from compare.testing.handling import HandlingGroup
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.queues import Queue
-from protocols.scenario.places import MemberKey
+from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.client.commands import ListenerReturned
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.pool import Work

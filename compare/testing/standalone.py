@@ -9,7 +9,7 @@ from compare.testing.plans import KAFKA, ROCKETMQ
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import split_system
-from protocols.scenario.writing import plain
+from protocols.scenario.writing import as_fields
 
 
 def kafka_group(clock: Clock | None = None, **plan: Any) -> Group:
@@ -34,15 +34,15 @@ def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) ->
         raise UserError(f"{len(scenario.groups)} groups in {scenario.name}, expected one")
     ((group_name, part),) = scenario.groups.items()
     kind, strategy = split_system(name)
-    given = plain(scenario)
+    given = as_fields(scenario)
     group = Group(kind, clock or Clock())(
         topics={topic: each["queues"] for topic, each in given["topics"].items()},
-        members={member: plain(each) for member, each in part.members.items()},
+        members={member: as_fields(each) for member, each in part.members.items()},
         strategy=strategy,
         settings=settings,
         brokers=scenario.brokers,
         produce=scenario.load.produce,
-        latency=plain(scenario.run).get("latency", "1ms..5ms"),
+        latency=as_fields(scenario.run).get("latency", "1ms..5ms"),
         seed=scenario.run.seed,
         name=group_name,
     )

@@ -17,14 +17,12 @@ from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
 from protocols.queues import Queue
-from protocols.scenario import events
 from protocols.scenario.cluster import Cluster
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
-from protocols.scenario.places import Places
 from protocols.scenario.reading import scenario as read_scenario
 from protocols.scenario.running import BEGINNING
-from protocols.scenario.telling import in_words
+from protocols.scenario.topology import Topology
 from protocols.scenario.units import LONGEST
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
@@ -35,14 +33,12 @@ _PLACE = re.compile(r"scenario: (events\[\d+\][^:]*: )?")
 """Where in a scenario something is wrong: of no use to who wrote none."""
 
 _FOR_EVER = LONGEST / 2
-_CHANGE_TOPICS = events.Queues | events.AddTopic | events.DeleteTopic
-_MAY_BE_REFUSED = events.Queues | events.Reset
 
 
 class LiveCluster(Cluster, Protocol):
     """A cluster whose scenario goes on while it lives."""
 
-    places: Places
+    places: Topology
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on."""
@@ -189,13 +185,13 @@ class World:
         try:
             scenario = self.scenario_until(_FOR_EVER)
             event = scenario.events[-1]
-            if isinstance(event, _MAY_BE_REFUSED) or fields.keys() & _OF_SYSTEM:
+            if event.may_be_refused or fields.keys() & _OF_SYSTEM:
                 cluster_of(self._part.system)(scenario, self._part, Simulation())
         except UserError as error:
             self._given.pop()
             raise UserError(_PLACE.sub("", str(error))) from None
         self._learn(scenario, event)
-        number = self.simulation.at(self.now, partial(self.cluster.apply, event), in_words(event))
+        number = self.simulation.at(self.now, partial(self.cluster.apply, event), event.describe())
         self.calls[number] = event
         self.last_change = self.now
         if not self._running:
@@ -206,7 +202,7 @@ class World:
         self.scenario = scenario
         self.__dict__.pop("ending", None)
         self._may_own = may_own_in(scenario)
-        if isinstance(event, _CHANGE_TOPICS):
+        if event.queue_changes():
             self._lives.update(lifetimes(scenario, self._numbering))
         self.cluster.learn(scenario)
 

@@ -32,8 +32,6 @@ from protocols.engine.simulation import Simulation
 from protocols.errors import StrategyError, UserError
 from protocols.load import Production
 from protocols.queues import Queue
-from protocols.scenario.commits import records_of
-from protocols.scenario.dealt import grown, listed, place
 from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
@@ -51,10 +49,12 @@ from protocols.scenario.events import (
     StopPolling,
     Subscribe,
 )
-from protocols.scenario.lives import started_as
+from protocols.scenario.events.production import records_of
+from protocols.scenario.events.starts import started_as
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places, listed_members
-from protocols.scenario.world import apply_to_world, end_process
+from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.topology import MemberKey, Topology, listed_members
+from protocols.scenario.world import apply_event, apply_to_world, end_process
 
 SYSTEM = "kafka-zookeeper"
 
@@ -68,7 +68,7 @@ class ZooKeeperCluster:
             names = " or ".join(f"{SYSTEM}:{each}" for each in STRATEGIES)
             raise StrategyError(f"unknown system {system.system!r}, expected {names}")
         self._simulation = simulation
-        self._places = Places.of(scenario, one_node_per_member=True)
+        self._places = Topology.of(scenario, one_node_per_member=True)
         base = with_settings(ConsumerSettings(), {"partition.assignment.strategy": strategy}, system.system)
         self._settings = with_settings(base, system.settings, f"settings of {system.label or system.system}")
         self._brokers = scenario.brokers
@@ -76,7 +76,7 @@ class ZooKeeperCluster:
         """Brokers that were killed to the end of their sessions."""
         self._rate = scenario.load.produce
         self._counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
-        self._brokers_of = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
+        self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
         """Topic to the broker of each partition."""
         self._production: dict[Queue, Production] = {}
         self._add_production()
@@ -98,11 +98,7 @@ class ZooKeeperCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        own = _OWN.get(type(event))
-        if own is not None:
-            own(self, event)
-        else:
-            apply_to_world(event, self._simulation, self._places)
+        apply_event(event, self, _OWN, self._simulation, self._places)
 
     def finish(self) -> None:
         """Let the consumers report what was delivered."""
@@ -196,11 +192,11 @@ class ZooKeeperCluster:
 
     def _queues(self, event: Queues) -> None:
         for topic, per_broker in event.queues.items():
-            self._brokers_of[topic] = grown(self._brokers_of[topic], per_broker)
+            self._brokers_of[topic] = after_growth(self._brokers_of[topic], per_broker)
         self._change_topics({topic: sum(counts.values()) for topic, counts in event.queues.items()})
 
     def _add_topic(self, event: AddTopic) -> None:
-        self._brokers_of.update({topic: listed(part.queues) for topic, part in event.add_topic.items()})
+        self._brokers_of.update({topic: brokers_of(part.queues) for topic, part in event.add_topic.items()})
         self._change_topics({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
 
     def _change_topics(self, counts: Mapping[str, int]) -> None:
@@ -222,7 +218,7 @@ class ZooKeeperCluster:
     def _produce(self, event: Produce) -> None:
         per_broker = {topic: Counter(brokers) for topic, brokers in self._brokers_of.items()}
         for topic, broker, number, count in records_of(event, per_broker):
-            queue = Queue(topic, "", place(self._brokers_of[topic], broker, number))
+            queue = Queue(topic, "", queue_index(self._brokers_of[topic], broker, number))
             written = self._production[queue]
             self._production[queue] = written._replace(bursts=(*written.bursts, (self._simulation.now, count)))
         self._tell_load()

@@ -1,25 +1,26 @@
 """From plain values, as a file or a program gives them, to a scenario that can be."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from protocols.scenario import shorthands
-from protocols.scenario.checks import Checks, check_end, check_node_names, check_strategy, check_systems
-from protocols.scenario.events import Event, Join
+from protocols.scenario.checks import check_end, check_events, check_node_names, check_systems, strategies_of
+from protocols.scenario.events.base import Event, MemberChange
+from protocols.scenario.events.catalogue import read_event
+from protocols.scenario.events.cluster_state import need_strategies
 from protocols.scenario.groups import GroupPart
-from protocols.scenario.lives import Lives, started_as
+from protocols.scenario.membership import Membership
 from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, SystemPart
-from protocols.scenario.parts import PartError, field_names, known, mapping, part
 from protocols.scenario.paths import Path
-from protocols.scenario.places import MemberKey
 from protocols.scenario.systems import Systems, default_systems
+from protocols.scenario.topology import MemberKey
+from protocols.scenario.validation import PartError, field_names, known, mapping, validated
 
 
 def build(given: object, systems: Systems | None) -> Scenario:
     """A scenario from nested values with all their shorthands. ``systems``: those that there are; None: their names are
     not checked, and a scenario that names none has none.
 
-    Raises `protocols.scenario.parts.PartError` for the first thing that cannot be.
+    Raises `protocols.scenario.validation.PartError` for the first thing that cannot be.
     """
     fields = dict(mapping(given, ()))
     known(fields, (*field_names(Scenario), "group"), ())
@@ -34,26 +35,26 @@ def build(given: object, systems: Systems | None) -> Scenario:
     groups, members = _groups(fields)
     events = _events(fields.get("events", ()), brokers)
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
-    lives = Lives(groups, events)
-    starting = lives.starting()
-    scenario = part(
+    membership = Membership(groups, events)
+    starting = membership.starting()
+    scenario = validated(
         Scenario,
         {
             **{name: value for name, value in fields.items() if name != "group"},
             "brokers": brokers,
             "topics": shorthands.topics(fields["topics"], brokers, ("topics",)),
             "groups": starting,
-            "load": part(LoadPart, fields.get("load", {}), ("load",)),
-            "run": part(RunPart, fields["run"], ("run",)),
-            "expect": None if fields.get("expect") is None else part(ExpectPart, fields["expect"], ("expect",)),
-            "systems": tuple(shorthands.system(each, ("systems", number)) for number, each in enumerate(variants)),
-            "events": tuple(lives.completed(event, path) for event, path in events),
+            "load": validated(LoadPart, fields.get("load", {}), ("load",)),
+            "run": validated(RunPart, fields["run"], ("run",)),
+            "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
+            "systems": tuple(_system(each, ("systems", number)) for number, each in enumerate(variants)),
+            "events": tuple(membership.completed(event, path) for event, path in events),
         },
         (),
     )
     check_systems(scenario, systems, "systems" in fields)
     for key, path in members.items():
-        check_strategy(groups[key.group].members[key.member], systems, path)
+        need_strategies(groups[key.group].members[key.member].strategy, strategies_of(systems), path)
     _check_events(scenario, [path for _, path in events], members, systems)
     if scenario.systems or systems is None:
         return scenario
@@ -63,14 +64,17 @@ def build(given: object, systems: Systems | None) -> Scenario:
 def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, ...]:
     """The variants of a scenario that names none: by its brokers and by all who are or come there."""
     everybody = [each for group in scenario.groups.values() for each in group.members.values()]
-    everybody += [started_as(None, event) for event in scenario.events if isinstance(event, Join)]
+    for event in scenario.events:
+        if event.member_change is MemberChange.JOINS:
+            joining = (event.part_after(name, None) for name in event.members())
+            everybody += [part for part in joining if part is not None]
     return default_systems(systems, scenario.brokers, everybody)
 
 
 def _events(given: object, brokers: Sequence[str]) -> list[tuple[Event, Path]]:
     """The events in the order of their times, and where each is written."""
     written: list[tuple[Event, Path]] = [
-        (shorthands.event(each, brokers, ("events", number)), ("events", number))
+        (read_event(each, brokers, ("events", number)), ("events", number))
         for number, each in enumerate(shorthands.items(given, ("events",)))
     ]
     return sorted(written, key=lambda each: each[0].at)
@@ -81,24 +85,23 @@ def _check_events(
 ) -> None:
     check_end(scenario, paths)
     joining = {
-        MemberKey(event.group or "", event.join): (*path, "join")
+        MemberKey(event.group or "", name): (*path, *field)
         for event, path in reversed(list(zip(scenario.events, paths, strict=True)))
-        if isinstance(event, Join)
+        if event.member_change is MemberChange.JOINS
+        for name, field in event.members().items()
     }
     check_node_names(scenario, {**joining, **members})
-    checks = Checks(scenario, systems)
-    for event, path in zip(scenario.events, paths, strict=True):
-        checks.event(event, path)
+    check_events(scenario, paths, systems)
 
 
-def _groups(fields: Mapping[str, Any]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:
+def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:
     """The groups, and where each (group, member) is written. ``group:`` with a name inside stands for one."""
     if ("group" in fields) == ("groups" in fields):
         raise PartError(
             ("group",) if "group" in fields else ("groups",), "expected either groups or group, one of them"
         )
     if "groups" in fields:
-        given: list[tuple[str, Any, Path]] = [
+        given: list[tuple[str, object, Path]] = [
             (name, each, ("groups", name)) for name, each in mapping(fields["groups"], ("groups",)).items()
         ]
     else:
@@ -115,3 +118,9 @@ def _groups(fields: Mapping[str, Any]) -> tuple[dict[str, GroupPart], dict[Membe
         groups[name], members = shorthands.group(each, path)
         paths |= {MemberKey(name, member): place for member, place in members.items()}
     return groups, paths
+
+
+def _system(given: object, path: Path) -> SystemPart:
+    """A variant as its fields, or just as the system's name; the label is filled in."""
+    made = validated(SystemPart, {"system": given} if isinstance(given, str) else given, path)
+    return made if made.label else made.model_copy(update={"label": made.system})

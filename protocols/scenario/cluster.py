@@ -1,6 +1,6 @@
 """What a system offers to a scenario: a cluster that lives in a simulation and to which the events happen.
 
-`protocols.scenario.places` says which process each member lives in and what it is called; what befalls processes and
+`protocols.scenario.topology` says which process each member lives in and what it is called; what befalls processes and
 the network whatever runs in them (crash, hang, disconnect, network faults) is done by
 `protocols.scenario.world.apply_to_world`, so that a cluster handles only what is its own system's.
 """

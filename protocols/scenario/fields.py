@@ -1,6 +1,6 @@
 """What the fields of a scenario's parts hold, and what all parts have in common."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -20,6 +20,10 @@ Share: TypeAlias = Annotated[float, Field(ge=0)]
 
 LatencyRange: TypeAlias = Annotated[tuple[float, float], BeforeValidator(latency_of)]
 """Least and most, in milliseconds; written ``2ms``, ``1ms..5ms``."""
+
+
+Settings: TypeAlias = dict[str, Any]
+"""Settings of clients or brokers by the names that their system gives them; the system checks the values."""
 
 
 class Part(BaseModel):

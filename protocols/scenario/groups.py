@@ -1,10 +1,8 @@
 """What there is: topics with their queues, groups with their members."""
 
-from typing import Any
-
 from pydantic import Field
 
-from protocols.scenario.fields import Count, Duration, Part
+from protocols.scenario.fields import Count, Duration, Part, Settings
 
 
 class MemberPart(Part):
@@ -27,7 +25,7 @@ class MemberPart(Part):
     commas). Every variant's system must have it."""
     handle: Duration = 0.0
     """How long the user's code takes for one record."""
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
     """Client settings of this member alone, under the systems' own names; a system passes over those that only others
     have."""
 

@@ -5,12 +5,12 @@ plain values; both are checked by the same model. All durations are milliseconds
 What there is stands in `protocols.scenario.groups`, what may happen in `protocols.scenario.events`.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from protocols.scenario.events import Event
-from protocols.scenario.fields import Count, Duration, LatencyRange, Part, Rate, Share
+from protocols.scenario.events.catalogue import AnyEvent
+from protocols.scenario.fields import Count, Duration, LatencyRange, Part, Rate, Settings, Share
 from protocols.scenario.groups import GroupPart, TopicPart
 
 
@@ -40,7 +40,7 @@ class SystemPart(Part):
     an ``instance_id`` has its name as such."""
     label: str = ""
     """Unique; the system's name where it is left out."""
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
     """Settings of clients and brokers, under the system's own names."""
 
 
@@ -82,7 +82,7 @@ class Scenario(Part):
     systems: tuple[SystemPart, ...] = ()
     """The variants, each as its fields or just as the system's name. Left out: the
     strategies that the systems run by default, as far as the scenario gives them what they need."""
-    events: tuple[Event, ...] = ()
+    events: tuple[AnyEvent, ...] = ()
     """What happens, in the order of time; at equal times in the order written."""
     expect: ExpectPart | None = None
     """What must hold in every variant."""

@@ -6,7 +6,7 @@ Path: TypeAlias = tuple[str | int, ...]
 """Keys of mappings and positions in lists, from the outermost on."""
 
 
-def written_path(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as errors show it: ``groups.seed.members.c1``, ``events[3].crash``."""
     text = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
     return text.removeprefix(".")

@@ -11,9 +11,9 @@ from typing import Any
 from protocols.errors import UserError
 from protocols.scenario.building import build
 from protocols.scenario.model import Scenario
-from protocols.scenario.parts import PartError
-from protocols.scenario.paths import written_path
+from protocols.scenario.paths import path_text
 from protocols.scenario.systems import Systems
+from protocols.scenario.validation import PartError
 
 LARGEST = 64 * 1024 * 1024
 """Files above this many bytes are no scenario."""
@@ -38,13 +38,13 @@ def read(path: str | Path, registered: Systems | None = None) -> Scenario:
 
 def read_text(text: str, source: str = "scenario", registered: Systems | None = None) -> Scenario:
     """The scenario in a YAML text; ``source`` is what errors call it. Raises `UserError` as `read` does."""
-    from protocols.scenario.written import parse  # scenarios made by programs need no YAML
+    from protocols.scenario.yaml_values import parse  # scenarios made by programs need no YAML
 
-    written = parse(text, source)
+    parsed = parse(text, source)
     try:
-        return build(written.value, registered)
+        return build(parsed.value, registered)
     except PartError as wrong:
-        raise UserError(_line(f"{source} line {written.line(wrong.path)}", wrong)) from None
+        raise UserError(_line(f"{source} line {parsed.line(wrong.path)}", wrong)) from None
 
 
 def scenario(
@@ -62,5 +62,5 @@ def scenario(
 
 
 def _line(where: str, wrong: PartError) -> str:
-    path = written_path(wrong.path)
+    path = path_text(wrong.path)
     return " ".join(f"{where}: {path + ': ' if path else ''}{wrong.problem}".split())

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from protocols.scenario import events, groups, model
+from protocols.scenario import groups, model
+from protocols.scenario.events import EVENT_KINDS, Event
 from protocols.scenario.fields import Count, Duration, LatencyRange, Rate, Share
-from protocols.scenario.shorthands import EVENT_KINDS
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "name: four members, two topics",
@@ -26,24 +26,8 @@ EXAMPLES: Mapping[type[BaseModel], str] = {
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
     "settings: {virtual_nodes: 100}}]",
     model.ExpectPart: "expect: {settles_within: 60s, max_over_mean: 1.5}",
-    events.Join: "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}",
-    events.Leave: "{at: 110s, leave: c3}",
-    events.Crash: "{at: 60s, crash: c2}",
-    events.Hang: "{at: 90s, hang: c1, for: 40s}",
-    events.StopPolling: "{at: 95s, stop_polling: c1, for: 6min}",
-    events.Restart: "{at: 100s, restart: c2, strategy: cooperative-sticky}",
-    events.Disconnect: "{at: 105s, disconnect: c1, broker: broker-a}",
-    events.Subscribe: "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}",
-    events.Commit: "{at: 20s, commit: c1, offsets: {orders-0: 10, payments-broker-a-1: 8}, generation: 1}",
-    events.Produce: "{at: 30s, produce: {orders: 1000, payments-broker-a-1: 50}}",
-    events.Queues: "{at: 120s, queues: {orders: 8, payments: {broker-a: 2, broker-b: 2}}}",
-    events.AddTopic: "{at: 130s, add_topic: {refunds: {queues: 4}}}",
-    events.DeleteTopic: "{at: 140s, delete_topic: audit}",
-    events.BrokerEvent: "{at: 180s, broker: broker-a, does: kill}",
-    events.Network: "{at: 30s, network: loss, between: [c1, broker-a], loss: 0.2, for: 10s}",
-    events.Reset: "{at: 200s, reset_offsets: billing, topic: orders, to: 60s}",
 }
-"""An example of each part; a test reads them all."""
+"""An example of each part but the events, which bring their own; a test reads them all."""
 
 _TITLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "The scenario",
@@ -66,26 +50,26 @@ _KINDS: tuple[tuple[object, str], ...] = (
     (int, "whole number"),
     (float, "number"),
     (Any, "anything"),
+    (Event, "an event, see below"),
+    *((kind, title.lower()) for kind, title in _TITLES.items()),
 )
 
 
 def reference() -> str:
     """The reference as Markdown, one section per part."""
-    parts = [_section(title, kind, ()) for kind, title in _TITLES.items()]
-    common = ("at", "group")
-    parts.append([*_head("An event", "Something that happens. Every event has:"), *_table(events.Leave, ("leave",))])
-    for name, kind in EVENT_KINDS.items():
-        parts.append(_section(f"Event `{name}`", kind, common))
+    parts = [_section(title, kind, (), EXAMPLES[kind]) for kind, title in _TITLES.items()]
+    parts.append([*_head("An event", _joined(inspect.getdoc(Event) or "")), *_table(Event, ())])
+    parts += [_section(f"Event `{name}`", kind, Event.model_fields, kind.example) for name, kind in EVENT_KINDS.items()]
     return "\n\n".join("\n".join(each) for each in parts) + "\n"
 
 
-def _section(title: str, kind: type[BaseModel], common: Collection[str]) -> list[str]:
+def _section(title: str, kind: type[BaseModel], common: Collection[str], example: str) -> list[str]:
     more: list[str] = []
-    if kind is events.Join:
+    if kind is not groups.MemberPart and kind.model_fields.keys() >= groups.MemberPart.model_fields.keys():
         common = (*common, *groups.MemberPart.model_fields)
         more = ["", "And the fields of a member."]
     head = _head(title, _joined(inspect.getdoc(kind) or ""))
-    return [*head, *_table(kind, common), *more, "", f"Example: `{EXAMPLES[kind]}`"]
+    return [*head, *_table(kind, common), *more, "", f"Example: `{example}`"]
 
 
 def _head(title: str, text: str) -> list[str]:
@@ -99,7 +83,7 @@ def _table(kind: type[BaseModel], left_out: Collection[str]) -> Iterator[str]:
     for name, field in kind.model_fields.items():
         if name not in left_out:
             default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-            annotation: Any = field.annotation
+            annotation: object = field.annotation
             if field.metadata:
                 annotation = Annotated[(annotation, *field.metadata)]
             yield f"| `{field.alias or name}` | {_kind(annotation)} | {default} | {meanings[name]} |"
@@ -119,7 +103,7 @@ def _default(value: object) -> str:
     )
 
 
-def _kind(annotation: Any) -> str:
+def _kind(annotation: object) -> str:
     for known, text in _KINDS:
         if annotation == known:
             return text
@@ -130,12 +114,12 @@ def _kind(annotation: Any) -> str:
         return _kind(inner[0])
     if origin in (Union, types.UnionType):
         rest = [each for each in inner if each is not type(None)]
-        return _kind(rest[0]) if len(rest) == 1 else "an event, see below"
+        return _kind(rest[0])
     if origin is tuple:
         return f"list of: {_kind(inner[0])}"
     if origin is dict:
         return f"by name: {_kind(inner[1])}"
-    return _TITLES[annotation].lower()
+    raise TypeError(f"no words for fields of type {annotation!r}")
 
 
 def _meanings(kind: type[BaseModel]) -> dict[str, str]:

@@ -11,7 +11,6 @@ from protocols.scenario.events import Event, Join
 from protocols.scenario.groups import GroupPart
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC
-from protocols.scenario.telling import in_words
 
 BEGINNING = "the scenario begins"
 """Label of the call that starts everything that is there from 0s on."""
@@ -58,7 +57,7 @@ class Run:
         cluster = make(lived, system, simulation)
         calls: dict[int, Event | None] = {simulation.at(0.0, cluster.start, BEGINNING): None}
         for event in lived.events:
-            calls[simulation.at(event.at, partial(cluster.apply, event), in_words(event))] = event
+            calls[simulation.at(event.at, partial(cluster.apply, event), event.describe())] = event
         return cls(simulation, cluster, calls, scenario.run.for_)
 
     def run(self) -> "Run":

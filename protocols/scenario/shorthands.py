@@ -1,21 +1,11 @@
-"""What people may write in short, part by part: topics and their queues, members, events, systems."""
+"""What people may write in short: names, topics and their queues, members."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast, get_args
 
-from pydantic import BaseModel
-
-from protocols.scenario.events import AddTopic, Event, Join, Network, Queues, Subscribe
 from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
-from protocols.scenario.model import SystemPart
-from protocols.scenario.parts import PartError, field_names, known, mapping, part, short, suggestion
 from protocols.scenario.paths import Path
-
-EVENT_KINDS: Mapping[str, type[BaseModel]] = {
-    next(name for name in kind.model_fields if name not in ("at", "group")): kind for kind in get_args(Event)
-}
-"""The field that says what happens (``join``, ``crash``, ...) to the kind of event."""
+from protocols.scenario.validation import PartError, field_names, known, mapping, short, validated
 
 _RANGE = re.compile(r"(.*?)(\d+)\.\.\1(\d+)", re.ASCII | re.DOTALL)
 MOST_NAMES = 100_000
@@ -28,18 +18,19 @@ def names(given: object, path: Path) -> tuple[str, ...]:
     """One name, or a list of different ones."""
     if isinstance(given, str):
         return (given,)
-    listed = items(given, path)
-    for number, each in enumerate(listed):
+    found: list[str] = []
+    for number, each in enumerate(items(given, path)):
         if not isinstance(each, str) or not each:
             raise PartError(
                 (*path, number), f"{short(each)} is no name (put it in quotes, if it looks like something else)"
             )
-        if each in listed[:number]:
+        if each in found:
             raise PartError((*path, number), f"{each!r} is there twice, expected each once")
-    return tuple(listed)
+        found.append(each)
+    return tuple(found)
 
 
-def items(given: object, path: Path) -> Sequence[Any]:
+def items(given: object, path: Path) -> Sequence[object]:
     """``given`` if it is a list, else `PartError`."""
     if not isinstance(given, list | tuple):
         raise PartError(path, f"{short(given)} is no list, expected one such as [a, b]")
@@ -69,13 +60,20 @@ def topics(given: object, brokers: Sequence[str], path: Path) -> dict[str, Topic
     return found
 
 
+def with_names(given: object, path: Path) -> object:
+    """The fields of a member or a join with ``subscribe`` as a tuple of names, where it is there."""
+    if isinstance(given, Mapping) and given.get("subscribe") is not None:
+        return {**given, "subscribe": names(given["subscribe"], (*path, "subscribe"))}
+    return given
+
+
 def _topic(given: object, brokers: Sequence[str], path: Path) -> TopicPart:
     if isinstance(given, int):
         given = {"queues": given}
     if isinstance(given, Mapping) and "queues" in given:
         fields = mapping(given, path)
         given = {**fields, "queues": queues(fields["queues"], brokers, (*path, "queues"))}
-    made = part(TopicPart, given, path)
+    made = validated(TopicPart, given, path)
     number = sum(made.queues.values())
     if made.replica_racks is not None and len(made.replica_racks) != number:
         racks = len(made.replica_racks)
@@ -105,7 +103,7 @@ def member(given: object, path: Path) -> MemberPart:
     """A member as its fields, or just as the list of topics that it subscribes to."""
     if isinstance(given, list | tuple):
         given = {"subscribe": given}
-    made = part(MemberPart, _with_names(given, path), path)
+    made = validated(MemberPart, with_names(given, path), path)
     if not {"subscribe", "pattern"} & made.model_fields_set:
         raise PartError(
             path, "subscribes to nothing, expected subscribe: [topic, ...] or pattern: a regular expression"
@@ -124,61 +122,6 @@ def check_subscription(subscribe: Iterable[str] | None, pattern: str | None, pat
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise PartError((*path, "pattern"), f"{short(pattern)} is no regular expression: {error}") from None
-
-
-def event(given: object, brokers: Sequence[str], path: Path) -> Event:
-    """An event; what it is called by says which kind it is."""
-    if isinstance(given, get_args(Event)):
-        return cast(Event, given)
-    fields = mapping(given, path)
-    kind = _kind(fields, path)
-    written: Mapping[str, Any] = fields
-    if kind is Join:
-        written = _with_names(fields, path)
-    elif kind is Subscribe:
-        inside = (*path, "subscribe")
-        chosen = mapping(fields["subscribe"], inside)
-        written = {**fields, "subscribe": {each: names(to, (*inside, each)) for each, to in chosen.items()}}
-    elif kind is Queues:
-        inside = (*path, "queues")
-        changed = mapping(fields["queues"], inside)
-        written = {**fields, "queues": {each: queues(to, brokers, (*inside, each)) for each, to in changed.items()}}
-    elif kind is AddTopic:
-        written = {**fields, "add_topic": topics(fields["add_topic"], brokers, (*path, "add_topic"))}
-    elif kind is Network and "between" in fields:
-        written = {**fields, "between": names(fields["between"], (*path, "between"))}
-    made = cast(Event, part(kind, written, path))
-    if isinstance(made, Join):
-        check_subscription(made.subscribe, made.pattern, path)
-    return made
-
-
-def system(given: object, path: Path) -> SystemPart:
-    """A variant as its fields, or just as the system's name; the label is filled in."""
-    made = part(SystemPart, {"system": given} if isinstance(given, str) else given, path)
-    return made if made.label else made.model_copy(update={"label": made.system})
-
-
-def _kind(fields: Mapping[str, Any], path: Path) -> type[BaseModel]:
-    found = [name for name in EVENT_KINDS if name in fields]
-    kinds = [
-        name for name in found if not any(name in field_names(EVENT_KINDS[other]) for other in found if other != name)
-    ]
-    if len(kinds) == 1:
-        return EVENT_KINDS[kinds[0]]
-    if kinds:
-        raise PartError((*path, kinds[1]), f"{kinds[0]} and {kinds[1]} in one event, expected one thing that happens")
-    others = [name for name in fields if name not in ("at", "group", "for", "strategy", "settings", "how", "does")]
-    if others:
-        raise PartError((*path, others[0]), f"unknown event {short(others[0])}, {suggestion(others[0], EVENT_KINDS)}")
-    raise PartError(path, f"nothing happens, expected one of {', '.join(EVENT_KINDS)}")
-
-
-def _with_names(given: object, path: Path) -> Any:
-    """The fields with ``subscribe`` as a tuple of names, where it is there."""
-    if isinstance(given, Mapping) and given.get("subscribe") is not None:
-        return {**given, "subscribe": names(given["subscribe"], (*path, "subscribe"))}
-    return given
 
 
 def _count(given: object, path: Path) -> int:

@@ -8,41 +8,55 @@
 | network | the links are cut, lossy or slow, and mended after the time; overlapping faults add up |
 
 A cluster whose nodes hold facts back (records delivered so far) lets them tell before it hands on a crash.
-Every other event is the cluster's own: join, leave, stop_polling, restart, subscribe, commit, queues, add_topic,
-delete_topic, broker, reset_offsets.
+Every other event is the cluster's own.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any, TypeVar
 
 from protocols.engine.links import Fault
 from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
 from protocols.facts import Owns
+from protocols.scenario.descriptions import listed
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
-from protocols.scenario.places import Places
-from protocols.scenario.telling import listed
+from protocols.scenario.topology import Topology
+
+C = TypeVar("C")
 
 
-def apply_to_world(event: Event, simulation: Simulation, places: Places) -> bool:
+def apply_event(
+    event: Event,
+    cluster: C,
+    own: Mapping[type[Event], Callable[[C, Any], None]],
+    simulation: Simulation,
+    topology: Topology,
+) -> None:
+    """The event happens now: as the cluster's ``own`` table has it, else as `apply_to_world` does.
+
+    Raises `UserError` for a kind of event that is in neither: the system has nothing of that kind.
+    """
+    applied = own.get(type(event))
+    if applied is not None:
+        applied(cluster, event)
+    elif not apply_to_world(event, simulation, topology):
+        raise UserError(f"{event.describe()}: the system has no {event.kind_name()!r}, expected another event")
+
+
+def apply_to_world(event: Event, simulation: Simulation, topology: Topology) -> bool:
     """The event happens now, if it is one that befalls processes or the network; whether it is one.
 
-    Nothing happens to a process that does not run (any more). Use it as the last row of a cluster's table::
-
-        def apply(self, event):
-            own = self._own.get(type(event))
-            if own is not None:
-                own(event)
-            else:
-                apply_to_world(event, self.simulation, self.places)
+    Nothing happens to a process that does not run (any more).
     """
-    befall = _BEFALLS.get(type(event))
-    if befall is None:
+    applied = _APPLIED.get(type(event))
+    if applied is None:
         return False
-    befall(event, simulation, places)
+    applied(event, simulation, topology)
     return True
 
 
-def end_process(simulation: Simulation, places: Places, node: str) -> bool:
+def end_process(simulation: Simulation, topology: Topology, node: str) -> bool:
     """The process of this node ends at once and with it all that its members believe; whether it ran.
 
     For crashes, and for members that have closed properly.
@@ -50,19 +64,19 @@ def end_process(simulation: Simulation, places: Places, node: str) -> bool:
     if not simulation.is_running(node):
         return False
     simulation.end(node)
-    for group, member in places.members.get(node, ()):
+    for group, member in topology.members.get(node, ()):
         fact = Owns(group, member, (), None)
         simulation.observer.fact(simulation.now, node, fact, simulation.root, simulation.handling)
     return True
 
 
-def _crash(event: Crash, simulation: Simulation, places: Places) -> None:
-    for node in places.together[places.key(event.group, event.crash)]:
-        end_process(simulation, places, node)
+def _crash(event: Crash, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.crash)]:
+        end_process(simulation, topology, node)
 
 
-def _hang(event: Hang, simulation: Simulation, places: Places) -> None:
-    for node in places.together[places.key(event.group, event.hang)]:
+def _hang(event: Hang, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.hang)]:
         if simulation.is_running(node):
             simulation.hang(node)
             stopped = simulation.processes[node]
@@ -75,31 +89,31 @@ def _hang(event: Hang, simulation: Simulation, places: Places) -> None:
             simulation.at(simulation.now + event.for_, wake, f"{event.hang} goes on")
 
 
-def _disconnect(event: Disconnect, simulation: Simulation, places: Places) -> None:
-    for node in places.together[places.key(event.group, event.disconnect)]:
+def _disconnect(event: Disconnect, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.disconnect)]:
         if simulation.is_running(node):
             simulation.disconnect(node, event.broker)
 
 
-def _network(event: Network, simulation: Simulation, places: Places) -> None:
-    _set_faults(event, simulation, places)
-    mend = partial(_set_faults, event, simulation, places)
+def _network(event: Network, simulation: Simulation, topology: Topology) -> None:
+    _set_faults(event, simulation, topology)
+    mend = partial(_set_faults, event, simulation, topology)
     simulation.at(simulation.now + event.for_, mend, f"network of {listed(event.between)} mended")
 
 
-def _set_faults(event: Network, simulation: Simulation, places: Places) -> None:
+def _set_faults(event: Network, simulation: Simulation, topology: Topology) -> None:
     """All that is wrong now with the links that the event is about."""
-    active = [each for each in places.faults if each.at <= simulation.now < each.at + each.for_]
-    befallen = [(_pairs(each, places), each) for each in active]
-    for pair in _pairs(event, places):
+    active = [each for each in topology.faults if each.at <= simulation.now < each.at + each.for_]
+    befallen = [(_pairs(each, topology), each) for each in active]
+    for pair in _pairs(event, topology):
         faults = [each for pairs, each in befallen if pair in pairs]
         simulation.set_fault(*pair, _together(faults) if faults else None)
 
 
-def _pairs(event: Network, places: Places) -> Mapping[tuple[str, str], None]:
+def _pairs(event: Network, topology: Topology) -> Mapping[tuple[str, str], None]:
     """The pairs of nodes, each pair once in a fixed order, between which the event puts something wrong."""
-    one = places.named(event.between[0])
-    other = places.named(event.between[1]) if len(event.between) > 1 else places.others(one)
+    one = topology.named(event.between[0])
+    other = topology.named(event.between[1]) if len(event.between) > 1 else topology.others(one)
     return {(min(a, b), max(a, b)): None for a in one for b in other if a != b}
 
 
@@ -110,7 +124,7 @@ def _together(faults: list[Network]) -> Fault:
     return Fault(any(each.network == "cut" for each in faults), 1 - passing, sum(each.delay for each in faults))
 
 
-_BEFALLS: Mapping[type[Event], Callable[..., None]] = {
+_APPLIED: Mapping[type[Event], Callable[..., None]] = {
     Crash: _crash,
     Hang: _hang,
     Disconnect: _disconnect,

@@ -17,7 +17,7 @@ _ALWAYS = frozenset({"subscribe", "systems"})
 """Fields whose absence would mean something else than their default."""
 
 
-def written(scenario: Scenario) -> str:
+def as_yaml(scenario: Scenario) -> str:
     """The scenario as YAML; what is left out in it has its default. Durations keep every digit."""
     from ruamel.yaml import YAML  # scenarios that stay in memory need no YAML
 
@@ -25,36 +25,36 @@ def written(scenario: Scenario) -> str:
     yaml.width = _WIDTH
     yaml.indent(mapping=2, sequence=4, offset=2)
     text = StringIO()
-    yaml.dump(_arranged(plain(scenario), ()), text)
+    yaml.dump(_arranged(as_fields(scenario), ()), text)
     return text.getvalue()
 
 
-def plain(part: BaseModel) -> dict[str, Any]:
+def as_fields(part: BaseModel) -> dict[str, Any]:
     """A part of a scenario as the values that one would write, without what has its default."""
     found: dict[str, Any] = {}
     for name, field in type(part).model_fields.items():
         value = getattr(part, name)
         if value is not None and (name in _ALWAYS or value != field.get_default(call_default_factory=True)):
-            found[field.alias or name] = _plain(value, field)
+            found[field.alias or name] = _field_value(value, field)
     if "pattern" in found and not found.get("subscribe"):
         found.pop("subscribe", None)
     return found
 
 
-def _plain(value: Any, field: FieldInfo | None = None) -> Any:
+def _field_value(value: object, field: FieldInfo | None = None) -> object:
     for mark in () if field is None else _marks(field):
         if isinstance(mark, BeforeValidator) and mark.func in _WRITERS:
             return _WRITERS[mark.func](value)
     if isinstance(value, BaseModel):
-        return plain(value)
+        return as_fields(value)
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _field_value(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_field_value(each) for each in value]
     return value
 
 
-def _marks(field: FieldInfo) -> Iterator[Any]:
+def _marks(field: FieldInfo) -> Iterator[object]:
     """What the field's annotation says of its values, also where it may be None."""
     yield from field.metadata
     for each in get_args(field.annotation):
@@ -74,15 +74,15 @@ def _latency(value: tuple[float, float]) -> str:
     return "..".join(map(_duration, value))
 
 
-_WRITERS: Mapping[Any, Callable[[Any], str]] = {milliseconds: _duration, per_second: _rate, latency_of: _latency}
+_WRITERS: Mapping[object, Callable[[Any], str]] = {milliseconds: _duration, per_second: _rate, latency_of: _latency}
 """What reads a field to what writes it."""
 
 
-def _arranged(value: Any, path: Path) -> Any:
+def _arranged(value: object, path: Path) -> object:
     """Parts that a reader scans stand below each other, each of them on one line."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-    made: Any
+    made: CommentedMap | CommentedSeq
     if isinstance(value, dict):
         made = CommentedMap((name, _arranged(each, (*path, name))) for name, each in value.items())
     elif isinstance(value, list):

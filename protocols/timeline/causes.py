@@ -14,26 +14,8 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CLOCK
-from protocols.scenario.events import (
-    AddTopic,
-    Commit,
-    Crash,
-    DeleteTopic,
-    Disconnect,
-    Event,
-    Hang,
-    Leave,
-    Network,
-    Produce,
-    Queues,
-    Reset,
-    Restart,
-    StopPolling,
-    Subscribe,
-)
-from protocols.scenario.lives import MEMBER_EVENTS
-from protocols.scenario.mates import Mates
-from protocols.scenario.telling import in_words
+from protocols.scenario.events import Event, MemberChange
+from protocols.scenario.process_peers import ProcessPeers
 
 BEGINNING = "the scenario begins"
 
@@ -90,7 +72,7 @@ class Causes:
     """All that happens in a run, in order, and the question what caused an effect.
 
     ``calls``: every call of the run. ``events``: number of a call to its event, None for the beginning
-    (`protocols.scenario.running`); without it calls are known by their labels only. ``mates``: who shares
+    (`protocols.scenario.running`); without it calls are known by their labels only. ``peers``: who shares
     whose fate; without it every member is for itself, and may hear of everything. ``reads``: whether a group has to do
     with a topic (`protocols.timeline.invariants.reads_in`); without it all have with all.
     """
@@ -101,18 +83,18 @@ class Causes:
         self,
         calls: Iterable[Call],
         events: Mapping[int, Event | None] | None = None,
-        mates: Mates | None = None,
+        peers: ProcessPeers | None = None,
         reads: Callable[[str, str], bool] | None = None,
     ) -> None:
-        together = {} if mates is None else mates.together
+        together = {} if peers is None else peers.together
         self._reads = reads
-        self._hearing = {} if mates is None else mates.hearing
+        self._hearing = {} if peers is None else peers.hearing
         self._by_root: dict[int, Happening] = {}
         for call in calls:
             event = (events or {}).get(call.number)
             follows = self._by_root.get(call.cause)
             members = (follows.members if follows else ()) if event is None else _befallen(event, together)
-            text = call.label if event is None else in_words(event)
+            text = call.label if event is None else event.describe()
             if follows is not None and not text:
                 self._by_root[call.number] = follows
             else:
@@ -122,11 +104,11 @@ class Causes:
                     members,
                     call.number,
                     follows,
-                    stirs=not isinstance(event, Commit | Produce),
-                    lingers=isinstance(event, Crash | Hang | StopPolling),
-                    of_topics=isinstance(event, Queues | AddTopic | DeleteTopic | Subscribe),
-                    of_offsets=isinstance(event, Reset),
-                    topics=_topics(event),
+                    stirs=event is None or event.may_rebalance,
+                    lingers=event is not None and event.lingers,
+                    of_topics=event is not None and event.changes_topics,
+                    of_offsets=event is not None and event.resets_offsets,
+                    topics=() if event is None else tuple(event.queue_changes()),
                 )
         self.happenings: Sequence[Happening] = sorted(
             dict.fromkeys(self._by_root.values()), key=lambda each: (each.at, each.root)
@@ -135,7 +117,7 @@ class Causes:
         self._ends = [
             (event.at, name)
             for event in (events or {}).values()
-            if isinstance(event, Crash | Leave | Restart)
+            if event is not None and event.member_change in (MemberChange.ENDS, MemberChange.RESTARTS)
             for name in _befallen(event, together)
         ]
         at = [event.at for event in (events or {}).values() if event is not None]
@@ -219,24 +201,10 @@ def _may_bring(happening: Happening, effect: Effect) -> bool:
     return happening.stirs and (effect.by_members or not happening.of_offsets)
 
 
-def _topics(event: Event | None) -> tuple[str, ...]:
-    """The topics that come, go or get other queues by an event."""
-    if isinstance(event, Queues):
-        return tuple(event.queues)
-    if isinstance(event, AddTopic):
-        return tuple(event.add_topic)
-    return (event.delete_topic,) if isinstance(event, DeleteTopic) else ()
-
-
 def _befallen(event: Event, together: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Whom an event is about: the member that it names, and where it strikes a whole process, all who live in that."""
-    if isinstance(event, Network):
-        # Brokers are in no process of a member: what befalls them alone befalls everybody.
-        return tuple(dict.fromkeys(each for name in event.between for each in together.get(name, ())))
-    if isinstance(event, Subscribe):
-        return tuple(event.subscribe)
-    name = next((getattr(event, field) for kind, field in MEMBER_EVENTS.items() if isinstance(event, kind)), None)
-    if name is None:
-        return ()
-    whole = isinstance(event, Crash | Hang | Disconnect) or (isinstance(event, Restart) and event.how == "crash")
-    return together.get(name, (name,)) if whole else (name,)
+    """Whom an event is about: the members that it names, and where it strikes a whole process, all who live in that."""
+    # Brokers are in no process of a member: what befalls them alone befalls everybody.
+    found = [each for name in event.processes() for each in together.get(name, ())]
+    for name in event.members():
+        found += together.get(name, (name,)) if event.strikes_process() else (name,)
+    return tuple(dict.fromkeys(found))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from protocols.engine.nodes import Time
 from protocols.facts import Owns, RebalanceEnded, Transition
-from protocols.scenario.events import Join, Subscribe
+from protocols.scenario.groups import MemberPart
 from protocols.scenario.model import Scenario
 
 MayOwn = Callable[[Time, str, str, str], bool]
@@ -89,22 +89,23 @@ def reads_in(scenario: Scenario) -> Callable[[str, str], bool]:
 def _subscriptions(scenario: Scenario) -> dict[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]]:
     """(Group, member) to what it subscribes to, from when on: a pattern or topics."""
     since: dict[tuple[str, str], list[tuple[Time, str | None, tuple[str, ...]]]] = {}
+    parts: dict[tuple[str, str], MemberPart | None] = {}
     for group, part in scenario.groups.items():
         for name, member in part.members.items():
             since[group, name] = [(0.0, member.pattern, member.subscribe)]
+            parts[group, name] = member
     groups = list(scenario.groups)
 
     def of(group: str | None, name: str) -> str:
         return group or next((each for each in groups if (each, name) in since), groups[0])
 
     for event in scenario.events:
-        if isinstance(event, Join):
-            told = since.setdefault((of(event.group, event.join), event.join), [])
-            if event.pattern is not None or event.subscribe is not None:
-                told.append((event.at, event.pattern, event.subscribe or ()))
-        elif isinstance(event, Subscribe):
-            for name, topics in event.subscribe.items():
-                since.setdefault((of(event.group, name), name), []).append((event.at, None, topics))
+        for name in event.members():
+            key = (of(event.group, name), name)
+            before = parts.get(key)
+            after = parts[key] = event.part_after(name, before)
+            if after is not None and after is not before:
+                since.setdefault(key, []).append((event.at, after.pattern, after.subscribe))
     return since
 
 

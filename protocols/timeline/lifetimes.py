@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
-from protocols.scenario.dealt import Brokers, grown, listed
-from protocols.scenario.events import AddTopic, DeleteTopic, Event, Queues
+from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
+from protocols.scenario.queue_placement import Brokers, after_growth, brokers_of
 
 Lifetimes: TypeAlias = Mapping[Queue, tuple[tuple[Time, Time], ...]]
 """Queue to when it exists, in order: (from, to) in milliseconds, ``to`` infinite where it outlives the run. A queue
@@ -39,7 +39,7 @@ class Numbering:
 
     def placed(self, before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
         """The broker of each of the topic's queues once their number was changed."""
-        return listed(per_broker) if self._per_broker else grown(before, per_broker)
+        return brokers_of(per_broker) if self._per_broker else after_growth(before, per_broker)
 
 
 PER_BROKER = Numbering(per_broker=True)
@@ -51,14 +51,11 @@ def topics_after(
 ) -> dict[str, tuple[Queue, ...]]:
     """Topic to its queues after an event."""
     changed = dict(topics)
-    if isinstance(event, Queues):
-        for topic, per_broker in event.queues.items():
+    for topic, per_broker in event.queue_changes().items():
+        if per_broker is None:
+            changed.pop(topic, None)
+        else:
             changed[topic] = numbering.after(topic, changed.get(topic, ()), per_broker)
-    elif isinstance(event, AddTopic):
-        for topic, part in event.add_topic.items():
-            changed[topic] = numbering.queues(topic, part.queues)
-    elif isinstance(event, DeleteTopic):
-        changed.pop(event.delete_topic, None)
     return changed
 
 

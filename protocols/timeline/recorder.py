@@ -7,7 +7,7 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Committed, Delivered, Granted, Owns, RebalanceEnded, Transition
 from protocols.scenario.events import Event
-from protocols.scenario.mates import Mates
+from protocols.scenario.process_peers import ProcessPeers
 from protocols.timeline.causes import Call, Causes
 from protocols.timeline.commits import commits
 from protocols.timeline.deliveries import Delivery
@@ -25,7 +25,7 @@ class Recorder:
     """A `protocols.engine.simulation.Observer`. Its cost follows the number of facts, never the number of records.
 
     ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
-    ``uncounted``: prefixes of topics that no figure counts; ``mates``: who lives in one process with whom; ``reads``:
+    ``uncounted``: prefixes of topics that no figure counts; ``peers``: who lives in one process with whom; ``reads``:
     whether a group has to do with a topic (`reads_in`); ``broadcasting``: groups in which every member reads every
     queue, so that no figure of sharing counts them. Raises `InvariantError` where the model breaks one.
     """
@@ -36,12 +36,12 @@ class Recorder:
         lives: Lifetimes | None = None,
         may_own: MayOwn | None = None,
         uncounted: tuple[str, ...] = (),
-        mates: Mates | None = None,
+        peers: ProcessPeers | None = None,
         reads: Callable[[str, str], bool] | None = None,
         broadcasting: frozenset[str] = frozenset(),
     ) -> None:
         self._broadcasting = broadcasting
-        self._mates, self._reads = mates, reads
+        self._peers, self._reads = peers, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
         self._told: list[Told] = []
@@ -96,7 +96,7 @@ class Recorder:
         ``events``: number of each call to its event (`protocols.scenario.running.Run.calls`); ``messages``: type
         to how many were sent (`protocols.engine.simulation.Simulation.messages`). The recorder may go on afterwards.
         """
-        causes = Causes(self._calls, events, self._mates, self._reads)
+        causes = Causes(self._calls, events, self._peers, self._reads)
         gaps = _ordered([*self._gaps, *self._beliefs.open_gaps()])
         pauses = [each for each in self._pauses if not causes.ended_between(each.member, each.since, each.until)]
         return Timeline(

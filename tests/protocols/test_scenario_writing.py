@@ -6,7 +6,7 @@ import pytest
 
 from compare.scenarios.reading import read, read_text, scenario
 from protocols.engine.nodes import TICK
-from protocols.scenario.writing import written
+from protocols.scenario.writing import as_yaml
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yaml"))
 
@@ -14,7 +14,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_survives_being_written(path: Path) -> None:
     found = read(path)
-    assert read_text(written(found)) == found
+    assert read_text(as_yaml(found)) == found
 
 
 def test_every_kind_of_event_survives_with_all_its_digits() -> None:
@@ -44,4 +44,4 @@ def test_every_kind_of_event_survives_with_all_its_digits() -> None:
         ],
         expect={"settles_within": "90s", "idle_members": 0, "max_over_mean": 1.5},
     )
-    assert read_text(written(found)) == found
+    assert read_text(as_yaml(found)) == found

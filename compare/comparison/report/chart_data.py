@@ -15,7 +15,7 @@ from compare.measure.runs.production_history import productions
 from compare.scenarios.run_variant import UNCOUNTED, RunResult, run_variant
 from compare.scenarios.systems import system_of
 from protocols import Queue, sort_queues
-from protocols.scenario.places import MemberKey, Places
+from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Timeline, lifetimes
 from protocols.timeline.intervals import Interval
 from protocols.timeline.lifetimes import first_topics
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, Any]:
     """A variant's pictures. Runs it once more, with every message kept."""
     timeline = result.timeline
-    keys = list(Places.of(result.variant.scenario).node)
+    keys = list(Topology.of(result.variant.scenario).node)
     names = result.ending.names
     number = {key: at for at, key in enumerate(keys)}
     rows, left_out = _rows(result)

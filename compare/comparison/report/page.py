@@ -9,9 +9,7 @@ from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
 from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
-from protocols.scenario.events import Join
 from protocols.scenario.model import Scenario
-from protocols.scenario.telling import in_words
 from protocols.scenario.units import duration_text
 
 SCRIPTS = ("data.js", "axis.js", "ownership.js", "strips.js", "variants.js", "graph.js", "sequence.js", "player.js")
@@ -62,7 +60,7 @@ def _static(scenario: Scenario, document: Mapping[str, Any]) -> dict[str, Any]:
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
         "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
-        "events": [(_clock(event.at), in_words(event)) for event in _events(scenario)],
+        "events": [(_clock(event.at), event.describe()) for event in _events(scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
@@ -116,7 +114,7 @@ def _range(figures: Mapping[str, Any]) -> str:
 def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
     members = {(name, member) for name, group in scenario.groups.items() for member in group.members}
     only = next(iter(scenario.groups)) if len(scenario.groups) == 1 else ""
-    members |= {(event.group or only, event.join) for event in scenario.events if isinstance(event, Join)}
+    members |= {(event.group or only, name) for event in scenario.events for name in event.members()}
     queues = sum(sum(part.queues.values()) for part in scenario.topics.values())
     low, high = scenario.run.latency
     latency = duration_text(low) if low == high else f"{duration_text(low)} to {duration_text(high)}"
@@ -145,7 +143,7 @@ def _clock(at: float) -> str:
 def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
     return {
         "end": scenario.run.for_,
-        "events": [[event.at, visible(in_words(event))] for event in _events(scenario)],
+        "events": [[event.at, visible(event.describe())] for event in _events(scenario)],
         "variants": [
             {
                 "label": visible(run.variant.label),

@@ -12,7 +12,6 @@ from compare.scenarios.run_variant import RunResult
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.scenario.model import Scenario
-from protocols.scenario.telling import in_words
 from protocols.timeline import Timeline
 
 NOT_SHARED = (
@@ -78,7 +77,7 @@ def _record(
     return {
         "at_s": _s(phase.at),
         "until_s": _s(phase.until),
-        "events": [in_words(event) for event in phase.events],
+        "events": [event.describe() for event in phase.events],
         "kinds": [type(event).__name__ for event in phase.events],
         "fairness": fairness,
         "optimum": optimum_then,

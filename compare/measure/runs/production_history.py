@@ -9,13 +9,11 @@ from compare.scenarios.systems import system_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.load import Production
-from protocols.scenario.commits import records_of
-from protocols.scenario.dealt import Brokers, listed, place
-from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Produce, Queues
+from protocols.scenario.events import Event, Produce
+from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
+from protocols.scenario.queue_placement import Brokers, brokers_of, queue_index
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
-
-_OF_QUEUES = Queues | AddTopic | DeleteTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class _Producers:
     @classmethod
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
-        brokers = {topic: listed(part.queues) for topic, part in scenario.topics.items()}
+        brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
         rate = scenario.load.produce
         first = {queue: ProductionHistory((Production(rate),)) for queues in topics.values() for queue in queues}
         return cls(rate, numbering, topics, brokers, first)
@@ -83,27 +81,22 @@ class _Producers:
     def live_through(self, event: Event) -> None:
         """What the event changes. Records for a queue whose broker is down are refused."""
         if isinstance(event, Produce):
-            per_broker: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
-            for topic, broker, number, count in records_of(event, per_broker):
-                queue = self.topics[topic][place(self.brokers[topic], broker, number)]
+            there: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
+            for topic, broker, number, count in records_of(event, there):
+                queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
                 if queue.broker not in self.down:
                     self.written[queue] = self.written[queue].gets(event.at, count)
-        elif isinstance(event, BrokerEvent):
-            (self.down.discard if event.does == "return" else self.down.add)(event.broker)
+        for broker, runs in event.broker_changes().items():
+            (self.down.discard if runs else self.down.add)(broker)
+        for topic, per_broker in event.queue_changes().items():
+            if per_broker is None:
+                self.deleted.update(self.topics.get(topic, ()))
+                self.brokers.pop(topic, None)
+            else:
+                self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
+        if event.broker_changes() or event.queue_changes():
+            self.topics = topics_after(self.topics, event, self.numbering)
             self._write(event.at)
-        elif isinstance(event, _OF_QUEUES):
-            self._deal(event)
-            self._write(event.at)
-
-    def _deal(self, event: Queues | AddTopic | DeleteTopic) -> None:
-        if isinstance(event, DeleteTopic):
-            self.deleted.update(self.topics.get(event.delete_topic, ()))
-        elif isinstance(event, AddTopic):
-            self.brokers.update({topic: listed(part.queues) for topic, part in event.add_topic.items()})
-        else:
-            for topic, per_broker in event.queues.items():
-                self.brokers[topic] = self.numbering.placed(self.brokers[topic], per_broker)
-        self.topics = topics_after(self.topics, event, self.numbering)
 
     def _write(self, now: Time) -> None:
         there = dict.fromkeys(queue for queues in self.topics.values() for queue in queues)

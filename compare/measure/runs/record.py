@@ -12,7 +12,7 @@ from compare.scenarios.run_variant import RunResult
 from compare.scenarios.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time
-from protocols.scenario.places import MemberKey
+from protocols.scenario.topology import MemberKey
 from protocols.timeline.chains import chain
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline

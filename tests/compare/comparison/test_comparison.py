@@ -17,8 +17,8 @@ from compare.scenarios.systems import SYSTEMS, known_strategies, registered
 from compare.scenarios.variants import variants_of
 from compare.spark import write_snapshot
 from protocols import Allocation, Group, Queue, UserError
-from protocols.scenario.places import MemberKey
 from protocols.scenario.reading import scenario
+from protocols.scenario.topology import MemberKey
 from protocols.timeline import PER_BROKER, THROUGHOUT
 from protocols.timeline.properties import measure
 from tests.compare.console import equipoise

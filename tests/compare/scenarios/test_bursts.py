@@ -11,10 +11,10 @@ from compare.scenarios.run_variant import run_variant
 from compare.scenarios.variants import variants_of
 from protocols.errors import UserError
 from protocols.queues import Queue
-from protocols.scenario.commits import NamedCount, records_of
 from protocols.scenario.events import Produce
+from protocols.scenario.events.production import records_of
+from protocols.scenario.queue_names import NamedCount
 from protocols.scenario.reading import read, scenario
-from protocols.scenario.telling import in_words
 
 SYSTEMS = ("kafka:range", "kafka-zookeeper:range", "rocketmq:AVG")
 BROKERS = ["broker-a", "broker-b"]
@@ -101,7 +101,7 @@ def test_records_are_dealt_over_the_queues_of_a_topic_in_turn() -> None:
         NamedCount("orders", "", 2, 1),
     )
     told = "orders gets 6 records at once, orders-broker-b-1 gets 5 records at once and orders-2 gets 1 record at once"
-    assert in_words(event) == told
+    assert event.describe() == told
 
 
 def test_what_is_written_to_nothing_is_refused_in_one_line(tmp_path: Path) -> None:

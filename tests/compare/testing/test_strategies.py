@@ -11,13 +11,13 @@ from compare.testing.strategies import KINDS, faults, groups, scenarios
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import read_text
-from protocols.scenario.writing import written
+from protocols.scenario.writing import as_yaml
 
 
 @settings(max_examples=40, deadline=None)
 @given(scenarios())
 def test_every_scenario_is_lived_through_to_its_end(scenario: Scenario) -> None:
-    assert read_text(written(scenario)) == scenario
+    assert read_text(as_yaml(scenario)) == scenario
     group = play(scenario)
     assert group.clock.time == scenario.run.for_
     assert [each.text for each in group.timeline.causes.happenings if each.follows is None]

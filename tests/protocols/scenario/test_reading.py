@@ -9,15 +9,14 @@ import pytest
 
 from compare.scenarios.reading import read, read_text, scenario
 from protocols.scenario import reading
-from protocols.scenario.commits import NamedOffset, offsets_of
-from protocols.scenario.events import Commit, Hang, Join, Queues, Restart, Subscribe
+from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Subscribe
+from protocols.scenario.events.commit import offsets_of
+from protocols.scenario.events.starts import started_as
 from protocols.scenario.groups import GroupPart, MemberPart
-from protocols.scenario.lives import started_as
 from protocols.scenario.model import Scenario
+from protocols.scenario.queue_names import NamedOffset
 from protocols.scenario.reference import EXAMPLES, reference
-from protocols.scenario.shorthands import EVENT_KINDS
 from protocols.scenario.systems import SystemStrategies
-from protocols.scenario.telling import in_words
 from protocols.scenario.units import duration_text
 from protocols.scenario.units import milliseconds as milliseconds_of
 from protocols.strategies import StrategyRecord
@@ -50,7 +49,7 @@ def test_every_line_of_the_format_arrives() -> None:
     assert (day.run.for_, day.run.seed, day.run.latency) == (300_000.0, 1, (1.0, 5.0))
     assert [each.label for each in day.systems] == ["kafka:range", "short session"]
     assert day.systems[1].settings == {"session.timeout.ms": 6000}
-    assert [in_words(event) for event in day.events] == [
+    assert [event.describe() for event in day.events] == [
         "c3 joins",
         "c2 crashes",
         "c1 hangs for 40s",
@@ -100,7 +99,7 @@ def test_events_stand_in_the_order_of_time_and_at_equal_times_as_written() -> No
         {"at": "5s", "commit": "c2"},
         {"at": "10s", "join": "c2"},
     ]
-    assert [in_words(event) for event in small(events=events).events] == [
+    assert [event.describe() for event in small(events=events).events] == [
         "c1 commits",
         "c2 commits",
         "c2 leaves",
@@ -239,8 +238,8 @@ def test_the_documented_reference_is_that_of_the_code() -> None:
 
 
 def test_every_example_of_the_reference_is_a_part_of_a_scenario() -> None:
-    events = "".join(f"  - {EXAMPLES[kind]}\n" for kind in EVENT_KINDS.values())
-    parts = {kind: text for kind, text in EXAMPLES.items() if kind not in EVENT_KINDS.values()}
+    events = "".join(f"  - {kind.example}\n" for kind in EVENT_KINDS.values())
+    parts = dict(EXAMPLES)
     group, member = parts.pop(GroupPart), parts.pop(MemberPart)
     text = "\n".join([*parts.values(), "brokers: [broker-a, broker-b]\n"])
     assert read_text(f"{text}{group}\n").groups["billing"].members["c2"].subscribe == ("orders", "payments")

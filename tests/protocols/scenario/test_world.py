@@ -10,9 +10,9 @@ from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.places import MemberKey, Places
 from protocols.scenario.reading import scenario
 from protocols.scenario.running import BEGINNING, Run
+from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import apply_to_world
 
 
@@ -59,7 +59,7 @@ class Cluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         assert system.system == "kafka:range"
-        self.simulation, self.places = simulation, Places.of(scenario)
+        self.simulation, self.places = simulation, Topology.of(scenario)
         self.left: list[Event] = []
         self.brokers = {name: Beating(()) for name in scenario.brokers}
         self.static = [part.instance_id for group in scenario.groups.values() for part in group.members.values()]
@@ -185,7 +185,7 @@ def test_overlapping_faults_add_up_and_end_each_at_its_time() -> None:
             {"at": "4s", "network": "delay", "between": ["a", "c1"], "delay": "200ms", "for": "6s"},
         ],
     )
-    simulation, places = Simulation(), Places.of(day)
+    simulation, places = Simulation(), Topology.of(day)
     for event in day.events:
         simulation.at(event.at, lambda event=event: apply_to_world(event, simulation, places))  # type: ignore[misc]
     seen = []
@@ -219,7 +219,7 @@ def test_places_tell_who_lives_where(apart: bool) -> None:
     }
     fields = {"name": "x", "topics": {"t": 1}, "run": {"for": "1min"}, "groups": groups}
     join = {"at": "1s", "join": "late", "group": "h", "subscribe": ["t"]}
-    places = Places.of(scenario(fields, events=[join]), one_node_per_member=apart)
+    places = Topology.of(scenario(fields, events=[join]), one_node_per_member=apart)
     assert places.node[MemberKey("g", "c2")] == "g/c2"
     assert places.node[MemberKey("g", "c3")] == "c3"
     assert places.node[MemberKey("h", "late")] == "late"

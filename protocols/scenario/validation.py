@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -20,7 +20,7 @@ class PartError(Exception):
         self.path, self.problem = path, problem
 
 
-def part(model: type[M], given: object, path: Path) -> M:
+def validated(model: type[M], given: object, path: Path) -> M:
     """``given`` (a mapping, or what is such a part already) as a part of this kind. Raises `PartError`."""
     if isinstance(given, model):
         return given
@@ -39,7 +39,7 @@ def field_names(model: type[BaseModel]) -> tuple[str, ...]:
     return tuple(field.alias or name for name, field in model.model_fields.items())
 
 
-def mapping(given: object, path: Path) -> Mapping[str, Any]:
+def mapping(given: object, path: Path) -> Mapping[str, object]:
     """``given`` if it is a mapping with texts as keys, else `PartError`."""
     if not isinstance(given, Mapping):
         raise PartError(path, f"{short(given)} is no mapping, expected fields and their values")

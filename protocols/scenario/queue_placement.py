@@ -5,12 +5,12 @@ from collections.abc import Mapping
 Brokers = tuple[str, ...]
 
 
-def listed(per_broker: Mapping[str, int]) -> Brokers:
+def brokers_of(per_broker: Mapping[str, int]) -> Brokers:
     """The broker of every queue, in the order written."""
     return tuple([broker for broker, count in per_broker.items() for _ in range(count)])
 
 
-def grown(before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
+def after_growth(before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
     """More queues: those that there were keep their places, new ones go to the brokers that are to have more, in the
     order written."""
     extra = max(0, sum(per_broker.values()) - len(before))
@@ -18,6 +18,6 @@ def grown(before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
     return (*before, *wanted[:extra])
 
 
-def place(brokers: Brokers, broker: str, number: int) -> int:
+def queue_index(brokers: Brokers, broker: str, number: int) -> int:
     """The place of the n-th queue of a broker; of all of them, where ``broker`` is empty."""
     return [at for at, each in enumerate(brokers) if broker in ("", each)][number]

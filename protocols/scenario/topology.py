@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from protocols.errors import UserError
-from protocols.scenario.events import Join, Network, Restart
+from protocols.scenario.events.base import Event, MemberChange
+from protocols.scenario.events.connections import Network
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.model import Scenario
 
@@ -34,7 +35,7 @@ def listed_members(scenario: Scenario) -> dict[MemberKey, MemberPart]:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Topology:
     """Members to processes and back, over the whole run (members that join later are in it from the start).
 
     A member's process has the member's name (``group/member`` where that name is in several groups), or the name that
@@ -56,13 +57,15 @@ class Places:
     one_node_per_member: bool
 
     @classmethod
-    def of(cls, scenario: Scenario, *, one_node_per_member: bool = False) -> "Places":
-        """The places of a scenario."""
+    def of(cls, scenario: Scenario, *, one_node_per_member: bool = False) -> "Topology":
+        """The topology of a scenario."""
         process_of = {key: part.process for key, part in listed_members(scenario).items()}
         for event in scenario.events:
-            if type(event) is Join:
-                key = MemberKey(event.group or _only_group(scenario, event.join), event.join)
-                process_of[key] = process_of.get(key) or event.process
+            if event.member_change is MemberChange.JOINS:
+                for name in event.members():
+                    key = MemberKey(event.group or _only_group(scenario, name), name)
+                    part = event.part_after(name, None)
+                    process_of[key] = process_of.get(key) or (part.process if part else None)
         times = Counter(key.member for key in process_of)
         node: dict[MemberKey, str] = {}
         living: dict[str, list[MemberKey]] = {}
@@ -85,8 +88,8 @@ class Places:
         )
 
     def learn(self, scenario: Scenario) -> None:
-        """The scenario has gone on: more events are known. Members that were there keep their places."""
-        after = Places.of(scenario, one_node_per_member=self.one_node_per_member)
+        """The scenario has gone on: more events are known. Members that were there keep their processes."""
+        after = Topology.of(scenario, one_node_per_member=self.one_node_per_member)
         self.node.update(after.node)
         self.members.update(after.members)
         self.together.update(after.together)
@@ -104,9 +107,16 @@ class Places:
             raise UserError(f"member {member!r} {what}")
         return found[0]
 
-    def starting(self, event: Join | Restart) -> MemberKey:
+    def starting(self, event: Event) -> MemberKey:
         """The member that starts by this event."""
-        return self.key(event.group, event.join if isinstance(event, Join) else event.restart)
+        (name,) = event.members()
+        return self.key(event.group, name)
+
+    def names(self) -> frozenset[str]:
+        """All names that `named` knows."""
+        times = Counter(key.member for key in self.node)
+        alone = (name for name, count in times.items() if count == 1)
+        return frozenset((*self.processes, *self.brokers, *INFRASTRUCTURE, *alone))
 
     def named(self, name: str) -> tuple[str, ...]:
         """The nodes that an event means by a name: of a member, a process, a broker, or of the infrastructure."""

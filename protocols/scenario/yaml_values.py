@@ -1,7 +1,7 @@
 """YAML as plain Python values, with the line on which each of them was written."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -9,7 +9,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from protocols.errors import UserError
-from protocols.scenario.paths import Path, written_path
+from protocols.scenario.paths import Path, path_text
 from protocols.scenario.units import Bare
 
 MOST_VALUES = 500_000
@@ -19,10 +19,14 @@ _TAG = "tag:yaml.org,2002:"
 _KINDS = ("null", "bool", "int", "float", "str", "timestamp", "value", "seq", "map")
 
 
-class Written(NamedTuple):
-    """The values of a text. Keys of mappings are texts, as they are written; numbers with a fraction are `Bare`."""
+YamlValue: TypeAlias = "bool | int | float | str | list[YamlValue] | dict[str, YamlValue] | None"
+"""Keys of mappings are texts, as they are written; numbers with a fraction are `Bare`."""
 
-    value: Any
+
+class ParsedYaml(NamedTuple):
+    """The values of a text, and where they stand."""
+
+    value: YamlValue
     lines: Mapping[Path, int]
     """Line, from 1 on, of each value; of a mapping's value the line of its key."""
 
@@ -41,7 +45,7 @@ class _TextError(Exception):
         self.line, self.problem = line, problem
 
 
-def parse(text: str, source: str) -> Written:
+def parse(text: str, source: str) -> ParsedYaml:
     """The values of a YAML text (version 1.2, one document).
 
     Raises `UserError` naming ``source`` and the line where it is no YAML, where a mapping has a key twice, and where
@@ -52,7 +56,7 @@ def parse(text: str, source: str) -> Written:
         if node is None:
             raise _TextError(1, "empty, expected a scenario")
         lines: dict[Path, int] = {(): node.start_mark.line + 1}
-        return Written(_Values(lines).of(node, ()), lines)
+        return ParsedYaml(_Values(lines).of(node, ()), lines)
     except _TextError as error:
         raise UserError(f"{source} line {error.line}: {error.problem}") from None
     except RecursionError:
@@ -82,24 +86,24 @@ class _Values:
         self._around: list[Node] = []
         """The nodes in which we are: one that contains itself is a cycle."""
 
-    def of(self, node: Node, path: Path) -> Any:
+    def of(self, node: Node, path: Path) -> YamlValue:
         if isinstance(node, ScalarNode):
             return _scalar(node)
         if any(each is node for each in self._around):
             line = self._lines[path]
-            raise _TextError(line, f"{written_path(path)}: a cycle, the alias &{node.anchor} contains itself")
+            raise _TextError(line, f"{path_text(path)}: a cycle, the alias &{node.anchor} contains itself")
         self._around.append(node)
-        value = self._list(node, path) if isinstance(node, SequenceNode) else self._mapping(node, path)
+        value: YamlValue = self._list(node, path) if isinstance(node, SequenceNode) else self._mapping(node, path)
         self._around.pop()
         return value
 
-    def _list(self, node: SequenceNode, path: Path) -> list[Any]:
+    def _list(self, node: SequenceNode, path: Path) -> list[YamlValue]:
         _refuse_tag(node)
         return [self._item(each, (*path, number), each) for number, each in enumerate(node.value)]
 
-    def _mapping(self, node: Node, path: Path) -> dict[str, Any]:
+    def _mapping(self, node: Node, path: Path) -> dict[str, YamlValue]:
         _refuse_tag(node)
-        values: dict[str, Any] = {}
+        values: dict[str, YamlValue] = {}
         for key, value in self._pairs(node, path):
             values[key.value] = self._item(value, (*path, key.value), key)
         return values
@@ -116,7 +120,7 @@ class _Values:
                 merged += value.value if isinstance(value, SequenceNode) else [value]
                 continue
             if key.value in own:
-                where = f"{written_path(path)}: " if path else ""
+                where = f"{path_text(path)}: " if path else ""
                 raise _TextError(
                     line,
                     f"{where}{key.value!r} is there twice, first on line {own[key.value]}: expected each name once",
@@ -135,14 +139,14 @@ class _Values:
                     yield key, value
             self._around.pop()
 
-    def _item(self, node: Node, path: Path, at: Node) -> Any:
+    def _item(self, node: Node, path: Path, at: Node) -> YamlValue:
         if len(self._lines) > MOST_VALUES:
             raise _TextError(at.start_mark.line + 1, f"more than {MOST_VALUES} values once aliases are written out")
         self._lines[path] = at.start_mark.line + 1
         return self.of(node, path)
 
 
-def _scalar(node: ScalarNode) -> Any:
+def _scalar(node: ScalarNode) -> YamlValue:
     _refuse_tag(node)
     kind = str(node.tag).removeprefix(_TAG)
     text: str = node.value

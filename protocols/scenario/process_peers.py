@@ -3,10 +3,10 @@ one of its groups may look at all of them."""
 
 from typing import NamedTuple
 
-from protocols.scenario.places import Places
+from protocols.scenario.topology import Topology
 
 
-class Mates(NamedTuple):
+class ProcessPeers(NamedTuple):
     """``together``: the name of a member or process to the names of all members of that process. ``hearing``: the name
     of a member to the names of those who may hear when something happens to it: all members of every process in which
     its group has a member."""
@@ -15,20 +15,20 @@ class Mates(NamedTuple):
     hearing: dict[str, frozenset[str]]
 
     @classmethod
-    def of(cls, places: Places) -> "Mates":
-        """The mates in a scenario."""
+    def of(cls, topology: Topology) -> "ProcessPeers":
+        """The peers in a scenario."""
         of_node: dict[str, list[str]] = {}
-        for key, node in places.node.items():
+        for key, node in topology.node.items():
             of_node.setdefault(node, []).append(key.member)
         together: dict[str, tuple[str, ...]] = {}
         in_group: dict[str, set[str]] = {}
-        named = [*((key.member, nodes) for key, nodes in places.together.items()), *places.processes.items()]
+        named = [*((key.member, nodes) for key, nodes in topology.together.items()), *topology.processes.items()]
         for name, nodes in named:
-            mates = [member for node in nodes for member in of_node[node]]
-            together[name] = tuple(dict.fromkeys((*together.get(name, ()), *mates)))
-        for key, nodes in places.together.items():
+            peers = [member for node in nodes for member in of_node[node]]
+            together[name] = tuple(dict.fromkeys((*together.get(name, ()), *peers)))
+        for key, nodes in topology.together.items():
             in_group.setdefault(key.group, set()).update(member for node in nodes for member in of_node[node])
         hearing: dict[str, frozenset[str]] = {}
-        for key in places.node:
+        for key in topology.node:
             hearing[key.member] = hearing.get(key.member, frozenset()) | in_group[key.group]
         return cls(together, hearing)

@@ -1,0 +1,107 @@
+"""What an event of a scenario declares: its fields, and what it means to everything that reads scenarios.
+
+A kind of event is one class in this package. It overrides what applies to it and leaves out the rest; nothing outside
+asks which class an event is of but the clusters, which apply it.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import ClassVar, Self
+
+from protocols.engine.nodes import Time
+from protocols.scenario.events.cluster_state import ClusterState
+from protocols.scenario.fields import Duration, Part
+from protocols.scenario.groups import MemberPart
+from protocols.scenario.paths import Path
+from protocols.scenario.validation import validated
+
+
+class MemberChange(Enum):
+    """What becomes of the members that an event names."""
+
+    NONE = "a member that is there stays there"
+    JOINS = "a member that is not there is there from now on, whether it was known before or not"
+    RESTARTS = "a member that is or was there begins anew"
+    ENDS = "a member that is there is gone"
+    PAUSES = "a member that is there stands still for a while"
+
+
+class Event(Part):
+    """Something that happens. Every event has:"""
+
+    at: Duration
+    """When, from the beginning of the run."""
+    group: str | None = None
+    """The group of the member, where its name is not unique."""
+
+    example: ClassVar[str]
+    """The event as one writes it, for the reference."""
+    member_change: ClassVar[MemberChange] = MemberChange.NONE
+    """What becomes of `members`."""
+    may_rebalance: ClassVar[bool] = True
+    """False for what never makes a group share its queues anew."""
+    lingers: ClassVar[bool] = False
+    """True for what may make a group share anew much later, as a session that runs out."""
+    changes_topics: ClassVar[bool] = False
+    """True for what changes topics, their queues, or who reads them."""
+    resets_offsets: ClassVar[bool] = False
+    """True for what sets committed offsets of a group."""
+    may_be_refused: ClassVar[bool] = False
+    """True for what some system cannot do: its cluster says so when it is made."""
+
+    # How it is written.
+
+    @classmethod
+    def kind_name(cls) -> str:
+        """The field that says what happens, the first one of its own: ``join``, ``crash``."""
+        return next(name for name in cls.model_fields if name not in Event.model_fields)
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
+        """The event from what somebody wrote, shorthands among it. Raises `PartError` for what it cannot be."""
+        return validated(cls, fields, path)
+
+    def describe(self) -> str:
+        """What happens, in a few words without the time: "c3 joins", "c1 hangs for 40s"."""
+        raise NotImplementedError
+
+    def check(self, there: ClusterState, path: Path) -> None:
+        """Raises `PartError` where the event cannot happen. Members are no concern of it: `member_change` says what
+        must be."""
+
+    # Whom it is about.
+
+    def members(self) -> Mapping[str, Path]:
+        """The members that it names, and in which of its fields."""
+        return {}
+
+    def strikes_process(self) -> bool:
+        """Whether all members of the process have the fate of the one that is named."""
+        return False
+
+    def lasts(self) -> Time:
+        """For how long a member stands still, in milliseconds."""
+        return 0.0
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart | None:
+        """What a member that the event names is from now on, after it was ``before`` (None: never there)."""
+        return before
+
+    def completed(self, group: str, members: Mapping[str, MemberPart | None]) -> Self:
+        """The event with all that is known once everything before it has happened: the group of its members, and what
+        each of them is from now on."""
+        return self.model_copy(update={"group": group})
+
+    # What else it changes.
+
+    def processes(self) -> Sequence[str]:
+        """Names of processes, of members or of servers, that it is about beside `members`."""
+        return ()
+
+    def queue_changes(self) -> Mapping[str, Mapping[str, int] | None]:
+        """Topic to its queues per broker from now on; None for one that is deleted."""
+        return {}
+
+    def broker_changes(self) -> Mapping[str, bool]:
+        """Broker to whether it runs from now on."""
+        return {}

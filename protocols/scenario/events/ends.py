@@ -1,0 +1,43 @@
+"""A member is gone: it closed, or its process was killed."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from protocols.scenario.events.base import Event, MemberChange
+from protocols.scenario.paths import Path
+
+
+class Leave(Event):
+    """A member closes properly (Kafka's close(), RocketMQ's shutdown())."""
+
+    leave: str
+    """The member."""
+
+    example: ClassVar[str] = "{at: 110s, leave: c3}"
+    member_change = MemberChange.ENDS
+
+    def describe(self) -> str:
+        return f"{self.leave} leaves"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.leave: ("leave",)}
+
+
+class Crash(Event):
+    """A member's process is killed: its connections close, nothing else is told to anybody."""
+
+    crash: str
+    """The member; others in its process die with it."""
+
+    example: ClassVar[str] = "{at: 60s, crash: c2}"
+    member_change = MemberChange.ENDS
+    lingers = True
+
+    def describe(self) -> str:
+        return f"{self.crash} crashes"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.crash: ("crash",)}
+
+    def strikes_process(self) -> bool:
+        return True

@@ -1,0 +1,118 @@
+"""A member starts: for the first time, or again."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from protocols.scenario.events.base import Event, MemberChange
+from protocols.scenario.events.cluster_state import ClusterState
+from protocols.scenario.fields import Duration, Settings
+from protocols.scenario.groups import MemberPart
+from protocols.scenario.paths import Path
+from protocols.scenario.shorthands import check_subscription, with_names
+from protocols.scenario.validation import validated
+
+
+class Join(Event):
+    """A member starts (first, or again after it left)."""
+
+    join: str
+    """The member; what it was before, where it joins again, is repeated where the event leaves it out."""
+    subscribe: tuple[str, ...] | None = None
+    """Topics, in the order in which the member lists them; they need not exist."""
+    pattern: str | None = None
+    """A regular expression that matches whole names of topics, instead of ``subscribe``."""
+    instance_id: str | None = None
+    """Makes a static member of it (Kafka)."""
+    rack: str | None = None
+    """Kafka's rack, RocketMQ's room."""
+    client_id: str | None = None
+    """What the client calls itself; two members may have the same, as two containers of one image."""
+    process: str | None = None
+    """Members with equal ``process`` live in one client instance (one process); a member's name may be used."""
+    strategy: str | None = None
+    """The member's own assignor or strategy, where it differs from the variant's (one name, in Kafka several with
+    commas). Every variant's system must have it."""
+    handle: Duration = 0.0
+    """How long the user's code takes for one record."""
+    settings: Settings = Field(default_factory=dict)
+    """Client settings of this member alone, under the systems' own names; a system passes over those that only others
+    have."""
+
+    example: ClassVar[str] = "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}"
+    member_change = MemberChange.JOINS
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
+        made = validated(cls, with_names(fields, path), path)
+        check_subscription(made.subscribe, made.pattern, path)
+        return made
+
+    def describe(self) -> str:
+        return f"{self.join} joins"
+
+    def check(self, there: ClusterState, path: Path) -> None:
+        there.need_strategies(self.strategy, path)
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.join: ("join",)}
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
+        return started_as(before, self)
+
+    def completed(self, group: str, members: Mapping[str, MemberPart | None]) -> Self:
+        part = members[self.join]
+        return self.model_copy(
+            update={"group": group} | {field: getattr(part, field) for field in MemberPart.model_fields}
+        )
+
+
+class Restart(Event):
+    """A member that crashed, left or runs starts again as a new process: where it runs it is closed properly first
+    (``how: leave``) or killed (``how: crash``). ``strategy`` and ``settings`` change what it runs with."""
+
+    restart: str
+    """The member."""
+    how: Literal["leave", "crash"] = "leave"
+    """How it ends, where it runs. By a crash the others of its process are started again with it."""
+    strategy: str | None = None
+    """Its own assignor or strategy from now on; several with commas."""
+    settings: Settings = Field(default_factory=dict)
+    """Added to the settings that it had."""
+
+    example: ClassVar[str] = "{at: 100s, restart: c2, strategy: cooperative-sticky}"
+    member_change = MemberChange.RESTARTS
+
+    def describe(self) -> str:
+        how = " after a kill" if self.how == "crash" else ""
+        return f"{self.restart} restarts{how}" + (f" with {self.strategy}" if self.strategy else "")
+
+    def check(self, there: ClusterState, path: Path) -> None:
+        there.need_strategies(self.strategy, path)
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.restart: ("restart",)}
+
+    def strikes_process(self) -> bool:
+        return self.how == "crash"
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
+        return started_as(before, self)
+
+
+def started_as(before: MemberPart | None, event: Join | Restart) -> MemberPart:
+    """What a member is when it starts by this event, after it was ``before`` (None: never there).
+
+    Fields that the event leaves out stay as they were; settings are added to those before.
+    """
+    was = MemberPart() if before is None else before
+    changed = {name: getattr(event, name) for name in event.model_fields_set if name in MemberPart.model_fields}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    if "settings" in changed:
+        changed["settings"] = {**was.settings, **event.settings}
+    if changed.get("subscribe"):
+        changed.setdefault("pattern", None)
+    if changed.get("pattern"):
+        changed.setdefault("subscribe", ())
+    return was.model_copy(update=changed)

@@ -1,0 +1,198 @@
+"""Who is there when: members start, join, leave and crash in an order that can be.
+
+A member that the groups list is there from 0s on, unless the first that happens to it is a join; then it is taken out
+of the groups, and its fields go into the join. Joins after the first one repeat what the member was, changed by what
+they say, so that every join is complete.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from protocols.engine.nodes import Time
+from protocols.scenario.events.base import Event, MemberChange
+from protocols.scenario.groups import GroupPart, MemberPart
+from protocols.scenario.paths import Path
+from protocols.scenario.topology import MemberKey
+from protocols.scenario.units import duration_text
+from protocols.scenario.validation import PartError, suggestion
+
+
+class _Member:
+    """A member as time goes by."""
+
+    __slots__ = ("is_there", "part", "since", "was_there")
+
+    def __init__(self, part: MemberPart | None) -> None:
+        self.part = part
+        self.is_there = self.was_there = False
+        self.since = ""
+        """Why it is there, or is not."""
+
+    def start(self, since: str) -> None:
+        self.is_there, self.was_there, self.since = True, True, since
+
+    def end(self, since: str) -> None:
+        if self.is_there:
+            self.is_there, self.since = False, since
+
+
+class Membership:
+    """Walks through the events in the order of time and completes them. Raises `PartError` where one cannot be."""
+
+    def __init__(self, groups: Mapping[str, GroupPart], events: Sequence[tuple[Event, Path]]) -> None:
+        self._groups = groups
+        self._members: dict[MemberKey, _Member] = {
+            MemberKey(group, member): _Member(part)
+            for group, each in groups.items()
+            for member, part in each.members.items()
+        }
+        self._groups_of: dict[str, list[str]] = {}
+        for key in self._members:
+            self._groups_of.setdefault(key.member, []).append(key.group)
+        self._stopped: dict[str, Time] = {}
+        """Process that stands still, to when it goes on."""
+        self._paused: dict[tuple[str, MemberKey], Time] = {}
+        """What keeps a member busy, and the member, to when it is over."""
+        joins = [each for each in events if each[0].member_change is MemberChange.JOINS]
+        for event, path in joins:
+            for name, field in event.members().items():
+                self._announce(event, name, path, field)
+        for event, path in joins:
+            for name, field in event.members().items():
+                member = self._members[self._key(event, name, (*path, *field))]
+                member.part = member.part or event.part_after(name, None)
+                member.since = member.since or f"it joins at {duration_text(event.at)}"
+        self._processes: dict[str, list[MemberKey]] = {}
+        for key in self._members:
+            self._processes.setdefault(self._process(key), []).append(key)
+        self._begin(events)
+
+    def starting(self) -> dict[str, GroupPart]:
+        """The groups with the members that are there from 0s on. To be called before `completed`."""
+        return {
+            name: GroupPart(
+                members={
+                    member: part
+                    for member, part in each.members.items()
+                    if self._members[MemberKey(name, member)].is_there
+                }
+            )
+            for name, each in self._groups.items()
+        }
+
+    def completed(self, event: Event, path: Path) -> Event:
+        """The event with its group and, for a join, with all that the member is. Events come in the order of time."""
+        groups: dict[str, None] = {}
+        parts: dict[str, MemberPart | None] = {}
+        for name, field in event.members().items():
+            inside = (*path, *field)
+            key = self._key(event, name, inside)
+            member = self._members[key]
+            after = event.part_after(name, member.part)
+            if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
+                self._start(event, key, after, inside)
+            elif not member.is_there:
+                raise PartError(inside, f"{name} is not there at {duration_text(event.at)}: {member.since}")
+            elif event.member_change is MemberChange.PAUSES:
+                self._pause(event, key, inside)
+            elif event.member_change is MemberChange.ENDS:
+                self._end(event, key)
+            groups[key.group], parts[name], member.part = None, after, after
+        if len(groups) > 1:
+            field, *_ = event.members().values()
+            raise PartError((*path, field[0]), "members of several groups, expected an event for each group")
+        return event.completed(next(iter(groups)), parts) if groups else event
+
+    def _announce(self, event: Event, name: str, path: Path, field: Path) -> None:
+        """Members that only a join tells of are known from the beginning."""
+        inside = (*path, *field)
+        found = self._groups_of.setdefault(name, [])
+        if event.group is None and not found:
+            if len(self._groups) != 1:
+                raise PartError(inside, f"{name} joins no group, expected group: one of {', '.join(self._groups)}")
+            group = next(iter(self._groups))
+        else:
+            group = event.group or found[0]
+        if group not in self._groups:
+            raise PartError((*path, "group"), f"unknown group {group!r}, {suggestion(group, self._groups)}")
+        key = MemberKey(group, name)
+        if key not in self._members:
+            part = event.part_after(name, None)
+            if part is None or not {"subscribe", "pattern"} & part.model_fields_set:
+                raise PartError(inside, f"{name} joins without subscribe: [topic, ...] or pattern: ...")
+            self._members[key] = _Member(None)
+            found.append(group)
+
+    def _key(self, event: Event, name: str, path: Path) -> MemberKey:
+        groups = self._groups_of.get(name, [])
+        if event.group is not None:
+            if event.group not in self._groups:
+                expected = suggestion(event.group, self._groups)
+                raise PartError((*path[:2], "group"), f"unknown group {event.group!r}, {expected}")
+            groups = [each for each in groups if each == event.group]
+        if not groups:
+            where = "" if event.group is None else f" in group {event.group}"
+            members = [key.member for key in self._members if event.group in (None, key.group)]
+            raise PartError(path, f"unknown member {name!r}{where}, {suggestion(name, members)}")
+        if len(groups) > 1:
+            raise PartError(path, f"member {name!r} is in several groups, expected group: one of {', '.join(groups)}")
+        return MemberKey(groups[0], name)
+
+    def _process(self, key: MemberKey) -> str:
+        """The name of the member's process, as `protocols.scenario.topology` has it."""
+        part = self._members[key].part
+        if part is not None and part.process is not None:
+            return part.process
+        return key.member if len(self._groups_of[key.member]) == 1 else f"{key.group}/{key.member}"
+
+    def _begin(self, events: Sequence[tuple[Event, Path]]) -> None:
+        """Members that are listed are there from 0s on, but those to whom a join happens first."""
+        listed = {MemberKey(group, member) for group, each in self._groups.items() for member in each.members}
+        seen: set[MemberKey] = set()
+        for event, path in events:
+            for name, field in event.members().items():
+                key = self._key(event, name, (*path, *field))
+                if key not in seen:
+                    seen.add(key)
+                    if event.member_change is MemberChange.JOINS:
+                        listed.discard(key)
+        for key, member in self._members.items():
+            if key in listed:
+                member.start("it is there since 0s")
+
+    def _start(self, event: Event, key: MemberKey, after: MemberPart | None, path: Path) -> None:
+        name, process, member = key.member, self._process(key), self._members[key]
+        if event.member_change is MemberChange.JOINS and member.is_there:
+            raise PartError(path, f"{name} joins at {duration_text(event.at)} while it is a member: {member.since}")
+        if event.member_change is MemberChange.RESTARTS and not member.was_there:
+            raise PartError(path, f"{name} restarts at {duration_text(event.at)} and was never there: {member.since}")
+        if event.strikes_process():
+            self._stopped.pop(process, None)
+        elif self._stopped.get(process, 0.0) > event.at:
+            until = duration_text(self._stopped[process])
+            raise PartError(path, f"{name} hangs until {until}: only restart with how: crash starts it before")
+        if member.part is not None and after is not None and after.process != member.part.process:
+            raise PartError((*path[:-1], "process"), f"{name} has another process before, expected the same or none")
+        member.start(_since(event))
+
+    def _pause(self, event: Event, key: MemberKey, path: Path) -> None:
+        """A member or its whole process stands still; never twice at the same time by the same kind of event."""
+        process, by_itself = self._process(key), (event.kind_name(), key)
+        until = self._stopped.get(process, 0.0) if event.strikes_process() else self._paused.get(by_itself, 0.0)
+        if until > event.at:
+            again = f"does so already until {duration_text(until)}, expected one after the other"
+            raise PartError(path, f"{key.member} {again}")
+        if event.strikes_process():
+            self._stopped[process] = event.at + event.lasts()
+        else:
+            self._paused[by_itself] = event.at + event.lasts()
+
+    def _end(self, event: Event, key: MemberKey) -> None:
+        process = self._process(key)
+        if event.strikes_process():
+            self._stopped.pop(process, None)
+        for each in self._processes[process] if event.strikes_process() else (key,):
+            self._members[each].end(_since(event))
+
+
+def _since(event: Event) -> str:
+    return f"{event.describe()} at {duration_text(event.at)}"
