@@ -10,7 +10,7 @@ from protocols.scenario import events
 from protocols.scenario.commits import records_of
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
-from rocketmq_selfbalance.broker import Broker, Disk
+from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.registering import CLUSTER
@@ -65,7 +65,7 @@ class Servers:
     def broker(self, name: str) -> Broker | None:
         """The broker of this name; None where it does not run. Not to be changed."""
         process = self._simulation.processes.get(name)
-        return process.node if process is not None and isinstance(process.node, Broker) else None
+        return process.node.state if process is not None and isinstance(process.node, BrokerNode) else None
 
     def running(self) -> list[Broker]:
         """The brokers that run."""
@@ -141,7 +141,8 @@ class Servers:
     # Brokers.
 
     def _start_broker(self, name: str) -> None:
-        self._simulation.start(name, Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,)))
+        state = Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,))
+        self._simulation.start(name, BrokerNode(state))
 
     def _broker(self, event: events.BrokerEvent) -> None:
         name = event.broker

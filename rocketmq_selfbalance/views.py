@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from protocols.engine.nodes import Time
 from protocols.java import entry_order, string_entry_order, string_hash
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker.node import Broker
+from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.routes import subscribe_queues

@@ -9,7 +9,7 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Delivered, Owns
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import Broker, Disk
+from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.topics import TopicTable
@@ -61,7 +61,7 @@ class Cluster:
         self.simulation.start("namesrv", NameServer())
         self.disks = {broker: self.disk(topics, produce) for broker in brokers}
         for broker, disk in self.disks.items():
-            self.simulation.start(broker, Broker(broker, disk))
+            self.simulation.start(broker, BrokerNode(Broker(broker, disk)))
         self.simulation.run(100.0)
 
     @staticmethod
@@ -130,5 +130,5 @@ class Cluster:
     def committed(self, queue: Queue) -> int:
         """The committed offset at the queue's broker."""
         node = self.simulation.processes[queue.broker].node
-        assert isinstance(node, Broker)
-        return node.offsets.query(GROUP, queue.topic, queue.number)
+        assert isinstance(node, BrokerNode)
+        return node.state.offsets.query(GROUP, queue.topic, queue.number)
