@@ -1,7 +1,5 @@
 """Who commits: a broker knows its clients, the scenario its members."""
 
-from typing import Any
-
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Observer
 from protocols.facts import Committed
@@ -17,7 +15,7 @@ class MemberNames:
     def __init__(self, following: Observer, places: Places) -> None:
         self._following, self._places = following, places
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         if type(fact) is Committed and fact.member is not None:
             for each in self._places.members.get(fact.member, ()):
@@ -26,7 +24,7 @@ class MemberNames:
                     break
         self._following.fact(now, node, fact, root, cause)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         self._following.created(number, due, kind, node, what, cause)
 

@@ -7,7 +7,7 @@ three are the header's length, the header, the body. Headers are JSON, or Rocket
 import json
 import struct
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 JSON, BINARY = 0, 1
 """The forms of the header."""
@@ -103,7 +103,7 @@ def decode(content: bytes) -> Frame:
 
 
 def _json_header(frame: Frame) -> bytes:
-    header: dict[str, Any] = {
+    header: dict[str, object] = {
         "code": frame.code,
         "extFields": dict(frame.fields),
         "flag": frame.flag,
@@ -135,7 +135,7 @@ def _from_json(header: bytes, body: bytes) -> Frame:
     )
 
 
-def _fields(told: Any) -> dict[str, str]:
+def _fields(told: object) -> dict[str, str]:
     """Fields of a JSON header: texts, but some clients write numbers and truth values as such."""
     if told is not None and not isinstance(told, dict):
         raise FrameError("fields that are no object")

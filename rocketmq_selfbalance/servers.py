@@ -12,10 +12,10 @@ from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.registering import CLUSTER
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.administration import (
     DeleteTopicInBroker,
@@ -47,8 +47,8 @@ class Servers:
             for topic, counts in self.topics.items()
             if broker in counts
         ]
-        groups = GroupTable(auto_create=self._configuration.broker.auto_create_subscription_group)
-        return Disk(TopicTable(self._simulation.now, configs), groups, MessageStore(produce))
+        groups = SubscriptionGroupManager(auto_create=self._configuration.broker.auto_create_subscription_group)
+        return Disk(TopicConfigManager(self._simulation.now, configs), groups, MessageStore(produce))
 
     def start(self) -> None:
         """Name server and brokers start. They begin as a cluster that has run for long: the name server knows the

@@ -1,4 +1,5 @@
-"""What an administrator can do to a broker (spec 1.4, 2.5, 2.8). Commands are not answered."""
+"""What an administrator can do to a broker: RocketMQ's ``AdminBrokerProcessor``, and ``Broker2Client.resetOffset``
+(spec 1.4, 2.5, 2.8). Commands are not answered."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -73,7 +74,8 @@ def _offset(broker: Broker, now: Time, message: ResetOffset, number: int) -> int
 def _reset_through_clients(
     broker: Broker, now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
 ) -> None:
-    """Everybody in the group is told, one way. Without ``force`` no offset moves forward."""
+    """Every connection of the group gets the new offsets, one way (``Broker2Client.resetOffset``). Without ``force`` no
+    offset moves forward."""
     present = {queue: broker.offsets.query(message.group, queue.topic, queue.number) for queue in found}
     if any(offset < 0 for offset in present.values()):
         out.observe(Noted(f"{broker.name} resets nothing: {message.group} has no offset yet in {message.topic}"))
@@ -97,7 +99,7 @@ def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) 
     queue = broker.disk.store.queue(message.topic, message.number)
     if queue is not None:
         queue.add(now, message.records)
-        pulls.wake(broker, now, message.topic, message.number, out)
+        pulls.notify_message_arriving(broker, now, message.topic, message.number, out)
 
 
 def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outbox) -> None:

@@ -26,10 +26,10 @@ def closed(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
     out.cancel_timer((IDLE, peer))
     broker.heartbeats.pop(peer, None)
     pulls.forget(broker, peer, out)
-    notifying.tell(broker, now, broker.consumers.channel_closed(peer), out)
+    notifying.handle(broker, now, broker.consumers.channel_closed(peer), out)
 
 
-def not_idle(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
+def put_off_idle_check(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
     """A heartbeat has come: its connection will not be looked at before it may be idle."""
     if peer in broker.active:
         out.set_timer((IDLE, peer), now + broker.settings.server_channel_max_idle_ms)
@@ -48,13 +48,13 @@ def scan(broker: Broker, now: Time, out: Outbox) -> None:
     """Close the connections of consumers without a heartbeat for too long (``scanExceptionChannel``, which calls
     ``ConsumerManager.scanNotActiveChannel``)."""
     silent, events = broker.consumers.scan(now)
-    notifying.tell(broker, now, events, out)
+    notifying.handle(broker, now, events, out)
     for channel in silent:
         _hang_up(broker, now, channel, out)
     for event in events:
         # The end of the connection, which is noticed on another thread, may be quicker than the removal.
         if event.kind == CLIENT_UNREGISTER and out.choose("the end is noticed first", (False, True)):
-            notifying.tell(broker, now, broker.consumers.change(event.group), out)
+            notifying.handle(broker, now, broker.consumers.change(event.group), out)
     out.set_timer(SCAN, now + broker.settings.scan_channels_interval_ms)
 
 

@@ -1,16 +1,17 @@
-"""A group as a broker knows it: the connections of its members and one table of subscriptions (spec 2.2).
+"""A group as a broker knows it: the connections of its members and one table of subscriptions (spec 2.2), RocketMQ's
+``ConsumerGroupInfo``.
 
 A *channel* is one connection of a client to this broker; the key of a member is its channel, not its client id.
 """
 
-from typing import Any, Self
+from typing import Self
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
 
 class Connection:
-    """A channel within a group."""
+    """A channel within a group: RocketMQ's ``ClientChannelInfo``."""
 
     __slots__ = ("client_id", "last_update", "revision", "told")
 
@@ -97,7 +98,7 @@ class ConsumerGroup:
             other.told, other.revision = known.told, known.revision
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now. Versions of subscriptions only matter by their order."""
         return (
             self.consume_type,

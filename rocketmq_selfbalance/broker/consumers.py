@@ -1,17 +1,17 @@
-"""A broker's registry of consumers: the groups whose members are connected (spec 2.2 to 2.4).
+"""A broker's registry of consumers, RocketMQ's ``ConsumerManager``: groups with connected members (spec 2.2 to 2.4).
 
 A plain object: it is given the time and answers with what changed and with the events that concern others.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
-# Kinds of events, in RocketMQ's words.
+# Kinds of events: RocketMQ's ``ConsumerGroupEvent``.
 CLIENT_REGISTER = "CLIENT_REGISTER"
 """A channel came into a group."""
 CHANGE = "CHANGE"
@@ -124,7 +124,8 @@ class ConsumerManager:
         return tuple(events)
 
     def channel_closed(self, channel: str) -> tuple[ConsumerEvent, ...]:
-        """A connection ended: it leaves all its groups, and those who stay are told whatever the group's switch."""
+        """A connection ended (``doChannelCloseEvent``): it leaves all its groups. Those who stay are told whatever the
+        group's switch."""
         events: list[ConsumerEvent] = []
         for name in list(self._by_channel.get(channel, ()) if self.fast_channel_events else self.groups):
             group = self.groups.get(name)
@@ -146,7 +147,7 @@ class ConsumerManager:
         return events
 
     def scan(self, now: Time) -> tuple[tuple[str, ...], tuple[ConsumerEvent, ...]]:
-        """Remove the channels whose last heartbeat is too old, without telling those who stay.
+        """Remove channels whose last heartbeat is too old (``scanNotActiveChannel``), without telling those who stay.
 
         The channels, which shall be closed, and the events.
         """
@@ -202,6 +203,6 @@ class ConsumerManager:
         twin._by_channel = {channel: dict(names) for channel, names in self._by_channel.items()}
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return tuple((name, group.key(now)) for name, group in sorted(self.groups.items()))

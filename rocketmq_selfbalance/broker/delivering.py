@@ -9,7 +9,7 @@ DELIVER = "deliver"
 """Name of the timer."""
 
 
-def schedule(broker: Broker, now: Time, out: Outbox) -> None:
+def schedule_next(broker: Broker, now: Time, out: Outbox) -> None:
     """Set the clock for the next record that waits for its delivery."""
     if broker.disk.store.delayed:
         out.set_timer(DELIVER, max(now, broker.disk.store.delayed[0].due))
@@ -18,5 +18,5 @@ def schedule(broker: Broker, now: Time, out: Outbox) -> None:
 def deliver(broker: Broker, now: Time, out: Outbox) -> None:
     """Write the records that are due, and answer the pulls that wait for them."""
     for topic, number in broker.disk.store.deliver(now):
-        pulls.wake(broker, now, topic, number, out)
-    schedule(broker, now, out)
+        pulls.notify_message_arriving(broker, now, topic, number, out)
+    schedule_next(broker, now, out)

@@ -58,7 +58,7 @@ class BrokerNode:
         out.set_timer(FLUSH, now + settings.flush_first_ms)
         if not settings.real_time_notify_consumer_change:
             out.set_timer(NOTIFY, now + settings.collected_notify_first_ms)
-        delivering.schedule(broker, now, out)
+        delivering.schedule_next(broker, now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         broker = self.state
@@ -127,7 +127,7 @@ _TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {
     REGISTER: registering.register_again,
     SCAN: connections.scan,
     FLUSH: persisting.persist_again,
-    NOTIFY: notifying.tell_collected,
+    NOTIFY: notifying.notify_collected,
     DELIVER: delivering.deliver,
 }
 

@@ -1,4 +1,5 @@
-"""Pulls at a broker: what is checked and answered, and how a pull that finds nothing is held (spec 2.10, 6.2, 6.3).
+"""Pulls at a broker: RocketMQ's ``PullMessageProcessor`` checks and answers them, its ``PullRequestHoldService`` holds
+a pull that finds nothing (spec 2.10, 6.2, 6.3).
 
 Nobody is asked whether it owns the queue. A held pull is answered when a record comes or when its time is over,
 whatever becomes of the topic or of the group's offsets in the meantime.
@@ -27,7 +28,7 @@ from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
 
 def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    """A client pulls."""
+    """A client pulls (``PullMessageProcessor.processRequest``)."""
     code = refusal(broker, message)
     if code != SUCCESS:
         out.send(sender, PullAnswer(message.correlation, code, message.offset, 0, 0))
@@ -35,7 +36,7 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
     if message.commit_offset is not None:
         told = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
         commit(broker, now, sender, told, out)
-    answer = look(broker, now, message)
+    answer = get_message(broker, now, message)
     if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
         out.send(sender, answer)
     else:
@@ -43,7 +44,7 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
 
 
 def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    """The pull waits for a record."""
+    """The pull waits for a record (``PullRequestHoldService.suspendPullRequest``)."""
     held = HeldPull(sender, message, now + message.suspend_ms, _arrival(broker, message))
     _put(broker, held)
     # In a stretch that is passed over the record may have come by now.
@@ -101,8 +102,9 @@ def refusal(broker: Broker, message: PullMessage) -> int:
     return SUCCESS if subscription.version >= message.subscription_version else SUBSCRIPTION_NOT_LATEST
 
 
-def look(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
-    """What the queue has for a pull that nothing is wrong with. A pending reset is taken thereby."""
+def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
+    """What the queue has for a pull that nothing is wrong with (``DefaultMessageStore.getMessage``). A pending reset is
+    taken thereby."""
     topic, _, number = message.queue
     queue = broker.disk.store.queue(topic, number)
     least, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset(now))
@@ -136,19 +138,19 @@ def held_due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
     for held in broker.held.get(timer[1], ()):
         if held.timer == timer:
             _release(broker, held, out)
-            broker.push(now, held.sender, _late_answer(broker, now, held.message), out)
+            broker.push(now, held.sender, _answer_when_woken(broker, now, held.message), out)
             return
 
 
-def wake(broker: Broker, now: Time, topic: str, number: int, out: Outbox) -> None:
+def notify_message_arriving(broker: Broker, now: Time, topic: str, number: int, out: Outbox) -> None:
     """A record has come to the queue: answer the pulls that are held there."""
     for held in [each for queue in broker.held for each in broker.held[queue] if queue[::2] == (topic, number)]:
         out.cancel_timer(held.timer)
         held_due(broker, now, held.timer, out)
 
 
-def expect(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
-    """Records come to the topic at other times than before: so are pulls that are held there answered."""
+def reschedule(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
+    """Records come to the topic at other times than before: pulls that are held there are answered at other times."""
     for queue in [each for each in broker.held if each.topic == topic]:
         for at, held in enumerate(broker.held[queue]):
             arrival = _arrival(broker, held.message)
@@ -157,12 +159,12 @@ def expect(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
                 out.set_timer(held.timer, max(now, following.due))
 
 
-def _late_answer(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
-    """What a pull gets that was held until now."""
+def _answer_when_woken(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
+    """What a pull gets that was held until now (``executeRequestWhenWakeup``)."""
     code = refusal(broker, message)
-    return (
-        look(broker, now, message) if code == SUCCESS else PullAnswer(message.correlation, code, message.offset, 0, 0)
-    )
+    if code != SUCCESS:
+        return PullAnswer(message.correlation, code, message.offset, 0, 0)
+    return get_message(broker, now, message)
 
 
 def forget(broker: Broker, sender: str, out: Outbox) -> None:

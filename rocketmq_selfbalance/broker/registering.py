@@ -1,4 +1,5 @@
-"""What a broker tells the name servers: all its topics again and again, changes at once, its leave (spec 1.1)."""
+"""A broker registers with the name servers: all its topics at the start and every period, changes at once, and takes
+leave at the end (``BrokerController.registerBrokerAll``, ``BrokerOuterAPI.registerBrokerAll``) (spec 1.1)."""
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.engine.quiet import Call, Exchange

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker import connections, following, notifying, pulls, topic_changes
-from rocketmq_selfbalance.broker.groups import retry_topic
 from rocketmq_selfbalance.broker.state import Broker, Handler
+from rocketmq_selfbalance.broker.subscription_groups import retry_topic
 from rocketmq_selfbalance.codes import (
     CONSUME_ACTIVELY,
     SUBSCRIPTION_GROUP_NOT_EXIST,
@@ -32,7 +32,7 @@ from rocketmq_selfbalance.messages.offsets import (
 def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: Outbox) -> None:
     settings = broker.settings
     broker.heartbeats[sender] = message
-    connections.not_idle(broker, now, sender, out)
+    connections.put_off_idle_check(broker, now, sender, out)
     for data in message.consumers:
         if settings.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
             continue
@@ -45,14 +45,14 @@ def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: 
         registered = broker.consumers.register(
             now, sender, message.client_id, data, notify=config.notify_consumer_ids_changed_enable
         )
-        notifying.tell(broker, now, registered.events, out)
+        notifying.handle(broker, now, registered.events, out)
     out.send(sender, Answer(message.correlation, SUCCESS))
 
 
 def _unregister(broker: Broker, now: Time, sender: str, message: UnregisterClient, out: Outbox) -> None:
     config = broker.disk.groups.find(message.group)
     notify = config is None or config.notify_consumer_ids_changed_enable
-    notifying.tell(
+    notifying.handle(
         broker, now, broker.consumers.unregister(message.group, sender, message.client_id, notify=notify), out
     )
     out.send(sender, Answer(message.correlation, SUCCESS))

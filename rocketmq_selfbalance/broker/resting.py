@@ -133,7 +133,7 @@ def is_repeated(broker: Broker, channel: str, heartbeat: HeartBeat) -> bool:
 def passed(broker: Broker, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
     """Messages of this kind were passed over, the last one came now."""
     if kind is HeartBeat:
-        connections.not_idle(broker, now, sender, out)
+        connections.put_off_idle_check(broker, now, sender, out)
         for data in broker.heartbeats[sender].consumers:
             group = broker.consumers.groups[data.group]
             group.channels[sender].last_update = now

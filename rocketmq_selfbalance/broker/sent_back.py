@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Noted
 from rocketmq_selfbalance.broker import delivering, topic_changes
-from rocketmq_selfbalance.broker.groups import retry_topic
 from rocketmq_selfbalance.broker.state import Broker, Handler
+from rocketmq_selfbalance.broker.subscription_groups import retry_topic
 from rocketmq_selfbalance.codes import DLQ_PREFIX, RETRY_PREFIX, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS
 from rocketmq_selfbalance.messages.administration import SubscriptionGroup
 from rocketmq_selfbalance.messages.answer import Answer
@@ -44,7 +44,7 @@ def _retry(broker: Broker, now: Time, message: ConsumerSendMsgBack, config: Subs
         number = out.choose("retry queue", range(config.retry_queue_nums))
         record = before._replace(times=before.times + 1)
         store.delay(now + levels[level - 1] * 1000.0, retry.topic, number, record)
-    delivering.schedule(broker, now, out)
+    delivering.schedule_next(broker, now, out)
 
 
 def _record(broker: Broker, message: ConsumerSendMsgBack) -> Retried:

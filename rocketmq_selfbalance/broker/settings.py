@@ -1,8 +1,7 @@
-"""Settings of a broker with RocketMQ 5.3.3's defaults (spec 10.1)."""
+"""Settings of a broker with RocketMQ 5.3.3's defaults: its ``BrokerConfig`` and ``NettyServerConfig`` (spec 10.1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from protocols.engine.nodes import Time
 
@@ -63,7 +62,7 @@ REAL_NAMES: Mapping[str, str] = {
 """The system's own configuration name to the field; times are milliseconds (RocketMQ gives
 ``serverChannelMaxIdleTimeSeconds`` in seconds)."""
 
-VERSION_4_5: Mapping[str, Any] = {
+VERSION_4_5: Mapping[str, object] = {
     "notify_broadcasting": True,
     "use_server_side_reset_offset": False,
     "check_commits": False,
@@ -71,5 +70,5 @@ VERSION_4_5: Mapping[str, Any] = {
 }
 """What 4.5.2 does otherwise (spec 12), as fields."""
 
-VERSIONS: Mapping[str, Mapping[str, Any]] = {"5.3": {}, "4.5": VERSION_4_5}
+VERSIONS: Mapping[str, Mapping[str, object]] = {"5.3": {}, "4.5": VERSION_4_5}
 """Value of the setting ``version`` to what it changes."""

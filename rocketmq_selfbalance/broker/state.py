@@ -14,8 +14,8 @@ from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.followed import Followed
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
-from rocketmq_selfbalance.broker.locks import LockManager
-from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.broker.locks import RebalanceLockManager
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.messages.membership import HeartBeat
 
@@ -54,12 +54,12 @@ class Broker:
             fast_channel_events=settings.enable_fast_channel_event_process,
             notify_broadcasting=settings.notify_broadcasting,
         )
-        self.offsets = OffsetManager(
+        self.offsets = ConsumerOffsetManager(
             0.0,
             server_side_reset=settings.use_server_side_reset_offset,
             version_step=settings.consumer_offset_update_version_step,
         )
-        self.locks = LockManager(settings.lock_max_live_time_ms)
+        self.locks = RebalanceLockManager(settings.lock_max_live_time_ms)
         self.held: dict[Queue, list[HeldPull]] = {}
         """Pulls that wait, per queue in the order in which they came."""
         self.active: dict[str, Time] = {}

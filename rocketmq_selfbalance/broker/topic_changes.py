@@ -16,7 +16,7 @@ def put(broker: Broker, now: Time, config: TopicConfig, out: Outbox) -> None:
     """The topic is like this from now on; name servers are told at once (``registerIncrementBrokerData``)."""
     if broker.disk.topics.put(now, config):
         open_queues(broker, now, config)
-        pulls.expect(broker, now, config.topic, out)
+        pulls.reschedule(broker, now, config.topic, out)
         registering.register(broker, (config,), out)
 
 
@@ -26,7 +26,7 @@ def delete(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
         broker.disk.store.delete(topic)
         broker.offsets.clean_topic(topic)
         broker.unflushed = True
-        pulls.expect(broker, now, topic, out)
+        pulls.reschedule(broker, now, topic, out)
 
 
 def produce(broker: Broker, now: Time, topic: str, per_second: float, out: Outbox) -> None:
@@ -35,7 +35,7 @@ def produce(broker: Broker, now: Time, topic: str, per_second: float, out: Outbo
     config = broker.disk.topics.configs.get(topic)
     if config is not None:
         open_queues(broker, now, config)
-        pulls.expect(broker, now, topic, out)
+        pulls.reschedule(broker, now, topic, out)
 
 
 def open_queues(broker: Broker, now: Time, config: TopicConfig) -> None:

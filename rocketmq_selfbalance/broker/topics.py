@@ -1,7 +1,8 @@
-"""A broker's topics with their queue numbers and permissions (spec 1.1, 1.4). They outlive its process."""
+"""A broker's topics with their queue numbers and permissions: RocketMQ's ``TopicConfigManager`` (spec 1.1, 1.4). They
+outlive its process."""
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE
@@ -11,7 +12,7 @@ SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
 """Topics that every broker has: a name server refuses the first registration of a broker with a single topic."""
 
 
-class TopicTable:
+class TopicConfigManager:
     """Topic to its configuration at this broker."""
 
     __slots__ = ("configs", "version")
@@ -49,6 +50,6 @@ class TopicTable:
         twin.configs, twin.version = dict(self.configs), self.version
         return twin
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return tuple(sorted(self.configs.values()))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from protocols.groups import Group
 from protocols.queues import Queue
@@ -48,7 +48,7 @@ def make(settings: Settings, group: Group) -> OfMember:
     return lambda member: lists.get(member, ByConfig())
 
 
-def _queues(given: Any) -> tuple[Queue, ...]:
+def _queues(given: object) -> tuple[Queue, ...]:
     refusal = partial(wrong, SETTING, expected="a list of (topic, broker, number), or member id to such")
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise refusal(given)

@@ -10,9 +10,9 @@ from protocols.engine.links import Fault, Latency
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
-from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.messages.administration import UpdateTopic
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
@@ -38,7 +38,7 @@ def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, f
 
 
 def disk() -> Disk:
-    return Disk(TopicTable(0, [TopicConfig("T", 4, 4)]), GroupTable(), MessageStore())
+    return Disk(TopicConfigManager(0, [TopicConfig("T", 4, 4)]), SubscriptionGroupManager(), MessageStore())
 
 
 def begin(simulation: Simulation, number: int) -> None:

@@ -6,9 +6,9 @@ from protocols import Queue
 from protocols.engine.nodes import OPERATOR, Message
 from protocols.engine.single import SingleNode
 from rocketmq_selfbalance.broker import Broker, BrokerNode, BrokerSettings, Disk
-from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, SUCCESS
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
@@ -26,7 +26,7 @@ RETRY = "%RETRY%g"
 
 
 def disk(per_second: float = 0.0) -> Disk:
-    return Disk(TopicTable(0, [TopicConfig("T", 4, 4)]), GroupTable(), MessageStore(per_second))
+    return Disk(TopicConfigManager(0, [TopicConfig("T", 4, 4)]), SubscriptionGroupManager(), MessageStore(per_second))
 
 
 class OneBroker:

@@ -10,9 +10,9 @@ from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Delivered, Owns
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
-from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.node import Client
@@ -67,7 +67,7 @@ class Cluster:
     @staticmethod
     def disk(topics: dict[str, int], produce: float) -> Disk:
         configs = [TopicConfig(topic, count, count) for topic, count in topics.items()]
-        return Disk(TopicTable(0.0, configs), GroupTable(), MessageStore(produce))
+        return Disk(TopicConfigManager(0.0, configs), SubscriptionGroupManager(), MessageStore(produce))
 
     def start(
         self,
