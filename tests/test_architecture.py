@@ -1,4 +1,4 @@
-"""The packages import in one direction only: compare -> the two systems -> protocols."""
+"""The packages import in one direction only, compare -> the two systems -> protocols; files of one package in no circle."""
 
 import ast
 import subprocess
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.module_graph import circles
+
 ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "protocols": set(),
@@ -14,6 +16,31 @@ MAY_IMPORT = {
     "rocketmq_selfbalance": {"protocols"},
     "compare": {"protocols", "kafka_coordinator", "rocketmq_selfbalance"},
 }
+CIRCLES = {
+    "a simulation holds its processes and links, a link delivers to a process, a process sends over its links and asks the"
+    " simulation for the time; what passes over quiet times reads and moves on all three": frozenset(
+        f"protocols.engine.{name}"
+        for name in (
+            "alone",
+            "at_rest",
+            "catching_up",
+            "flows",
+            "lanes",
+            "lines",
+            "links",
+            "lookout",
+            "process",
+            "rounds",
+            "simulation",
+            "streams",
+        )
+    ),
+    "an instance runs its rebalance service, which makes passes for the instance's consumers": frozenset(
+        {"rocketmq_selfbalance.client.instance", "rocketmq_selfbalance.client.service"}
+    ),
+}
+"""Why a circle of imports may be, to the modules that may be in it. All others are opened."""
+
 PACKAGES = [*MAY_IMPORT, "tests", "benchmarks"]
 
 
@@ -44,6 +71,38 @@ def test_imports_point_in_the_one_direction(package: str) -> None:
 def test_the_walk_sees_a_wrong_arrow() -> None:
     assert imported_packages("def f():\n    from kafka_coordinator.assign import assign\n") == {"kafka_coordinator"}
     assert imported_packages("importlib.import_module('compare.cli')") == {"compare"}
+
+
+def test_files_of_one_package_import_each_other_in_no_circle() -> None:
+    found = [circle for package in MAY_IMPORT for circle in circles(ROOT / package)]
+    assert [sorted(circle) for circle in found if not any(circle <= known for known in CIRCLES.values())] == []
+    opened = [why for why, known in CIRCLES.items() if not any(circle <= known for circle in found)]
+    assert not opened, "these circles are opened: take them off the list"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "from package.first import A",
+        "def f():\n    import package.first",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from package import first",
+        "from package.inner import third",
+    ],
+)
+def test_a_circle_of_imports_is_found(tmp_path: Path, second: str) -> None:
+    files = {
+        "__init__.py": "",
+        "first.py": "import package.second",
+        "second.py": second,
+        "inner/__init__.py": "",
+        "inner/third.py": "from package.first import A\nimport ast",
+    }
+    for name, source in files.items():
+        path = tmp_path / "package" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    [circle] = circles(tmp_path / "package")
+    assert {"package.first", "package.second"} <= circle
 
 
 def test_help_imports_nothing_heavy() -> None:
