@@ -34,7 +34,7 @@ def _module(path: Path, root: Path) -> str:
 
 
 def _imported(source: str) -> Iterator[str]:
-    """What is imported, as modules or as names in modules. `ValueError` for a relative import, which we do not write."""
+    """What is imported: modules, or names in them. `ValueError` for a relative import, which nobody writes."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

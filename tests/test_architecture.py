@@ -1,4 +1,5 @@
-"""The packages import in one direction only, compare -> the two systems -> protocols; files of one package in no circle."""
+"""The packages import in one direction only, compare -> the two systems -> protocols; the files of a package without
+circles."""
 
 import ast
 import subprocess
@@ -17,8 +18,8 @@ MAY_IMPORT = {
     "compare": {"protocols", "kafka_coordinator", "rocketmq_selfbalance"},
 }
 CIRCLES = {
-    "a simulation holds its processes and links, a link delivers to a process, a process sends over its links and asks the"
-    " simulation for the time; what passes over quiet times reads and moves on all three": frozenset(
+    "a simulation holds its processes and links, a link delivers to a process, a process sends over its links and asks"
+    " the simulation for the time; what passes over quiet times reads and moves on all three": frozenset(
         f"protocols.engine.{name}"
         for name in (
             "alone",
