@@ -6,7 +6,7 @@ scenario names, help, the audit's what-if, documentation) reads it there.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from protocols.errors import StrategyError
 
@@ -33,11 +33,11 @@ class Surroundings:
     settings: frozenset[str]
 
 
-ByDefault: TypeAlias = Callable[[Surroundings], Mapping[str, Any] | None]
+ByDefault: TypeAlias = Callable[[Surroundings], Mapping[str, object] | None]
 """The settings with which a scenario that names no system runs the strategy; None: it does not run it."""
 
 
-def always(surroundings: Surroundings) -> Mapping[str, Any]:
+def always(surroundings: Surroundings) -> Mapping[str, object]:
     """For a strategy that needs nothing."""
     return {}
 
