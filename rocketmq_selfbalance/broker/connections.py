@@ -21,7 +21,7 @@ def connected(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
 
 
 def closed(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
-    """A connection ended (``doChannelCloseEvent``): its client leaves all its groups."""
+    """A connection ended (``onChannelClose``): its client leaves all its groups."""
     broker.active.pop(peer, None)
     out.cancel_timer((IDLE, peer))
     broker.heartbeats.pop(peer, None)

@@ -1,4 +1,4 @@
-"""A broker's registry of consumers, RocketMQ's ``ConsumerManager``: groups with connected members (spec 2.2 to 2.4).
+"""A broker's registry of consumers, RocketMQ's ``ConsumerManager``: groups and their connections (spec 2.2 to 2.4).
 
 A plain object: it is given the time and answers with what changed and with the events that concern others.
 """

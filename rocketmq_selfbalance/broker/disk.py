@@ -1,5 +1,6 @@
-"""What a broker has on its disk: it outlives the process and is given to the next one. (RocketMQ's files
-``topics.json``, ``subscriptionGroup.json``, ``consumerOffset.json`` and its commit log.)"""
+"""What a broker has on its disk: it outlives the process and is given to the next one. (RocketMQ's
+``topics.json``, ``subscriptionGroup.json`` and ``consumerOffset.json``, each written by its ``ConfigManager``, and its
+``CommitLog``.)"""
 
 from typing import Self
 

@@ -1,9 +1,12 @@
-"""A broker as a node: its events, each given to the module that does what RocketMQ's broker does on it (spec 2).
+"""A broker as a node: each of its events goes to the module that does what RocketMQ's broker does on it (spec 2).
 
-`pulls` (PullMessageProcessor), `requests` (ClientManageProcessor and ConsumerManageProcessor), `sent_back`
-(SendMessageProcessor), `administration` (AdminBrokerProcessor), `connections` (ClientHousekeepingService), `notifying`
-(DefaultConsumerIdsChangeListener), `registering` (BrokerOuterAPI), `persisting` (ConsumerOffsetManager), `delivering`
-(ScheduleMessageService). What they work on is in `state`.
+- `pulls`: ``PullMessageProcessor``, ``PullRequestHoldService``
+- `requests`: ``ClientManageProcessor``, ``ConsumerManageProcessor``; `sent_back`: ``SendMessageProcessor``
+- `administration`: ``AdminBrokerProcessor``; `topic_changes`: ``TopicConfigManager``
+- `connections`: ``ClientHousekeepingService``; `notifying`: ``DefaultConsumerIdsChangeListener``
+- `registering`: ``BrokerOuterAPI``; `persisting`: ``ConsumerOffsetManager``; `delivering`: ``ScheduleMessageService``
+
+`state` holds what they work on.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
-"""The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1). What
-RocketMQ's ``DefaultRequestProcessor``, ``ClientRequestProcessor`` and ``BrokerHousekeepingService`` do."""
+"""The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1): RocketMQ's
+``DefaultRequestProcessor``, ``ClientRequestProcessor`` and ``BrokerHousekeepingService``."""
 
 from typing import Any, Self
 

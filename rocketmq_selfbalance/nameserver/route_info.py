@@ -139,7 +139,7 @@ class RouteInfoManager:
                 self.topics.setdefault(topic, {})[broker] = QueueData(broker, config.read, config.write, perm)
 
     def unregister(self, cluster: str, broker: str, address: str) -> None:
-        """The address is no more (``unRegisterBroker``). With a broker's last address go its queues, and topics without
+        """The address is no more (``unregisterBroker``). With a broker's last address go its queues, and topics without
         any queue."""
         self.live.pop((cluster, address), None)
         self.revision += 1

@@ -54,7 +54,7 @@ def setting_names(strategy: object) -> tuple[str, ...]:
     return tuple(inspect.signature(strategy).parameters)
 
 
-def made(name: str, strategy: Any, settings: dict[str, object]) -> Strategy:
+def make_custom(name: str, strategy: Any, settings: dict[str, object]) -> Strategy:
     """A user's class, object or function as a strategy. Ours, and others that answer in positions, stay as they are."""
     if isinstance(strategy, type):
         try:
@@ -68,10 +68,10 @@ def made(name: str, strategy: Any, settings: dict[str, object]) -> Strategy:
 
 
 def as_strategy(strategy: Strategy | AllocateFunction) -> Strategy:
-    """`made` for what was not registered, and so has no name but its own."""
+    """`make_custom` for what was not registered, and so has no name but its own."""
     name = getattr(strategy, "__name__", type(strategy).__name__)
     check_custom(name, strategy)
-    return made(name, strategy, {})
+    return make_custom(name, strategy, {})
 
 
 def check_custom(name: str, strategy: object) -> None:

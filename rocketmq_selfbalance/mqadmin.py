@@ -1,7 +1,7 @@
-"""What mqadmin would print of the simulated cluster, in the layout of 5.3.3 (spec 9).
+"""The output of mqadmin for the simulated cluster, in the layout of 5.3.3 (spec 9).
 
-The views are functions of what brokers and clients hold now. Where the real tool asks one broker at random, the caller
-says which. Hosts are the names of nodes and ports do not exist here: an address reads ``c1:0``.
+Each command is a function of what brokers and clients hold now. Where the real tool asks one broker at random, the
+caller says which. Hosts are the names of nodes and ports do not exist here: an address reads ``c1:0``.
 """
 
 import json
