@@ -30,7 +30,7 @@ class Granted(NamedTuple):
 
 
 class RebalanceBegan(NamedTuple):
-    """The group (Kafka), or this one member (RocketMQ, ZooKeeper), begins to share its queues anew.
+    """The group (Kafka), or this one member (RocketMQ, ZooKeeper), begins to rebalance.
 
     ``trigger`` says why in a few words ("c2 left", "session of c2 timed out", "member list changed");
     ``by`` is the member who caused it, or None. ``of_topics``: whether it began because somebody saw other topics or
@@ -46,7 +46,7 @@ class RebalanceBegan(NamedTuple):
 
 
 class RebalanceEnded(NamedTuple):
-    """The sharing is complete: the coordinator has the assignment and answers (Kafka), the member has applied what it
+    """The rebalance is complete: the coordinator has the assignment and answers (Kafka), the member has applied what it
     computed (RocketMQ, ZooKeeper). ``changed``: whether anybody's queues (the member's) are different now."""
 
     group: str

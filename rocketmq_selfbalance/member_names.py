@@ -1,4 +1,4 @@
-"""Who commits: a broker knows its clients, the scenario its members."""
+"""The member behind a commit: a broker knows its clients, the scenario its members."""
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Observer
@@ -7,7 +7,7 @@ from protocols.scenario.places import Places
 
 
 class MemberNames:
-    """An observer that hands on what it is told, with members where a broker names the node of a client. (No request
+    """An observer that passes every report on, with members where a broker names the node of a client. (No request
     carries a member's name; a client has one member of a group at most.)"""
 
     __slots__ = ("_following", "_places")

@@ -1,7 +1,7 @@
 """From a strategy's name and settings, as users write them, to the strategy object of each member.
 
-The strategies and their settings are those of `rocketmq_selfbalance.catalogue`; what a setting means stands in the file
-of its strategy.
+The strategies and their settings are those of `rocketmq_selfbalance.catalogue`; what a setting means is written in the
+file of its strategy.
 """
 
 from collections.abc import Mapping

@@ -56,8 +56,8 @@ class Servers:
         now = self._simulation.now
         name_server = NameServer(self._configuration.name_server)
         for broker, disk in self.disks.items():
-            told = disk.topics.told()
-            name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, told, disk.topics.version, broker)
+            configs = disk.topics.to_register()
+            name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, configs, disk.topics.version, broker)
         self._simulation.start(NAME_SERVER, name_server)
         for broker in self.disks:
             self._start_broker(broker)

@@ -71,8 +71,8 @@ class Happening(NamedTuple):
 class Effect(NamedTuple):
     """What is to be explained, at ``at``, begun by the call ``root``. ``by``: the member who brought it about, if
     one did; ``of_topics``: whether by seeing other topics than before, None where that is not known; ``by_members``:
-    whether members share by themselves, who may give up a queue whose offset is reset; to a coordinator a reset is
-    nothing. ``group`` is the one that shares anew; ``member``, where members share by themselves, whom it befell."""
+    whether members rebalance by themselves, who may give up a queue whose offset is reset; to a coordinator a reset is
+    nothing. ``group`` is the one that rebalances; ``member``, where members rebalance by themselves: which."""
 
     at: Time
     root: int = CLOCK

@@ -13,7 +13,7 @@ from protocols.timeline.observed import ObservedFact
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """The queues of a group shared anew: once by its coordinator (Kafka), or by each member for itself, for one cause
+    """One rebalance of a group: by its coordinator (Kafka), or by each member for itself, for one cause
     (RocketMQ, ZooKeeper: ``members`` are those whose queues changed).
 
     ``began`` and ``ended`` in milliseconds; ``ended`` is None where it was still going on at the end of the run.

@@ -55,7 +55,7 @@ class BrokerNode:
         disk.store.running = True
         for config in disk.topics.configs.values():
             topic_changes.open_queues(broker, now, config)
-        registering.register(broker, disk.topics.told(), out)
+        registering.register(broker, disk.topics.to_register(), out)
         out.set_timer(REGISTER, now + settings.register_first_ms)
         out.set_timer(SCAN, now + settings.scan_channels_interval_ms)
         out.set_timer(FLUSH, now + settings.flush_first_ms)

@@ -34,8 +34,8 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
         out.send(sender, PullAnswer(message.correlation, code, message.offset, 0, 0))
         return
     if message.commit_offset is not None:
-        told = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
-        commit(broker, now, sender, told, out)
+        fact = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
+        commit(broker, now, sender, fact, out)
     answer = get_message(broker, now, message)
     if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
         out.send(sender, answer)
@@ -66,14 +66,14 @@ def _put(broker: Broker, held: HeldPull) -> None:
     waiting.sort(key=lambda each: each.until - each.message.suspend_ms)
 
 
-def commit(broker: Broker, now: Time, sender: str, told: Committed, out: Outbox) -> None:
-    """Take a committed offset. It is told unless its sender repeats itself: then nothing has changed."""
-    group, (topic, _, number), offset = told.group, told.queue, told.offset
-    repeated = broker.committers.get((group, told.queue)) == sender
+def commit(broker: Broker, now: Time, sender: str, fact: Committed, out: Outbox) -> None:
+    """Take a committed offset. It is observed unless its sender repeats itself: then nothing has changed."""
+    group, (topic, _, number), offset = fact.group, fact.queue, fact.offset
+    repeated = broker.committers.get((group, fact.queue)) == sender
     if not repeated or broker.offsets.query(group, topic, number) != offset:
-        broker.committers[group, told.queue] = sender
+        broker.committers[group, fact.queue] = sender
         broker.unflushed = True
-        out.observe(told)
+        out.observe(fact)
     broker.offsets.commit(now, group, topic, number, offset)
 
 

@@ -19,15 +19,15 @@ SHORTEST_PERIOD_MS, LONGEST_PERIOD_MS = 10_000.0, 60_000.0
 
 
 def register(broker: Broker, topics: tuple[TopicConfig, ...], out: Outbox) -> None:
-    """Every name server is told of these topics."""
+    """Register these topics with every name server."""
     name, version = broker.name, broker.disk.topics.version
     for name_server in broker.name_servers:
         out.send(name_server, RegisterBroker(0, CLUSTER, name, MASTER_ID, name, topics, version))
 
 
 def register_again(broker: Broker, now: Time, out: Outbox) -> None:
-    """The period is over: every name server is told of all topics."""
-    register(broker, broker.disk.topics.told(), out)
+    """The period is over: register all topics with every name server."""
+    register(broker, broker.disk.topics.to_register(), out)
     out.set_timer(REGISTER, now + _period(broker.settings))
 
 
@@ -38,7 +38,7 @@ def unregister(broker: Broker, out: Outbox) -> None:
 
 
 def exchange(broker: Broker) -> Exchange:
-    """What is told again and again, for quiet times (`protocols.engine.quiet`)."""
+    """The registration that is repeated, for quiet times (`protocols.engine.quiet`)."""
     version = broker.disk.topics.version
     calls = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
     return Exchange(REGISTER, _period(broker.settings), calls)

@@ -85,11 +85,11 @@ def _commit(broker: Broker, now: Time, sender: str, message: UpdateConsumerOffse
         topic_known=unchecked or topic in broker.disk.topics.configs,
     )
     refusal = "" if answer is None else _REFUSALS.get(answer.code, answer.remark or "")
-    told = Committed(message.group, message.queue, message.offset, sender, None, refusal)
+    fact = Committed(message.group, message.queue, message.offset, sender, None, refusal)
     if answer is not None:
-        out.observe(told)
+        out.observe(fact)
     elif not following.is_ahead(broker, now, message.group, topic, number):
-        pulls.commit(broker, now, sender, told, out)
+        pulls.commit(broker, now, sender, fact, out)
     if not message.oneway:
         out.send(sender, Answer(message.correlation, SUCCESS if answer is None else answer.code))
 

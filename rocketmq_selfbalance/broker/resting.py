@@ -122,7 +122,12 @@ def is_repeated(broker: Broker, channel: str, heartbeat: HeartBeat) -> bool:
     for data in heartbeat.consumers:
         group = broker.consumers.groups.get(data.group)
         known = None if group is None else group.channels.get(channel)
-        if group is None or known is None or known.told is not data.subscriptions or known.revision != group.revision:
+        if (
+            group is None
+            or known is None
+            or known.subscriptions is not data.subscriptions
+            or known.revision != group.revision
+        ):
             return False
         mode = group.consume_type, group.message_model, group.consume_from_where
         if mode != (data.consume_type, data.message_model, data.consume_from_where):

@@ -25,11 +25,11 @@ class BrokerSettings:
     """A connection on which nothing was read and written for so long is closed."""
     notify_consumer_ids_changed_enable: bool = True
     real_time_notify_consumer_change: bool = True
-    """False: changes are collected and told every ``collected_notify_interval_ms``."""
+    """False: changes are collected and notified every ``collected_notify_interval_ms``."""
     collected_notify_first_ms: Time = 30_000.0
     collected_notify_interval_ms: Time = 15_000.0
     notify_broadcasting: bool = False
-    """4.x: groups in BROADCASTING mode are told of changes as well."""
+    """4.x: groups in BROADCASTING mode are notified of changes as well."""
     enable_fast_channel_event_process: bool = False
     auto_create_subscription_group: bool = True
     reject_pull_consumer_enable: bool = False

@@ -65,7 +65,7 @@ class Broker:
         self.active: dict[str, Time] = {}
         """Client to the time when something was last read from it or written to it."""
         self.changed_groups: dict[str, None] = {}
-        """Groups whose members are to be told at the next collection, where changes are collected."""
+        """Groups whose members are notified with the next collection, where changes are collected."""
         self.unflushed = False
         self.heartbeats: dict[str, HeartBeat] = {}
         """Client to its last heartbeat."""

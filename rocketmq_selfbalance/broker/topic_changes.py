@@ -13,7 +13,7 @@ NOT_PRODUCED = ("%", *SYSTEM_TOPICS)
 
 
 def put(broker: Broker, now: Time, config: TopicConfig, out: Outbox) -> None:
-    """The topic is like this from now on; name servers are told at once (``registerIncrementBrokerData``)."""
+    """The topic is like this from now on; it is registered at once (``registerIncrementBrokerData``)."""
     if broker.disk.topics.put(now, config):
         open_queues(broker, now, config)
         pulls.reschedule(broker, now, config.topic, out)

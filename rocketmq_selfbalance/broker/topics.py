@@ -40,8 +40,8 @@ class TopicConfigManager:
     def _changed(self, now: Time) -> None:
         self.version = DataVersion(self.version.state_version, now, self.version.counter + 1)
 
-    def told(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
-        """What a full registration tells: a broker that may not read or write says so of each topic."""
+    def to_register(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
+        """The topics of a full registration: a broker that may not read or write says so of each topic."""
         return tuple(config._replace(perm=config.perm & broker_perm) for config in self.configs.values())
 
     def copy(self) -> Self:

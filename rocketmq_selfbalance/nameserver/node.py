@@ -32,7 +32,7 @@ class NameServer:
         self.settings = settings or NameServerSettings()
         self.table = RouteInfoManager(self.settings)
         self._answers: dict[str, Route | None] = {}
-        """Topic to the route as it was told at this revision of the tables,"""
+        """Topic to the route as it was answered at this revision of the tables,"""
         self._revision = 0
         """which is this one."""
         self._clients: dict[str, None] = {}

@@ -76,7 +76,7 @@ class RouteInfoManager:
         acting_master: bool | None = None,
         ha_server_address: str | None = None,
     ) -> RegisterBrokerResult | None:
-        """A broker tells its topics (``registerBroker``); None where it is refused.
+        """A broker registers its topics (``registerBroker``); None where it is refused.
 
         ``acting_master``: whether its smallest replica may stand in for a lost master; None from a 4.x broker, which
         does not say. A first registration with exactly one topic is refused (and leaves its name behind).
@@ -96,8 +96,8 @@ class RouteInfoManager:
             if rival is not None and rival.version.state_version > version.state_version:
                 self.live.pop((cluster, address), None)
                 return RegisterBrokerResult(None, None)
-        told = {config.topic: config for config in topics}
-        if before is None and len(told) == 1:
+        configs = {config.topic: config for config in topics}
+        if before is None and len(configs) == 1:
             return None
         addresses[broker_id] = address
         first = first or before is None
@@ -105,7 +105,7 @@ class RouteInfoManager:
         prime_replica = acting_master is not None and broker_id != MASTER_ID and broker_id == min(addresses)
         if broker_id == MASTER_ID or prime_replica:
             wipe = prime_replica and entry.acting_master
-            self._take_topics(cluster, broker, address, told, version, first=first, wipe=wipe)
+            self._take_topics(cluster, broker, address, configs, version, first=first, wipe=wipe)
         expiry = self.settings.broker_expired_timeout_ms if timeout_ms is None else timeout_ms
         self.live[cluster, address] = BrokerLiveInfo(now, expiry, version, channel, ha_server_address)
         if broker_id != MASTER_ID:
@@ -120,18 +120,18 @@ class RouteInfoManager:
         cluster: str,
         broker: str,
         address: str,
-        told: dict[str, TopicConfig],
+        configs: dict[str, TopicConfig],
         version: DataVersion,
         *,
         first: bool,
         wipe: bool,
     ) -> None:
         if self.settings.delete_topic_with_broker_registration:
-            for topic in [topic for topic, queues in self.topics.items() if broker in queues and topic not in told]:
+            for topic in [topic for topic, queues in self.topics.items() if broker in queues and topic not in configs]:
                 self._drop_queues(topic, broker)
         before = self.live.get((cluster, address))
         changed = first or before is None or before.version != version
-        for topic, config in told.items():
+        for topic, config in configs.items():
             queues = self.topics.get(topic, {})
             if changed or broker not in queues:
                 self.revision += 1
