@@ -42,6 +42,8 @@ CIRCLES = {
 }
 """Why a circle of imports may be, to the modules that may be in it. All others are opened."""
 
+MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 300, 60
+
 PACKAGES = [*MAY_IMPORT, "tests", "benchmarks"]
 
 
@@ -104,6 +106,34 @@ def test_a_circle_of_imports_is_found(tmp_path: Path, second: str) -> None:
         path.write_text(source)
     [circle] = circles(tmp_path / "package")
     assert {"package.first", "package.second"} <= circle
+
+
+def long_functions(source: str) -> dict[str, int]:
+    """Functions and methods (by name, decorators not counted) with too many lines, to their number."""
+    found: dict[str, int] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                found[node.name] = lines
+    return found
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_files_and_functions_are_read_in_one_sitting(package: str) -> None:
+    too_long: dict[str, int] = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        source, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+        if len(source.splitlines()) > MOST_LINES_OF_A_FILE:
+            too_long[name] = len(source.splitlines())
+        too_long.update({f"{name}: {function}": lines for function, lines in long_functions(source).items()})
+    assert not too_long
+
+
+def test_a_long_function_is_found() -> None:
+    body = "\n".join(["        pass"] * MOST_LINES_OF_A_FUNCTION)
+    assert long_functions(f"class A:\n    @x\n    async def f():\n{body}\n") == {"f": MOST_LINES_OF_A_FUNCTION + 1}
+    assert not long_functions(f"def f():\n{body.removesuffix('        pass')}\n")
 
 
 def test_help_imports_nothing_heavy() -> None:
