@@ -1,6 +1,6 @@
-"""What nodes tell whoever watches: plain records, the same for both systems, from which a timeline is made.
+"""Facts that nodes report to an observer: plain records, the same for both systems, from which a timeline is made.
 
-Times are not in them: the observer is told the time of each fact. ``member`` is the name of the member in the
+Times are not in them: the observer gets the time with each fact. ``member`` is the name of the member in the
 scenario (in RocketMQ the consumer of one group within a client), never the id that a coordinator made up.
 ``generation`` is Kafka's generation; None where a system has none.
 """
@@ -30,11 +30,11 @@ class Granted(NamedTuple):
 
 
 class RebalanceBegan(NamedTuple):
-    """The group (Kafka), or this one member (RocketMQ, ZooKeeper), begins to share its queues anew.
+    """The group (Kafka), or this one member (RocketMQ, ZooKeeper), begins to rebalance.
 
     ``trigger`` says why in a few words ("c2 left", "session of c2 timed out", "member list changed");
     ``by`` is the member who caused it, or None. ``of_topics``: whether it began because somebody saw other topics or
-    queues than before, or reads others; None where that cannot be told.
+    queues than before, or reads others; None where that is not known.
     """
 
     group: str
@@ -46,8 +46,8 @@ class RebalanceBegan(NamedTuple):
 
 
 class RebalanceEnded(NamedTuple):
-    """The sharing is complete: the coordinator has the assignment and answers (Kafka), the member has applied what it
-    computed (RocketMQ, ZooKeeper). ``changed`` tells whether anybody's queues (the member's) are different now."""
+    """The rebalance is complete: the coordinator has the assignment and answers (Kafka), the member has applied what it
+    computed (RocketMQ, ZooKeeper). ``changed``: whether anybody's queues (the member's) are different now."""
 
     group: str
     generation: int | None

@@ -12,6 +12,9 @@ from protocols.queues import Queue
 QueueCount: TypeAlias = int | Mapping[str, int]
 """Number of queues of a topic, or of each of its brokers."""
 
+MemberFields: TypeAlias = Mapping[str, Any]
+"""Fields of a member by name, as `Group.of` takes them."""
+
 ReplicaRacks: TypeAlias = Sequence[Sequence[str]]
 """For queue 0, 1, ... of a topic the racks of its replicas."""
 
@@ -90,7 +93,7 @@ class Group:
         set_field(self, "spans", MappingProxyType(spans))
         set_field(self, "_by_id", MappingProxyType(by_id))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Mapping proxies cannot be pickled.
         return Group, (self.members, dict(self.topics), dict(self.replica_racks), self.name)
 
@@ -101,7 +104,7 @@ class Group:
     def of(
         cls,
         topics: Mapping[str, QueueCount],
-        members: Mapping[str, Iterable[str] | Mapping[str, Any]],
+        members: Mapping[str, Iterable[str] | MemberFields],
         *,
         replica_racks: Mapping[str, ReplicaRacks] | None = None,
         name: str = "",
@@ -140,7 +143,7 @@ class Group:
             self.member(id)
         return replace(self, members=tuple(each for each in self.members if each.id not in ids))
 
-    def joined_by(self, id: str, member: Iterable[str] | Mapping[str, Any]) -> Self:
+    def joined_by(self, id: str, member: Iterable[str] | MemberFields) -> Self:
         """The group after a member joined; the arguments are as in `Group.of`."""
         return replace(self, members=(*self.members, _member_of(id, member, self.topics)))
 
@@ -177,8 +180,8 @@ def _queues_of(topic: str, count: QueueCount) -> tuple[Queue, ...]:
     return tuple(Queue(topic, broker, n) for broker, number in per_broker.items() for n in range(number))
 
 
-def _member_of(id: str, given: Iterable[str] | Mapping[str, Any], topics: Iterable[str]) -> Member:
-    fields: Mapping[str, Any] = given if isinstance(given, Mapping) else {"subscribe": given}
+def _member_of(id: str, given: Iterable[str] | MemberFields, topics: Iterable[str]) -> Member:
+    fields: MemberFields = given if isinstance(given, Mapping) else {"subscribe": given}
     unknown = [name for name in fields if name not in _MEMBER_FIELDS]
     if unknown:
         raise GroupError(f"member {id!r}: unknown field {unknown[0]!r}, expected {', '.join(_MEMBER_FIELDS)}")

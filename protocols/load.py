@@ -1,4 +1,5 @@
-"""Records as functions of time: how many a queue holds, how far a reader has come. No record is ever an object."""
+"""Production and consumption as functions of time: the end of a queue, the position of a reader. No record is ever an
+object."""
 
 from math import ceil, floor
 from typing import NamedTuple
@@ -33,7 +34,7 @@ class Production(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A reader stands at offset ``start`` of a queue at time ``since`` and handles a record in ``per_record`` ms.
+    """A reader is at offset ``start`` of a queue at time ``since`` and handles a record in ``per_record`` ms.
 
     0 ms: it is always where the producer is.
     """

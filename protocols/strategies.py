@@ -1,4 +1,4 @@
-"""What is said of a strategy, the same for every system, and the registry of a system's strategies.
+"""The record of a strategy, the same for every system, and the registry of a system's strategies.
 
 Each system has one catalogue in its own package: a tuple of `StrategyRecord`. Whatever lists strategies (registry,
 scenario names, help, the audit's what-if, documentation) reads it there.
@@ -6,7 +6,7 @@ scenario names, help, the audit's what-if, documentation) reads it there.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from protocols.errors import StrategyError
 
@@ -21,8 +21,8 @@ every topic. ``across topics``: nobody has more than one queue more than anybody
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a scenario has that a strategy may need.
+class ScenarioContext:
+    """The parts of a scenario on which it depends whether a strategy can run.
 
     ``rooms``: the racks of the members, sorted; empty where one has none. ``settings``: names of the settings that any
     member has.
@@ -33,16 +33,16 @@ class Surroundings:
     settings: frozenset[str]
 
 
-ByDefault: TypeAlias = Callable[[Surroundings], Mapping[str, Any] | None]
+DefaultSettings: TypeAlias = Callable[[ScenarioContext], Mapping[str, object] | None]
 """The settings with which a scenario that names no system runs the strategy; None: it does not run it."""
 
 
-def always(surroundings: Surroundings) -> Mapping[str, Any]:
+def always(context: ScenarioContext) -> Mapping[str, object]:
     """For a strategy that needs nothing."""
     return {}
 
 
-def never(surroundings: Surroundings) -> None:
+def never(context: ScenarioContext) -> None:
     """For a strategy that a scenario has to name."""
 
 
@@ -68,7 +68,7 @@ class StrategyRecord(Generic[S]):
     """Names of its settings."""
     needs: str = ""
     """What must be given before it can be used at all, as words; empty where nothing is needed."""
-    by_default: ByDefault = always
+    by_default: DefaultSettings = always
 
     @property
     def known_as(self) -> str:

@@ -6,7 +6,7 @@ in reality (spec 7.4 to 7.7).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from protocols.allocations import Allocation
 from protocols.errors import GroupError
@@ -17,6 +17,7 @@ from rocketmq_selfbalance.member_views import Seen, View, seen_by_all, seen_thro
 from rocketmq_selfbalance.registry import AnyStrategy, strategies_of
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy, Strategy
 from rocketmq_selfbalance.strategies.interface import Positions, queues_at
+from rocketmq_selfbalance.strategies.making import Settings
 
 Table: TypeAlias = dict[str, dict[Queue, None]]
 """A member's process queue table: topic to a set of queues that keeps their order."""
@@ -25,7 +26,7 @@ Table: TypeAlias = dict[str, dict[Queue, None]]
 def allocate(
     name: AnyStrategy,
     group: Group,
-    settings: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
     *,
     views: Mapping[str, View] | None = None,
     strategies: Mapping[str, AnyStrategy] | None = None,

@@ -77,7 +77,7 @@ class RocketMQCluster:
         return frozenset(channel for table in tables if table is not None for channel in table.channels)
 
     def finish(self) -> None:
-        """Everything was told when it happened."""
+        """Nothing is left to report: every fact was observed when it happened."""
 
     def produce(self, topics: Iterable[str], per_second: float) -> None:
         """From now on producers write so many records per second to each queue of these topics."""

@@ -50,5 +50,5 @@ def why_nobody(members: Sequence[Standing], topic: str) -> str | None:
 def _strategies(members: Sequence[Standing]) -> str | None:
     if len({each.strategy.name for each in members}) < 2:
         return None
-    told = ", ".join(f"{each.name} by {each.strategy.name}" for each in members)
-    return f"they share by different strategies: {told}"
+    named = ", ".join(f"{each.name} by {each.strategy.name}" for each in members)
+    return f"they share by different strategies: {named}"

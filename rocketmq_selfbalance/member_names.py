@@ -1,6 +1,4 @@
-"""Who commits: a broker knows its clients, the scenario its members."""
-
-from typing import Any
+"""The member behind a commit: a broker knows its clients, the scenario its members."""
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Observer
@@ -9,7 +7,7 @@ from protocols.scenario.topology import Topology
 
 
 class MemberNames:
-    """An observer that hands on what it is told, with members where a broker names the node of a client. (No request
+    """An observer that passes every report on, with members where a broker names the node of a client. (No request
     carries a member's name; a client has one member of a group at most.)"""
 
     __slots__ = ("_following", "_places")
@@ -17,7 +15,7 @@ class MemberNames:
     def __init__(self, following: Observer, places: Topology) -> None:
         self._following, self._places = following, places
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         if type(fact) is Committed and fact.member is not None:
             for each in self._places.members.get(fact.member, ()):
@@ -26,7 +24,7 @@ class MemberNames:
                     break
         self._following.fact(now, node, fact, root, cause)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         self._following.created(number, due, kind, node, what, cause)
 

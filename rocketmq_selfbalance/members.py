@@ -134,7 +134,7 @@ class Members:
         return STRATEGIES[name].implementation(own, self._group(key.group))(key.member)
 
     def _group(self, name: str) -> Group:
-        """Racks and client ids of all who will ever be in the group: the same object while nobody starts anew."""
+        """Racks and client ids of all who will ever be in the group: the same object while nobody starts again."""
         group = self._groups.get(name)
         if group is None:
             members: Mapping[str, Mapping[str, object]] = {

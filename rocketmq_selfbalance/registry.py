@@ -1,7 +1,7 @@
 """From a strategy's name and settings, as users write them, to the strategy object of each member.
 
-The strategies and their settings are those of `rocketmq_selfbalance.catalogue`; what a setting means stands in the file
-of its strategy.
+The strategies and their settings are those of `rocketmq_selfbalance.catalogue`; what a setting means is written in the
+file of its strategy.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,13 @@ from protocols.errors import StrategyError
 from protocols.groups import Group
 from protocols.strategies import Registry, StrategyRecord, never
 from rocketmq_selfbalance.catalogue import CATALOGUE, CLIENTS
-from rocketmq_selfbalance.custom import AllocateFunction, as_strategy, check_custom, made, setting_names
+from rocketmq_selfbalance.custom_strategies import (
+    AllocateFunction,
+    as_strategy,
+    check_custom,
+    make_custom,
+    setting_names,
+)
 from rocketmq_selfbalance.strategies import Strategy
 from rocketmq_selfbalance.strategies.making import Make, OfMember, Settings, only, same
 
@@ -35,7 +41,7 @@ def register(name: str, strategy: C) -> C:
     known = setting_names(strategy)
 
     def make(settings: Settings, group: Group) -> OfMember:
-        return same(made(name, strategy, only(known, settings)))
+        return same(make_custom(name, strategy, only(known, settings)))
 
     STRATEGIES.register(StrategyRecord(name, make, "Registered by a user.", CLIENTS, settings=known, by_default=never))
     return strategy

@@ -7,7 +7,7 @@ three are the header's length, the header, the body. Headers are JSON, or Rocket
 import json
 import struct
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 JSON, BINARY = 0, 1
 """The forms of the header."""
@@ -21,7 +21,7 @@ LARGEST_FRAME = 64 * 1024 * 1024
 VERSION_5_3_3 = 479
 
 OTHER_LANGUAGE = "OTHER"
-"""What we are, and whoever speaks a language that is younger than this list."""
+"""The language of this package, and of every client whose language is younger than this list."""
 
 _LANGUAGES = (
     "JAVA",
@@ -103,7 +103,7 @@ def decode(content: bytes) -> Frame:
 
 
 def _json_header(frame: Frame) -> bytes:
-    header: dict[str, Any] = {
+    header: dict[str, object] = {
         "code": frame.code,
         "extFields": dict(frame.fields),
         "flag": frame.flag,
@@ -118,29 +118,29 @@ def _json_header(frame: Frame) -> bytes:
 
 
 def _from_json(header: bytes, body: bytes) -> Frame:
-    told = json.loads(header)
-    if not isinstance(told, dict):
+    parsed = json.loads(header)
+    if not isinstance(parsed, dict):
         raise FrameError("a header that is no object")
-    remark = told.get("remark")
+    remark = parsed.get("remark")
     return Frame(
-        code=int(told["code"]),
-        opaque=int(told["opaque"]),
-        fields=_fields(told.get("extFields")),
+        code=int(parsed["code"]),
+        opaque=int(parsed["opaque"]),
+        fields=_fields(parsed.get("extFields")),
         body=body,
         remark=None if remark is None else str(remark),
-        flag=int(told.get("flag", 0)),
-        language=str(told.get("language", OTHER_LANGUAGE)),
-        version=int(told.get("version", 0)),
+        flag=int(parsed.get("flag", 0)),
+        language=str(parsed.get("language", OTHER_LANGUAGE)),
+        version=int(parsed.get("version", 0)),
         form=JSON,
     )
 
 
-def _fields(told: Any) -> dict[str, str]:
+def _fields(parsed: object) -> dict[str, str]:
     """Fields of a JSON header: texts, but some clients write numbers and truth values as such."""
-    if told is not None and not isinstance(told, dict):
+    if parsed is not None and not isinstance(parsed, dict):
         raise FrameError("fields that are no object")
     found = {}
-    for name, value in (told or {}).items():
+    for name, value in (parsed or {}).items():
         if isinstance(value, dict | list):
             raise FrameError(f"the field {name!r} is no text")
         if value is not None:

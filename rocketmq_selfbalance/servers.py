@@ -9,12 +9,12 @@ from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
-from rocketmq_selfbalance.broker import Broker, Disk
+from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.groups import GroupTable
 from rocketmq_selfbalance.broker.registering import CLUSTER
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.administration import (
     DeleteTopicInBroker,
@@ -46,8 +46,8 @@ class Servers:
             for topic, counts in self.topics.items()
             if broker in counts
         ]
-        groups = GroupTable(auto_create=self._configuration.broker.auto_create_subscription_group)
-        return Disk(TopicTable(self._simulation.now, configs), groups, MessageStore(produce))
+        groups = SubscriptionGroupManager(auto_create=self._configuration.broker.auto_create_subscription_group)
+        return Disk(TopicConfigManager(self._simulation.now, configs), groups, MessageStore(produce))
 
     def start(self) -> None:
         """Name server and brokers start. They begin as a cluster that has run for long: the name server knows the
@@ -55,8 +55,8 @@ class Servers:
         now = self._simulation.now
         name_server = NameServer(self._configuration.name_server)
         for broker, disk in self.disks.items():
-            told = disk.topics.told()
-            name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, told, disk.topics.version, broker)
+            configs = disk.topics.to_register()
+            name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, configs, disk.topics.version, broker)
         self._simulation.start(NAME_SERVER, name_server)
         for broker in self.disks:
             self._start_broker(broker)
@@ -64,7 +64,7 @@ class Servers:
     def broker(self, name: str) -> Broker | None:
         """The broker of this name; None where it does not run. Not to be changed."""
         process = self._simulation.processes.get(name)
-        return process.node if process is not None and isinstance(process.node, Broker) else None
+        return process.node.state if process is not None and isinstance(process.node, BrokerNode) else None
 
     def running(self) -> list[Broker]:
         """The brokers that run."""
@@ -145,7 +145,8 @@ class Servers:
     # Brokers.
 
     def _start_broker(self, name: str) -> None:
-        self._simulation.start(name, Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,)))
+        state = Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,))
+        self._simulation.start(name, BrokerNode(state))
 
     def change_broker(self, event: events.BrokerEvent) -> None:
         """A broker stops, is killed, or starts again with the disk that it had."""

@@ -28,11 +28,11 @@ class Configuration:
 
     name_server: NameServerSettings
     broker: BrokerSettings
-    client: Mapping[str, Any]
-    strategy: Mapping[str, Any]
+    client: Mapping[str, object]
+    strategy: Mapping[str, object]
 
 
-def configuration(given: Mapping[str, Any], where: str) -> Configuration:
+def configuration(given: Mapping[str, object], where: str) -> Configuration:
     """Sort and check the settings of a variant. Raises `UserError`, naming ``where``, for what nobody knows."""
     version = of_client.version_of(given, where)
     strategy_settings = {setting: None for name in STRATEGIES for setting in STRATEGIES[name].settings}
@@ -52,31 +52,31 @@ def configuration(given: Mapping[str, Any], where: str) -> Configuration:
     return found
 
 
-def client_settings(variant: Configuration, own: Mapping[str, Any], where: str) -> ClientSettings:
+def client_settings(variant: Configuration, own: Mapping[str, object], where: str) -> ClientSettings:
     """The client settings of a member that sets some of its ``own``. Raises `UserError`, naming ``where``."""
     return of_client.with_settings(ClientSettings(), {**variant.client, **own}, where)
 
 
 def _changed(
-    base: R, of_version: Mapping[str, Any], names: Mapping[str, str], given: Mapping[str, Any], where: str
+    base: R, of_version: Mapping[str, object], names: Mapping[str, str], given: Mapping[str, object], where: str
 ) -> R:
-    changes = dict(of_version)
+    changes: dict[str, Any] = dict(of_version)
     for name, value in given.items():
         if name in names:
             changes[names[name]] = _checked(name, value, getattr(base, names[name]), where)
     return replace(base, **changes)
 
 
-def _checked(name: str, value: Any, default: Any, where: str) -> Any:
+def _checked(name: str, value: object, default: object, where: str) -> object:
     """The value, of the default's kind. Whole numbers are milliseconds but where the default is a count."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
     match default:
         case bool():
             right, expected = isinstance(value, bool), "true or false"
         case int():
-            right, expected = isinstance(value, int) and is_number and value > 0, "a whole number, 1 or more"
+            right, expected = isinstance(number, int) and number > 0, "a whole number, 1 or more"
         case _:
-            right, expected = is_number and value > 0, "milliseconds, more than 0"
+            right, expected = number > 0, "milliseconds, more than 0"
     if not right:
         raise UserError(f"{where}: {name} is {value!r}, expected {expected}")
-    return float(value) if isinstance(default, float) else value
+    return float(number) if isinstance(default, float) else value

@@ -1,4 +1,5 @@
-"""The packages import in one direction only: compare -> the two systems -> protocols."""
+"""The packages import in one direction only, compare -> the two systems -> protocols; the files of a package without
+circles."""
 
 import ast
 import subprocess
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.module_graph import circles
+
 ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "protocols": set(),
@@ -14,6 +17,33 @@ MAY_IMPORT = {
     "rocketmq_selfbalance": {"protocols"},
     "compare": {"protocols", "kafka_coordinator", "rocketmq_selfbalance"},
 }
+CIRCLES = {
+    "a simulation holds its processes and links, a link delivers to a process, a process sends over its links and asks"
+    " the simulation for the time; what passes over quiet times reads and moves on all three": frozenset(
+        f"protocols.engine.{name}"
+        for name in (
+            "alone",
+            "at_rest",
+            "catching_up",
+            "flows",
+            "lanes",
+            "lines",
+            "links",
+            "lookout",
+            "process",
+            "rounds",
+            "simulation",
+            "streams",
+        )
+    ),
+    "an instance runs its rebalance service, which makes passes for the instance's consumers": frozenset(
+        {"rocketmq_selfbalance.client.instance", "rocketmq_selfbalance.client.service"}
+    ),
+}
+"""Why a circle of imports may be, to the modules that may be in it. All others are opened."""
+
+MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 300, 60
+
 PACKAGES = [*MAY_IMPORT, "tests", "benchmarks"]
 
 
@@ -44,6 +74,66 @@ def test_imports_point_in_the_one_direction(package: str) -> None:
 def test_the_walk_sees_a_wrong_arrow() -> None:
     assert imported_packages("def f():\n    from kafka_coordinator.assign import assign\n") == {"kafka_coordinator"}
     assert imported_packages("importlib.import_module('compare.cli')") == {"compare"}
+
+
+def test_files_of_one_package_import_each_other_in_no_circle() -> None:
+    found = [circle for package in MAY_IMPORT for circle in circles(ROOT / package)]
+    assert [sorted(circle) for circle in found if not any(circle <= known for known in CIRCLES.values())] == []
+    opened = [why for why, known in CIRCLES.items() if not any(circle <= known for circle in found)]
+    assert not opened, "these circles are opened: take them off the list"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "from package.first import A",
+        "def f():\n    import package.first",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from package import first",
+        "from package.inner import third",
+    ],
+)
+def test_a_circle_of_imports_is_found(tmp_path: Path, second: str) -> None:
+    files = {
+        "__init__.py": "",
+        "first.py": "import package.second",
+        "second.py": second,
+        "inner/__init__.py": "",
+        "inner/third.py": "from package.first import A\nimport ast",
+    }
+    for name, source in files.items():
+        path = tmp_path / "package" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    [circle] = circles(tmp_path / "package")
+    assert {"package.first", "package.second"} <= circle
+
+
+def long_functions(source: str) -> dict[str, int]:
+    """Functions and methods (by name, decorators not counted) with too many lines, to their number."""
+    found: dict[str, int] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                found[node.name] = lines
+    return found
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_files_and_functions_are_read_in_one_sitting(package: str) -> None:
+    too_long: dict[str, int] = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        source, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+        if len(source.splitlines()) > MOST_LINES_OF_A_FILE:
+            too_long[name] = len(source.splitlines())
+        too_long.update({f"{name}: {function}": lines for function, lines in long_functions(source).items()})
+    assert not too_long
+
+
+def test_a_long_function_is_found() -> None:
+    body = "\n".join(["        pass"] * MOST_LINES_OF_A_FUNCTION)
+    assert long_functions(f"class A:\n    @x\n    async def f():\n{body}\n") == {"f": MOST_LINES_OF_A_FUNCTION + 1}
+    assert not long_functions(f"def f():\n{body.removesuffix('        pass')}\n")
 
 
 def test_help_imports_nothing_heavy() -> None:

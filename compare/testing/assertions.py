@@ -13,8 +13,8 @@ from compare.testing.persistent_conflicts import why_nobody, why_several
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.queues import Queue
+from protocols.timeline.fact_descriptions import queue_name, queue_names
 from protocols.timeline.story import story_of_queue
-from protocols.timeline.words import queue_name, queue_names
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 
@@ -202,7 +202,7 @@ def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str,
     owners: dict[Queue, dict[str, None]] = {}
     latest: dict[Queue, str] = {}
     found = []
-    for told in group.timeline.told:
+    for told in group.timeline.facts:
         fact = told.fact
         if not isinstance(fact, Owns):
             continue

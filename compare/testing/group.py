@@ -20,8 +20,8 @@ from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import as_yaml
 from protocols.timeline import Timeline
+from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.story import story
-from protocols.timeline.words import queue_name
 
 if TYPE_CHECKING:
     from compare.testing.kafka_consumer import KafkaConsumer

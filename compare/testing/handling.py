@@ -14,7 +14,7 @@ from protocols.facts import Position
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
 from protocols.scenario.events import Event, StopPolling
-from protocols.timeline.words import queue_name
+from protocols.timeline.fact_descriptions import queue_name
 
 
 class Crashed(BaseException):
@@ -166,7 +166,7 @@ class Handling:
         """Queue to where it was read first and to what is committed now."""
         timeline = self._group.timeline
         first: dict[Queue, int] = {}
-        for told in timeline.told:
+        for told in timeline.facts:
             if isinstance(told.fact, Position):
                 first.setdefault(told.fact.queue, told.fact.offset)
         found: dict[Queue, tuple[int, int]] = {}

@@ -7,9 +7,9 @@ from protocols.facts import Granted
 from protocols.queues import Queue
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect, Happening
+from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.rebalances import Rebalance
-from protocols.timeline.words import queue_name
 
 
 def moment(time: Time, digits: int = 1) -> str:
@@ -104,7 +104,7 @@ def _generation(timeline: Timeline, group: str, member: str, queue: Queue, at: T
 def _allocated(timeline: Timeline, group: str, member: str, at: Time) -> Time | None:
     """When the member's latest allocation before this time was made."""
     found = None
-    for told in timeline.told:
+    for told in timeline.facts:
         if told.now > at:
             break
         if isinstance(told.fact, Granted) and (told.fact.group, told.fact.member) == (group, member):
@@ -114,7 +114,7 @@ def _allocated(timeline: Timeline, group: str, member: str, at: Time) -> Time | 
 
 def _anew(timeline: Timeline, group: str, member: str, at: Time) -> Time | None:
     """When the member made its next allocation after this time."""
-    for told in timeline.told:
+    for told in timeline.facts:
         if told.now > at and isinstance(told.fact, Granted) and (told.fact.group, told.fact.member) == (group, member):
             return told.now
     return None

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from compare.scenarios.run_variant import RunResult
 from pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
-from protocols.timeline.told import Told
+from protocols.timeline.fact_descriptions import describe_fact, seconds
+from protocols.timeline.observed import ObservedFact
 from protocols.timeline.trace import Sent
-from protocols.timeline.words import in_words, seconds
 
 _ROW = 24.0
 _COLUMN = 190.0
@@ -23,12 +23,12 @@ def messages(
 
     Needs a run that traces. ``facts``: beginnings and ends of rebalances, beliefs and callbacks where left out.
     """
-    told, trace = result.timeline.told, result.timeline.trace
+    told, trace = result.timeline.facts, result.timeline.trace
     if trace is None:
         raise ValueError("a picture of messages needs a run with tracing=True")
     begin, end = since * 1000, until * 1000
     told_of = (RebalanceBegan, RebalanceEnded, Owns, Callback) if facts is None else facts
-    rows: list[tuple[float, Sent | Told]] = [
+    rows: list[tuple[float, Sent | ObservedFact]] = [
         (each.at, each) for each in trace.messages if begin <= each.at <= end and type(each.message).__name__ in kinds
     ]
     rows += [(each.now, each) for each in told if begin <= each.now <= end and isinstance(each.fact, told_of)]
@@ -50,7 +50,7 @@ def messages(
             parts += _arrow(place[one.sender], place[one.to], y, type(one.message).__name__, lost=one.arrives is None)
             words.append(f"{seconds(now)} {one.sender} -> {one.to}: {type(one.message).__name__}")
         else:
-            said = in_words(one.fact)
+            said = describe_fact(one.fact)
             wide = width_of(said) + 12
             x = min(max(place[one.node] - wide / 2, _TIME), max(_TIME, width - wide - 4))
             parts += [box(x, y - 13, wide, 18, "#fff7e0", stroke=COLOURS[1]), text(x + 6, y, said)]

@@ -6,9 +6,9 @@ from typing import TypeVar
 from compare.scenarios.run_variant import RunResult
 from pictures.svg import ALARM, FAINT, INK, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
 from protocols import Queue, sort_queues
+from protocols.timeline.fact_descriptions import queue_name, seconds
 from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.words import queue_name, seconds
 
 Span = TypeVar("Span", Gap, Double)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.model import SystemPart
-from protocols.strategies import StrategyRecord, Surroundings
+from protocols.strategies import ScenarioContext, StrategyRecord
 
 STATIC = "+static"
 """Behind the name of a system and strategy: every member is static (KIP-345)."""
@@ -51,7 +51,7 @@ def example_of(systems: Systems) -> str:
 def default_systems(systems: Systems, brokers: Iterable[str], members: Sequence[MemberPart]) -> tuple[SystemPart, ...]:
     """The variants of a scenario that names none: each strategy that needs nothing or is given what it needs."""
     racks = {member.rack for member in members}
-    surroundings = Surroundings(
+    context = ScenarioContext(
         tuple(brokers),
         () if None in racks else tuple(sorted(rack for rack in racks if rack)),
         frozenset(name for member in members for name in member.settings),
@@ -59,7 +59,7 @@ def default_systems(systems: Systems, brokers: Iterable[str], members: Sequence[
     made = []
     for system, strategies in systems.items():
         for record in strategies.records:
-            settings = record.by_default(surroundings)
+            settings = record.by_default(context)
             if settings is not None:
                 name = f"{system}:{record.name}"
                 made.append(SystemPart(system=name, label=name, settings=dict(settings)))

@@ -1,17 +1,17 @@
-"""What a simulation tells, as a timeline: rows, text, diagrams, figures and properties of it."""
+"""The facts of a simulation as a timeline: rows, text, diagrams, figures and properties of it."""
 
+from protocols.timeline.figure_recorder import FigureRecorder
 from protocols.timeline.invariants import InvariantError, may_own_in, reads_in
 from protocols.timeline.lifetimes import PER_BROKER, THROUGHOUT, Lifetimes, Numbering, lifetimes
-from protocols.timeline.light import Light
 from protocols.timeline.recorder import Recorder
 from protocols.timeline.timeline import Timeline
 
 __all__ = [
     "PER_BROKER",
     "THROUGHOUT",
+    "FigureRecorder",
     "InvariantError",
     "Lifetimes",
-    "Light",
     "Numbering",
     "Recorder",
     "Timeline",

@@ -1,12 +1,12 @@
 """From an effect back to what began it: an event of the scenario, or the clock alone.
 
-What a node tells carries the number of the call that began it (`protocols.engine.simulation`). Where that is the clock
+A fact carries the number of the call that began it (`protocols.engine.simulation`). Where that is the clock
 (a session that ran out, a poll that found new queues), the cause is the latest event before it that was about the
 member in question, or about no member at all. Where it is known whether somebody saw other topics, only events that
 change topics can be the cause, or only others.
 
 A chain of causes may also have gone round with a heartbeat for long: an event that has explained one rebalance explains
-another only if nothing newer does (`Explaining`).
+another only if nothing newer does (`CauseAttribution`).
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
@@ -33,9 +33,9 @@ class Call(NamedTuple):
 class Happening(NamedTuple):
     """Something that the scenario lets happen. ``root`` is the number of its call; ``members`` are those whom it is
     about, none for topics, brokers and the network; ``follows`` is the happening that it belongs to, if it is not an
-    event of its own; ``stirs`` is False for what never makes a group share anew; ``lingers`` is True for what may do so
-    much later (a crash, a hang), as long as nothing else happens to the member; ``of_topics`` is True for what changes
-    topics, their queues or who reads them, ``of_offsets`` for a reset of offsets; ``topics`` are those
+    event of its own; ``can_rebalance`` is False for what never makes a group rebalance; ``acts_late`` is True for
+    what may do so much later (a crash, a hang), as long as nothing else happens to the member; ``of_topics`` is True
+    for what changes topics, their queues or who reads them, ``of_offsets`` for a reset of offsets; ``topics`` are those
     that come, go or get other queues."""
 
     at: Time
@@ -43,18 +43,18 @@ class Happening(NamedTuple):
     members: tuple[str, ...]
     root: int
     follows: "Happening | None" = None
-    stirs: bool = True
-    lingers: bool = False
+    can_rebalance: bool = True
+    acts_late: bool = False
     of_topics: bool = False
     of_offsets: bool = False
     topics: tuple[str, ...] = ()
 
 
 class Effect(NamedTuple):
-    """What is to be explained: told at ``at``, begun by the call ``root``. ``by``: the member who brought it about, if
+    """What is to be explained, at ``at``, begun by the call ``root``. ``by``: the member who brought it about, if
     one did; ``of_topics``: whether by seeing other topics than before, None where that is not known; ``by_members``:
-    whether members share by themselves, who may give up a queue whose offset is reset; to a coordinator a reset is
-    nothing. ``group`` is the one that shares anew; ``member``, where members share by themselves, whom it befell."""
+    whether members rebalance by themselves, who may give up a queue whose offset is reset; to a coordinator a reset is
+    nothing. ``group`` is the one that rebalances; ``member``, where members rebalance by themselves: which."""
 
     at: Time
     root: int = CLOCK
@@ -93,7 +93,7 @@ class Causes:
         for call in calls:
             event = (events or {}).get(call.number)
             follows = self._by_root.get(call.cause)
-            members = (follows.members if follows else ()) if event is None else _befallen(event, together)
+            members = (follows.members if follows else ()) if event is None else _affected_members(event, together)
             text = call.label if event is None else event.describe()
             if follows is not None and not text:
                 self._by_root[call.number] = follows
@@ -104,8 +104,8 @@ class Causes:
                     members,
                     call.number,
                     follows,
-                    stirs=event is None or event.may_rebalance,
-                    lingers=event is not None and event.lingers,
+                    can_rebalance=event is None or event.may_rebalance,
+                    acts_late=event is not None and event.lingers,
                     of_topics=event is not None and event.changes_topics,
                     of_offsets=event is not None and event.resets_offsets,
                     topics=() if event is None else tuple(event.queue_changes()),
@@ -118,7 +118,7 @@ class Causes:
             (event.at, name)
             for event in (events or {}).values()
             if event is not None and event.member_change in (MemberChange.ENDS, MemberChange.RESTARTS)
-            for name in _befallen(event, together)
+            for name in _affected_members(event, together)
         ]
         at = [event.at for event in (events or {}).values() if event is not None]
         if events is None:
@@ -132,14 +132,14 @@ class Causes:
 
     def of(self, effect: Effect) -> Happening:
         """What caused an effect."""
-        told = self._by_root.get(effect.root)
-        if told is not None and (told.of_topics or not effect.of_topics):
-            return told
-        found = self.latest(effect) if effect.root == CLOCK or told is not None else None
-        return found or told or _BEGINNING
+        began = self._by_root.get(effect.root)
+        if began is not None and (began.of_topics or not effect.of_topics):
+            return began
+        found = self.latest(effect) if effect.root == CLOCK or began is not None else None
+        return found or began or _BEGINNING
 
     def latest(self, effect: Effect, since: Time = 0.0, spent: Container[Happening] = ()) -> Happening | None:
-        """The latest happening from ``since`` to the effect that may have brought it about, or what lingers about its
+        """The latest happening from ``since`` to the effect that may have brought it about, or what acts late on its
         member from before. None where all such are ``spent``."""
         by = effect.by
         found = about = None
@@ -150,10 +150,10 @@ class Causes:
                 about = each
             elif by is not None and each.members:
                 continue
-            if each.at >= since and each not in spent and _may_bring(each, effect) and self._reaches(each, effect):
+            if each.at >= since and each not in spent and _can_cause(each, effect) and self._reaches(each, effect):
                 found = each
-        lingering = about is not None and about.lingers and about not in spent and _may_bring(about, effect)
-        return about if found is None and lingering else found
+        late = about is not None and about.acts_late and about not in spent and _can_cause(about, effect)
+        return about if found is None and late else found
 
     def _reaches(self, happening: Happening, effect: Effect) -> bool:
         """Whether the group reads a topic that changed, and whether the member to whom the effect befell may have heard
@@ -166,8 +166,8 @@ class Causes:
         return any(befell in self._hearing.get(name, (befell,)) for name in happening.members)
 
 
-class Explaining:
-    """Causes of one effect after the other, each told with whom it befalls (a group, or a member of one)."""
+class CauseAttribution:
+    """Causes of one effect after the other, each with whom it affects (a group, or a member of one)."""
 
     __slots__ = ("_causes", "_previous", "_spent")
 
@@ -178,14 +178,14 @@ class Explaining:
 
     def cause(self, whom: Hashable, effect: Effect) -> Happening:
         """What caused this effect. What explained an earlier one, or is older than what did, has gone round with a
-        heartbeat: then it is the latest event since that explains none yet, or what lingers; without any, the effect is
-        the aftermath of the previous one."""
+        heartbeat: then it is the latest event since that explains none yet, or what acts late; without any, the effect
+        is the aftermath of the previous one."""
         found = self._causes.of(effect)
         spent = self._spent.setdefault(whom, set())
         previous = self._previous.get(whom)
         if previous is not None:
             # Other topics may be seen long after they changed, whatever else has happened meanwhile.
-            late = found.of_topics if effect.of_topics else found.lingers and effect.by in found.members
+            late = found.of_topics if effect.of_topics else found.acts_late and effect.by in found.members
             if found in spent or (found.at < previous.at and not late):
                 since = 0.0 if effect.of_topics else previous.at
                 found = self._causes.latest(effect, since, spent) or previous
@@ -194,14 +194,14 @@ class Explaining:
         return found
 
 
-def _may_bring(happening: Happening, effect: Effect) -> bool:
+def _can_cause(happening: Happening, effect: Effect) -> bool:
     """Whether a happening is of a kind that leads to such an effect later, when a clock has begun it."""
     if effect.of_topics is not None and happening.of_topics != effect.of_topics:
         return False
-    return happening.stirs and (effect.by_members or not happening.of_offsets)
+    return happening.can_rebalance and (effect.by_members or not happening.of_offsets)
 
 
-def _befallen(event: Event, together: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _affected_members(event: Event, together: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Whom an event is about: the members that it names, and where it strikes a whole process, all who live in that."""
     # Brokers are in no process of a member: what befalls them alone befalls everybody.
     found = [each for name in event.processes() for each in together.get(name, ())]

@@ -26,7 +26,7 @@ class Commit(NamedTuple):
 
     @property
     def fact(self) -> Committed:
-        """What was told of it."""
+        """The fact that it was made from."""
         return Committed(self.group, self.queue, self.offset, self.member, self.generation, self.error)
 
     @property
@@ -40,11 +40,11 @@ class Commit(NamedTuple):
         return not self.error and self.before is not None and self.offset < self.before
 
 
-def commits(told: Iterable[tuple[Time, Committed]]) -> list[Commit]:
+def commits(facts: Iterable[tuple[Time, Committed]]) -> list[Commit]:
     """The commits in the order in which brokers saw them."""
     stands: dict[tuple[str, Queue], int] = {}
     found = []
-    for now, fact in told:
+    for now, fact in facts:
         key = fact.group, fact.queue
         found.append(Commit(now, *fact, stands.get(key)))
         if not fact.error:

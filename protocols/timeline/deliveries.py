@@ -28,7 +28,7 @@ class Delivery(NamedTuple):
 
     @classmethod
     def of(cls, now: Time, fact: Delivered) -> "Delivery":
-        """From what a node told now."""
+        """From a fact that a node observed now."""
         return cls(*fact, now)
 
 

@@ -1,4 +1,4 @@
-"""What holds for a while: ownership of a queue, a queue without owner or with several, a member that stands still.
+"""Conditions that last: ownership of a queue, a queue without owner or with several, a member without any queue.
 
 Times are milliseconds of virtual time; ``until`` is None where it still holds at the end of the run.
 """

@@ -1,4 +1,4 @@
-"""What can never be, whatever a system does: a broken one is a mistake of the model, and raises where it is told.
+"""What can never be, whatever a system does: a broken invariant is a mistake of the model, and raises at once.
 
 A member's generation never goes back while it runs; a group's completed generations never do while the group lives; a
 member only believes to own queues of topics that it has subscribed to.
@@ -73,14 +73,14 @@ def may_own_in(scenario: Scenario) -> MayOwn:
 
 def reads_in(scenario: Scenario) -> Callable[[str, str], bool]:
     """Whether a group has anything to do with a topic: a member that subscribes to it at some time of the scenario."""
-    told: dict[str, list[tuple[str | None, tuple[str, ...]]]] = {}
+    subscribed: dict[str, list[tuple[str | None, tuple[str, ...]]]] = {}
     for (group, _), each in _subscriptions(scenario).items():
-        told.setdefault(group, []).extend((pattern, topics) for _, pattern, topics in each)
+        subscribed.setdefault(group, []).extend((pattern, topics) for _, pattern, topics in each)
 
     def reads(group: str, topic: str) -> bool:
         return any(
             topic in topics or (pattern is not None and re.fullmatch(pattern, topic) is not None)
-            for pattern, topics in told.get(group, ())
+            for pattern, topics in subscribed.get(group, ())
         )
 
     return reads

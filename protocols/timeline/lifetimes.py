@@ -94,7 +94,7 @@ def lifetimes(scenario: Scenario, numbering: Numbering) -> Lifetimes:
     return found
 
 
-def existing(lives: Lifetimes, queue: Queue, since: Time, until: Time) -> Time:
+def time_existing(lives: Lifetimes, queue: Queue, since: Time, until: Time) -> Time:
     """Milliseconds between two times during which the queue exists."""
     spans = lives.get(queue)
     if spans is None:

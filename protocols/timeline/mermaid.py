@@ -1,28 +1,28 @@
 """The messages of a run as a Mermaid sequence diagram: those that led to something, quiet stretches collapsed.
 
-What counts as news is what led to a fact worth telling (who owns what, a rebalance, a callback, a refused commit), and
-direct answers to such messages. All others (heartbeats, pulls, commits of a quiet group) are drawn only where news
-follow each other closely; elsewhere they are counted, and a note says how many there were in how long a time.
+Drawn are messages that led to a significant fact (who owns what, a rebalance, a callback, a refused commit), and direct
+answers to them. All others (heartbeats, pulls, commits of a quiet group) are drawn only where significant facts follow
+each other closely; elsewhere they are counted, and a note says how many there were in how long a time.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from protocols.engine.nodes import Time
-from protocols.timeline.news import is_worth_telling
+from protocols.timeline.fact_descriptions import describe_fact, seconds
+from protocols.timeline.observed import ObservedFact
+from protocols.timeline.significant_facts import is_significant
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.told import Told
 from protocols.timeline.trace import Sent, Trace
-from protocols.timeline.words import in_words, seconds
 
 MOST_MESSAGES = 400
 """Arrows of a diagram; what comes after is left out, and that is said."""
 
 QUIET: Time = 200.0
-"""Milliseconds between two pieces of news from which on what lies between them is only counted."""
+"""Milliseconds between two significant facts from which on the messages between them are only counted."""
 
 MOST_BETWEEN = 20
-"""Other messages that are drawn between two pieces of news, however close these are."""
+"""Other messages that are drawn between two significant facts, however close these are."""
 
 
 def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -> str:
@@ -33,11 +33,11 @@ def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -
     if timeline.trace is None:
         raise ValueError("a sequence diagram needs a simulation that traces")
     end = timeline.end if until is None else until
-    facts = [told for told in timeline.told if since <= told.now <= end and is_worth_telling(told.fact)]
+    facts = [observed for observed in timeline.facts if since <= observed.now <= end and is_significant(observed.fact)]
     shown = _shown(timeline.trace, facts)
     sent = [each for each in timeline.trace.messages if since <= each.at <= end]
     nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
-    nodes.update(dict.fromkeys(told.node for told in facts))
+    nodes.update(dict.fromkeys(observed.node for observed in facts))
     numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
     lines = ["sequenceDiagram"]
     lines += (f"    participant {number} as {_text(name)}" for name, number in numbers.items())
@@ -45,11 +45,11 @@ def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -
     return "".join(f"{line}\n" for line in lines)
 
 
-def _shown(trace: Trace, facts: list[Told]) -> set[int]:
+def _shown(trace: Trace, facts: list[ObservedFact]) -> set[int]:
     """Numbers of the messages to draw."""
     led: set[int] = set()
-    for told in facts:
-        for step in trace.back(told.cause):
+    for observed in facts:
+        for step in trace.back(observed.cause):
             if step.number in led:
                 break
             led.add(step.number)
@@ -60,7 +60,7 @@ def _shown(trace: Trace, facts: list[Told]) -> set[int]:
 def _drawn(
     timeline: Timeline,
     sent: list[Sent],
-    facts: list[Told],
+    facts: list[ObservedFact],
     shown: set[int],
     numbers: Mapping[str, str],
     since: Time,
@@ -87,8 +87,8 @@ def _drawn(
         if isinstance(one, Sent):
             drawn += 1
             yield _arrow(one, numbers)
-        elif isinstance(one, Told):
-            yield f"    Note over {numbers[one.node]}: {_text(in_words(one.fact))} ({seconds(at)})"
+        elif isinstance(one, ObservedFact):
+            yield f"    Note over {numbers[one.node]}: {_text(describe_fact(one.fact))} ({seconds(at)})"
         elif numbers:
             yield f"    Note over {everybody}: {_text(one)} ({seconds(at)})"
     if left_out:
@@ -99,16 +99,16 @@ def _drawn(
 
 def _arrow(one: Sent, numbers: Mapping[str, str]) -> str:
     arrow = "-x" if one.arrives is None else "->>"
-    told = f"{type(one.message).__name__} ({seconds(one.at)})"
-    return f"    {numbers[one.sender]}{arrow}{numbers[one.to]}: {_text(told)}"
+    label = f"{type(one.message).__name__} ({seconds(one.at)})"
+    return f"    {numbers[one.sender]}{arrow}{numbers[one.to]}: {_text(label)}"
 
 
 def _in_order(
-    timeline: Timeline, sent: list[Sent], facts: list[Told], since: Time, end: Time
-) -> list[tuple[Time, Sent | Told | str]]:
-    """Events first, then what was told, then what was sent, where all happen at the same time."""
+    timeline: Timeline, sent: list[Sent], facts: list[ObservedFact], since: Time, end: Time
+) -> list[tuple[Time, Sent | ObservedFact | str]]:
+    """Events first, then facts, then messages, where all happen at the same time."""
     happenings = [each for each in timeline.causes.happenings if since <= each.at <= end]
-    found: list[tuple[Time, Sent | Told | str]] = [(each.at, each.text) for each in happenings]
+    found: list[tuple[Time, Sent | ObservedFact | str]] = [(each.at, each.text) for each in happenings]
     found += [(each.now, each) for each in facts]
     found += [(each.at, each) for each in sent]
     return sorted(found, key=lambda each: each[0])

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.intervals import Double, Gap, Interval
-from protocols.timeline.lifetimes import Lifetimes, existing
+from protocols.timeline.lifetimes import Lifetimes, time_existing
 
-Held = dict[Queue, tuple[Time, int | None]]
+HeldQueues = dict[Queue, tuple[Time, int | None]]
 """Queue to since when it is held, in which generation."""
 
 _NOTHING: tuple[Queue, ...] = ()
@@ -33,14 +33,14 @@ class OwnershipFigures(NamedTuple):
     """When any member's belief changed last."""
 
 
-class View:
+class OwnershipView:
     """What each member holds in one view, from one statement to the next; intervals go to ``intervals``, if given."""
 
-    __slots__ = ("_intervals", "_said", "held")
+    __slots__ = ("_intervals", "_stated", "held")
 
     def __init__(self, intervals: list[Interval] | None = None) -> None:
-        self.held: dict[tuple[str, str], Held] = {}
-        self._said: dict[tuple[str, str], tuple[tuple[Queue, ...], int | None]] = {}
+        self.held: dict[tuple[str, str], HeldQueues] = {}
+        self._stated: dict[tuple[str, str], tuple[tuple[Queue, ...], int | None]] = {}
         self._intervals = intervals
 
     def change(
@@ -48,10 +48,10 @@ class View:
     ) -> tuple[Sequence[Queue], Sequence[Queue]]:
         """From now on the member holds exactly these queues; returns what it lost and what it gained."""
         key = group, member
-        said = self._said.get(key)
-        if said == (queues, generation):
+        stated = self._stated.get(key)
+        if stated == (queues, generation):
             return _NOTHING, _NOTHING
-        self._said[key] = queues, generation
+        self._stated[key] = queues, generation
         held = self.held.setdefault(key, {})
         if not queues:
             lost = list(held)
@@ -68,7 +68,7 @@ class View:
         held.update(dict.fromkeys(gained, (now, generation)))
         return lost, gained
 
-    def _close(self, now: Time, key: tuple[str, str], lost: Sequence[Queue], held: Held) -> None:
+    def _close(self, now: Time, key: tuple[str, str], lost: Sequence[Queue], held: HeldQueues) -> None:
         for queue in lost:
             since, generation = held.pop(queue)
             if self._intervals is not None:
@@ -130,7 +130,7 @@ class Beliefs:
         broadcasting: frozenset[str] = frozenset(),
     ) -> None:
         self._broadcasting = broadcasting
-        self.view = View(intervals)
+        self.view = OwnershipView(intervals)
         self.moves = 0
         self.last_change: Time = 0.0
         self.unowned: Time = 0.0
@@ -163,7 +163,7 @@ class Beliefs:
         unowned, double_owned, longest = self.unowned, self.double_owned, self.longest_gap
         for (_, queue), state in self._queues.items():
             if len(state.owners) != 1:
-                lasted = existing(self._lives, queue, state.since, now)
+                lasted = time_existing(self._lives, queue, state.since, now)
                 if state.owners:
                     double_owned += lasted
                 else:
@@ -217,7 +217,7 @@ class Beliefs:
             state.since = now
             return
         if len(owners) == 1 and now > state.since:
-            self.double_owned += existing(self._lives, queue, state.since, now)
+            self.double_owned += time_existing(self._lives, queue, state.since, now)
             if self._doubles is not None:
                 self._doubles.append(Double(group, queue, state.since, now, tuple(state.members)))
         if state.latest == member:
@@ -225,7 +225,7 @@ class Beliefs:
 
     def _end_of_gap(self, now: Time, group: str, queue: Queue, state: _Queue, after: str) -> None:
         if now > state.since:
-            lasted = existing(self._lives, queue, state.since, now)
+            lasted = time_existing(self._lives, queue, state.since, now)
             self.unowned += lasted
             self.longest_gap = max(self.longest_gap, lasted)
             if self._gaps is not None:

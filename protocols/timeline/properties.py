@@ -7,14 +7,14 @@ from typing import TypeAlias
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.commits import back_within_a_generation
+from protocols.timeline.fact_descriptions import generation_suffix, queue_name, seconds
 from protocols.timeline.intervals import Interval
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.words import of_generation, queue_name, seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PropertyResult:
     """Whether a property held. Where it did not: ``why``, a sentence about the first failure, ``failures``, how many
     there were, and ``story``, the lines that led to the first."""
 
@@ -46,19 +46,19 @@ NO_COMMIT_BACK = "committed offsets never go back within a generation"
 SETTLES = "after the last event everything settles and is owned"
 
 
-def measure(timeline: Timeline, expected: Expected, names: Sequence[str] = ()) -> list[Measured]:
+def measure(timeline: Timeline, expected: Expected, names: Sequence[str] = ()) -> list[PropertyResult]:
     """Every property (or those of these names). ``expected``: what must have an owner at the end."""
     wanted = list(expected)
     return [_measured(timeline, wanted, name) for name in names or PROPERTIES]
 
 
-def _measured(timeline: Timeline, expected: Expected, name: str) -> Measured:
+def _measured(timeline: Timeline, expected: Expected, name: str) -> PropertyResult:
     failures = sorted(PROPERTIES[name](timeline, expected), key=lambda each: each.at)
     if not failures:
-        return Measured(name, True)
+        return PropertyResult(name, True)
     first = failures[0]
     story = story_of_queue(timeline, first.group, first.queue, first.at)
-    return Measured(name, False, first.why, len(failures), tuple(story))
+    return PropertyResult(name, False, first.why, len(failures), tuple(story))
 
 
 def _one_owner(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
@@ -78,7 +78,7 @@ def _one_owner(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
                         group,
                         queue,
                         f"{queue_name(queue)} was owned by {first.member} and {other.member} from"
-                        f" {seconds(max(first.since, other.since))} to {seconds(until)}{of_generation(generation)}",
+                        f" {seconds(max(first.since, other.since))} to {seconds(until)}{generation_suffix(generation)}",
                     )
 
 
@@ -89,7 +89,7 @@ def _no_commit_back(timeline: Timeline, expected: Expected) -> Iterator[Failure]
             each.group,
             each.queue,
             f"{each.member} committed {queue_name(each.queue)} at {each.offset} at {seconds(each.at)}"
-            f"{of_generation(each.generation)}; {each.before} stood there",
+            f"{generation_suffix(each.generation)}; {each.before} stood there",
         )
 
 

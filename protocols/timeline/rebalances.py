@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
-from protocols.timeline.causes import Causes, Effect, Explaining, Happening
+from protocols.timeline.causes import CauseAttribution, Causes, Effect, Happening
 from protocols.timeline.intervals import Gap, Pause
-from protocols.timeline.told import Told
+from protocols.timeline.observed import ObservedFact
 
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """The queues of a group shared anew: once by its coordinator (Kafka), or by each member for itself, for one cause
+    """One rebalance of a group: by its coordinator (Kafka), or by each member for itself, for one cause
     (RocketMQ, ZooKeeper: ``members`` are those whose queues changed).
 
     ``began`` and ``ended`` in milliseconds; ``ended`` is None where it was still going on at the end of the run.
@@ -33,7 +33,7 @@ class Rebalance:
     members: tuple[str, ...] = ()
     paused: Mapping[str, Time] = field(default_factory=dict)
     queue_gaps: Time = 0.0
-    told: tuple[Told, ...] = ()
+    facts: tuple[ObservedFact, ...] = ()
     """The facts that it was made from: where it began, where it ended."""
 
     @property
@@ -43,27 +43,27 @@ class Rebalance:
 
 
 def rebalances(
-    facts: Iterable[Told], causes: Causes, gaps: Sequence[Gap] = (), pauses: Sequence[Pause] = ()
+    facts: Iterable[ObservedFact], causes: Causes, gaps: Sequence[Gap] = (), pauses: Sequence[Pause] = ()
 ) -> list[Rebalance]:
     """The rebalances of a run in the order of their beginnings; members' passes that changed nothing are left out."""
-    explaining = Explaining(causes)
+    attribution = CauseAttribution(causes)
     by_coordinator: list[Rebalance] = []
-    open_now: dict[tuple[str, str | None], list[Told]] = {}
-    passes: dict[tuple[str, Happening], list[tuple[Told, list[Told]]]] = {}
-    for told in facts:
-        fact = told.fact
+    open_now: dict[tuple[str, str | None], list[ObservedFact]] = {}
+    passes: dict[tuple[str, Happening], list[tuple[ObservedFact, list[ObservedFact]]]] = {}
+    for observed in facts:
+        fact = observed.fact
         if isinstance(fact, RebalanceBegan):
-            open_now.setdefault((fact.group, fact.member), []).append(told)
+            open_now.setdefault((fact.group, fact.member), []).append(observed)
         elif isinstance(fact, RebalanceEnded):
             begun = open_now.pop((fact.group, fact.member), [])
             if fact.member is None:
-                by_coordinator.append(_rebalance([*begun, told], explaining))
+                by_coordinator.append(_rebalance([*begun, observed], attribution))
             elif fact.changed:
                 by, of_topics = (begun[0].fact.by, begun[0].fact.of_topics) if begun else (None, None)
-                effect = Effect(told.now, told.root, by, of_topics, group=fact.group, member=fact.member)
-                cause = explaining.cause((fact.group, fact.member), effect)
-                passes.setdefault((fact.group, cause), []).append((told, begun))
-    unfinished = [_rebalance(begun, explaining) for (_, member), begun in open_now.items() if member is None and begun]
+                effect = Effect(observed.now, observed.root, by, of_topics, group=fact.group, member=fact.member)
+                cause = attribution.cause((fact.group, fact.member), effect)
+                passes.setdefault((fact.group, cause), []).append((observed, begun))
+    unfinished = [_rebalance(begun, attribution) for (_, member), begun in open_now.items() if member is None and begun]
     by_members = [_of_passes(group, cause, each) for (group, cause), each in passes.items()]
     found = sorted([*by_coordinator, *unfinished, *by_members], key=lambda each: each.began)
     return _with_waiting(found, gaps, pauses)
@@ -74,9 +74,9 @@ def completed(found: Iterable[Rebalance]) -> int:
     return sum(each.ended is not None for each in found)
 
 
-def _rebalance(told: Sequence[Told], explaining: Explaining) -> Rebalance:
-    first, last = told[0], told[-1]
-    begun = [each.fact for each in told if isinstance(each.fact, RebalanceBegan)]
+def _rebalance(facts: Sequence[ObservedFact], attribution: CauseAttribution) -> Rebalance:
+    first, last = facts[0], facts[-1]
+    begun = [each.fact for each in facts if isinstance(each.fact, RebalanceBegan)]
     end = last.fact if isinstance(last.fact, RebalanceEnded) else None
     by = next((each.by for each in begun if each.by is not None), None)
     effect = Effect(
@@ -89,15 +89,15 @@ def _rebalance(told: Sequence[Told], explaining: Explaining) -> Rebalance:
         ended=None if end is None else last.now,
         triggers=tuple(dict.fromkeys(each.trigger for each in begun)),
         by=by,
-        cause=explaining.cause(first.fact.group, effect),
+        cause=attribution.cause(first.fact.group, effect),
         changed=end is not None and end.changed,
-        told=tuple(told),
+        facts=tuple(facts),
     )
 
 
-def _of_passes(group: str, cause: Happening, passes: Sequence[tuple[Told, list[Told]]]) -> Rebalance:
+def _of_passes(group: str, cause: Happening, passes: Sequence[tuple[ObservedFact, list[ObservedFact]]]) -> Rebalance:
     begun = [each for _, each_begun in passes for each in each_begun]
-    ended = [told for told, _ in passes]
+    ended = [observed for observed, _ in passes]
     return Rebalance(
         group=group,
         generation=None,
@@ -108,7 +108,7 @@ def _of_passes(group: str, cause: Happening, passes: Sequence[tuple[Told, list[T
         cause=cause,
         changed=True,
         members=tuple(dict.fromkeys(each.fact.member for each in ended)),
-        told=tuple(sorted((*begun, *ended), key=lambda each: each.now)),
+        facts=tuple(sorted((*begun, *ended), key=lambda each: each.now)),
     )
 
 

@@ -1,7 +1,7 @@
-"""Listens to a simulation and makes a timeline of what it hears."""
+"""Observes a simulation and makes a timeline of the facts."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
@@ -14,11 +14,13 @@ from protocols.timeline.deliveries import Delivery
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
-from protocols.timeline.ownership import Beliefs, View
+from protocols.timeline.observed import ObservedFact
+from protocols.timeline.ownership import Beliefs, OwnershipView
 from protocols.timeline.rebalances import rebalances
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.told import Told
-from protocols.timeline.trace import Due, Sent, Trace
+from protocols.timeline.trace import HandledEvent, Sent, Trace
+
+T = TypeVar("T", Interval, Gap, Double)
 
 
 class Recorder:
@@ -44,7 +46,7 @@ class Recorder:
         self._peers, self._reads = peers, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
-        self._told: list[Told] = []
+        self._facts: list[ObservedFact] = []
         self._calls: list[Call] = []
         self._trace: Trace | None = None
         self._believed: list[Interval] = []
@@ -54,7 +56,7 @@ class Recorder:
         self._pauses: list[Pause] = []
         self._empty: dict[tuple[str, str], Time] = {}
         self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles, broadcasting)
-        self._grants = View(self._granted)
+        self._grants = OwnershipView(self._granted)
         self._invariants = Invariants(may_own)
         self._live: Mapping[type, Callable[[Time, Any], None]] = {
             Owns: self._owns,
@@ -65,8 +67,8 @@ class Recorder:
 
     # The simulation's side.
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        self._told.append(Told(now, node, fact, root, cause))
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        self._facts.append(ObservedFact(now, node, fact, root, cause))
         live = self._live.get(type(fact))
         if live is not None:
             live(now, fact)
@@ -76,7 +78,7 @@ class Recorder:
             self._calls.append(Call(number, due, what, cause))
             if self._trace is None:
                 return
-        self._tracing().add(Due(due, kind, node, what, number, cause))
+        self._tracing().add(HandledEvent(due, kind, node, what, number, cause))
 
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
@@ -102,16 +104,16 @@ class Recorder:
         return Timeline(
             end=end,
             causes=causes,
-            told=tuple(self._told),
+            facts=tuple(self._facts),
             beliefs=tuple(_ordered([*self._believed, *self._beliefs.view.open()])),
             grants=tuple(_ordered([*self._granted, *self._grants.open()])),
             gaps=tuple(gaps),
             doubles=tuple(_ordered([*self._doubles, *self._beliefs.open_doubles()])),
             ownership=self._beliefs.figures(end),
             pauses=tuple(pauses),
-            rebalances=tuple(rebalances(self._told, causes, gaps, pauses)),
-            commits=tuple(commits((told.now, told.fact) for told in self._told if isinstance(told.fact, Committed))),
-            deliveries=tuple(Delivery.of(told.now, told.fact) for told in self._told if type(told.fact) is Delivered),
+            rebalances=tuple(rebalances(self._facts, causes, gaps, pauses)),
+            commits=tuple(commits((each.now, each.fact) for each in self._facts if isinstance(each.fact, Committed))),
+            deliveries=tuple(Delivery.of(each.now, each.fact) for each in self._facts if type(each.fact) is Delivered),
             messages=_by_name(messages or {}),
             trace=self._trace,
             lives=self._lives,
@@ -120,11 +122,11 @@ class Recorder:
         )
 
     def _tracing(self) -> Trace:
-        """The trace; begun with what tells first that there is one. Calls are told with tracing and without."""
+        """The trace, begun with the first event that only a tracing simulation reports (calls are always reported)."""
         if self._trace is None:
             self._trace = Trace()
             for call in self._calls:
-                self._trace.add(Due(call.at, CALL, "", call.label, call.number, call.cause))
+                self._trace.add(HandledEvent(call.at, CALL, "", call.label, call.number, call.cause))
         return self._trace
 
     def _owns(self, now: Time, fact: Owns) -> None:
@@ -142,8 +144,8 @@ class Recorder:
         self._grants.change(now, *fact)
 
 
-def _ordered(found: list[Any]) -> list[Any]:
-    """Intervals by their beginnings; equal ones in the order in which they were told."""
+def _ordered(found: list[T]) -> list[T]:
+    """Intervals by their beginnings; equal ones in the order in which they were observed."""
     return sorted(found, key=lambda each: each.since)
 
 

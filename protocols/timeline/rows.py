@@ -4,14 +4,14 @@ Times are milliseconds of virtual time; a queue is its topic, broker (empty for 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline.sizes import size_class
 from protocols.timeline.timeline import Timeline
 
-Row: TypeAlias = tuple[Any, ...]
+Row: TypeAlias = tuple[object, ...]
 
 COLUMNS: Mapping[str, Mapping[str, type]] = {
     "intervals": {

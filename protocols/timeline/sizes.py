@@ -6,17 +6,16 @@ join answer with a few members), beyond that it is large (the leader's list of a
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 SMALL = 16
 MEDIUM = 256
 CLASSES = ("small", "medium", "large")
 
 
-def values_in(message: Any) -> int:
+def values_in(message: object) -> int:
     """How many values a message carries; it stops counting once there are more than `MEDIUM`."""
     count = 0
-    waiting = [message]
+    waiting: list[object] = [message]
     while waiting and count <= MEDIUM:
         each = waiting.pop()
         if isinstance(each, tuple | list | frozenset):
@@ -29,7 +28,7 @@ def values_in(message: Any) -> int:
     return count
 
 
-def size_class(message: Any) -> str:
+def size_class(message: object) -> str:
     """``small``, ``medium`` or ``large``."""
     count = values_in(message)
     return CLASSES[0] if count <= SMALL else CLASSES[1] if count <= MEDIUM else CLASSES[2]

@@ -8,11 +8,11 @@ from protocols.engine.nodes import Time
 from protocols.facts import Committed, Delivered, Owns, Position, RebalanceBegan, Transition
 from protocols.queues import Queue
 from protocols.timeline.deliveries import handled_more_than_once
+from protocols.timeline.fact_descriptions import describe_fact, generation_suffix, queue_name, queue_names, seconds
 from protocols.timeline.intervals import Double, Gap, length
-from protocols.timeline.lifetimes import existing
-from protocols.timeline.repeats import Repeats
+from protocols.timeline.lifetimes import time_existing
+from protocols.timeline.repeated_transitions import RepeatedTransitions
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.words import in_words, of_generation, queue_name, queue_names, seconds
 
 MOST_LINES = 5000
 """Lines of a story; what comes after is left out, and that is said."""
@@ -21,7 +21,7 @@ MOST_STEPS = 20
 """Lines of the story of a queue: the last so many."""
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     """What happened, in words. ``mark`` is ``*`` for what the scenario lets happen, ``!`` for what should not be."""
 
     at: Time
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 def story(timeline: Timeline) -> str:
-    """Everything worth telling, a line each: events, rebalances and their causes, who owns what, callbacks, gaps,
+    """The significant facts, a line each: events, rebalances and their causes, who owns what, callbacks, gaps,
     double ownership, commits that were refused or went back, records handled twice. Ends with a newline."""
     lines = merge(
         _happenings(timeline),
@@ -43,27 +43,27 @@ def story(timeline: Timeline) -> str:
         _commits(timeline),
         key=lambda line: line.at,
     )
-    told = list(lines)
-    left_out = len(told) - MOST_LINES
+    found = list(lines)
+    left_out = len(found) - MOST_LINES
     if left_out > 0:
-        told = [*told[:MOST_LINES], Line(told[MOST_LINES].at, "", f"... {left_out} more lines ...")]
-    return "".join(f"{line}\n" for line in (*told, *_at_the_end(timeline)))
+        found = [*found[:MOST_LINES], StoryLine(found[MOST_LINES].at, "", f"... {left_out} more lines ...")]
+    return "".join(f"{line}\n" for line in (*found, *_at_the_end(timeline)))
 
 
-def _happenings(timeline: Timeline) -> Iterator[Line]:
+def _happenings(timeline: Timeline) -> Iterator[StoryLine]:
     for each in timeline.causes.happenings:
         if each.at <= timeline.end:
-            yield Line(each.at, "*", each.text)
+            yield StoryLine(each.at, "*", each.text)
 
 
-def _facts(timeline: Timeline) -> Iterator[Line]:
-    """Facts as they were told; commits and deliveries are told of elsewhere, statements that change nothing never, and
-    what a state machine does again and again is counted."""
-    repeats = Repeats()
+def _facts(timeline: Timeline) -> Iterator[StoryLine]:
+    """Facts in the order in which they were observed, without commits and deliveries (`_commits`, `_at_the_end`) and
+    without beliefs that change nothing; repeated transitions are counted."""
+    repeats = RepeatedTransitions()
     stated: dict[tuple[str, str], tuple[Queue, ...]] = {}
-    cause_of = {told: each.cause for each in timeline.rebalances for told in each.told}
-    for told in timeline.told:
-        fact = told.fact
+    cause_of = {observed: each.cause for each in timeline.rebalances for observed in each.facts}
+    for observed in timeline.facts:
+        fact = observed.fact
         if isinstance(fact, Committed | Delivered | Position):
             continue
         if isinstance(fact, Owns):
@@ -72,20 +72,20 @@ def _facts(timeline: Timeline) -> Iterator[Line]:
                 continue
             stated[key] = fact.queues
         if isinstance(fact, Transition):
-            if repeats.is_one(told.now, fact):
+            if repeats.is_repeat(observed.now, fact):
                 continue
             if counted := repeats.counted(fact):
-                yield Line(told.now, "", counted)
-        text = in_words(fact)
-        cause = cause_of.get(told)
+                yield StoryLine(observed.now, "", counted)
+        text = describe_fact(fact)
+        cause = cause_of.get(observed)
         if cause is not None and isinstance(fact, RebalanceBegan):
             text += f" (after: {cause.text}, {seconds(cause.at)})"
-        yield Line(told.now, "", text)
+        yield StoryLine(observed.now, "", text)
     for counted in repeats.rest():
-        yield Line(timeline.end, "", counted)
+        yield StoryLine(timeline.end, "", counted)
 
 
-def _gaps(timeline: Timeline) -> Iterator[Line]:
+def _gaps(timeline: Timeline) -> Iterator[StoryLine]:
     ended: dict[tuple[Time, str], list[Gap]] = {}
     for gap in timeline.gaps:
         if gap.until is not None:
@@ -94,10 +94,10 @@ def _gaps(timeline: Timeline) -> Iterator[Line]:
         longest = max(until - gap.since for gap in gaps)
         names = queue_names(gap.queue for gap in gaps)
         up_to = "up to " if len(gaps) > 1 else ""
-        yield Line(until, "!", f"without an owner for {up_to}{seconds(longest)} until now: {names}")
+        yield StoryLine(until, "!", f"without an owner for {up_to}{seconds(longest)} until now: {names}")
 
 
-def _doubles(timeline: Timeline) -> Iterator[Line]:
+def _doubles(timeline: Timeline) -> Iterator[StoryLine]:
     ended: dict[tuple[Time, str, tuple[str, ...]], list[Double]] = {}
     for double in timeline.doubles:
         if double.until is not None:
@@ -106,25 +106,27 @@ def _doubles(timeline: Timeline) -> Iterator[Line]:
         longest = max(until - double.since for double in doubles)
         names = queue_names(double.queue for double in doubles)
         up_to = "up to " if len(doubles) > 1 else ""
-        yield Line(until, "!", f"owned by {' and '.join(members)} for {up_to}{seconds(longest)} until now: {names}")
+        yield StoryLine(
+            until, "!", f"owned by {' and '.join(members)} for {up_to}{seconds(longest)} until now: {names}"
+        )
 
 
-def _commits(timeline: Timeline) -> Iterator[Line]:
+def _commits(timeline: Timeline) -> Iterator[StoryLine]:
     for commit in timeline.commits:
         if commit.error or commit.back:
             back = f", back from {commit.before}" if commit.back else ""
-            yield Line(commit.at, "!", in_words(commit.fact) + back)
+            yield StoryLine(commit.at, "!", describe_fact(commit.fact) + back)
 
 
-def _at_the_end(timeline: Timeline) -> Iterator[Line]:
+def _at_the_end(timeline: Timeline) -> Iterator[StoryLine]:
     end = timeline.end
     for gap in timeline.gaps:
-        if gap.until is None and existing(timeline.lives, gap.queue, gap.since, end):
-            yield Line(end, "!", f"{queue_name(gap.queue)} is without an owner since {seconds(gap.since)}")
+        if gap.until is None and time_existing(timeline.lives, gap.queue, gap.since, end):
+            yield StoryLine(end, "!", f"{queue_name(gap.queue)} is without an owner since {seconds(gap.since)}")
     for double in timeline.doubles:
         if double.until is None:
             who = " and ".join(double.members)
-            yield Line(end, "!", f"{queue_name(double.queue)} is owned by {who} since {seconds(double.since)}")
+            yield StoryLine(end, "!", f"{queue_name(double.queue)} is owned by {who} since {seconds(double.since)}")
     more_than_once = handled_more_than_once(timeline.deliveries_by_reader(), timeline.lives)
     for (_, queue), ranges in sorted(more_than_once.items()):
         count = sum(last - first for first, last in ranges)
@@ -133,8 +135,8 @@ def _at_the_end(timeline: Timeline) -> Iterator[Line]:
         )
         more = f" and {len(ranges) - MOST_STEPS} more ranges" if len(ranges) > MOST_STEPS else ""
         records = "1 record" if count == 1 else f"{count} records"
-        yield Line(end, "!", f"handled more than once: {records} of {queue_name(queue)}: {spans}{more}")
-    yield Line(end, "*", "the run ends")
+        yield StoryLine(end, "!", f"handled more than once: {records} of {queue_name(queue)}: {spans}{more}")
+    yield StoryLine(end, "*", "the run ends")
 
 
 def story_of_queue(timeline: Timeline, group: str, queue: Queue, until: Time) -> list[str]:
@@ -143,21 +145,23 @@ def story_of_queue(timeline: Timeline, group: str, queue: Queue, until: Time) ->
     lines = [line for line in _happenings(timeline) if line.at <= until]
     for each in timeline.rebalances:
         if each.group == group and each.began <= until:
-            lines.append(Line(each.began, "", f"rebalance{of_generation(each.generation)}: {each.trigger}"))
+            lines.append(StoryLine(each.began, "", f"rebalance{generation_suffix(each.generation)}: {each.trigger}"))
     for interval in timeline.beliefs:
         if interval.group == group and interval.queue == queue and interval.since <= until:
             lasted = "to the end" if interval.until is None else f"for {seconds(length(*interval[3:5], until))}"
-            generation = of_generation(interval.generation)
-            lines.append(Line(interval.since, "", f"{interval.member} owns {queue_name(queue)}{generation}, {lasted}"))
+            generation = generation_suffix(interval.generation)
+            lines.append(
+                StoryLine(interval.since, "", f"{interval.member} owns {queue_name(queue)}{generation}, {lasted}")
+            )
     lines += _commits_of(timeline, group, queue, until)
     return [str(line) for line in sorted(lines, key=lambda line: line.at)[-MOST_STEPS:]]
 
 
-def _commits_of(timeline: Timeline, group: str, queue: Queue, until: Time) -> list[Line]:
+def _commits_of(timeline: Timeline, group: str, queue: Queue, until: Time) -> list[StoryLine]:
     """The queue's commits, those that only go on left out but for the last before one that does not."""
     of_queue = [each for each in timeline.commits if (each.group, each.queue) == (group, queue) and each.at <= until]
     worth: dict[int, None] = {}
     for at, commit in enumerate(of_queue):
         if commit.error or commit.back:
             worth.update(dict.fromkeys((max(0, at - 1), at)))
-    return [Line(of_queue[at].at, "", in_words(of_queue[at].fact)) for at in worth]
+    return [StoryLine(of_queue[at].at, "", describe_fact(of_queue[at].fact)) for at in worth]

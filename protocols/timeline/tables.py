@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protocols.files import replaced
 from protocols.timeline.rows import Row
@@ -19,7 +19,7 @@ def table(rows: Iterable[Row], columns: Mapping[str, type], run: str | None = No
     """
     import pyarrow as pa
 
-    arrow: Mapping[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    arrow: Mapping[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     found = list(rows)
     by_column = list(zip(*found, strict=True)) or [()] * len(columns)
     arrays = {

@@ -12,9 +12,9 @@ from protocols.timeline.commits import Commit
 from protocols.timeline.deliveries import Delivery, burst, redelivered
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
 from protocols.timeline.lifetimes import Lifetimes
+from protocols.timeline.observed import ObservedFact
 from protocols.timeline.ownership import OwnershipFigures
 from protocols.timeline.rebalances import Rebalance, completed
-from protocols.timeline.told import Told
 from protocols.timeline.trace import Trace
 
 
@@ -25,7 +25,7 @@ class Timeline:
     end: Time
     causes: Causes
     """What the scenario let happen."""
-    told: tuple[Told, ...]
+    facts: tuple[ObservedFact, ...]
     """Every fact."""
     beliefs: tuple[Interval, ...]
     """Ownership as members believe it."""
@@ -59,10 +59,10 @@ class Timeline:
         return {key: sort_queues(queues) for key, queues in found.items()}
 
     @cached_property
-    def last_of_generation(self) -> Mapping[tuple[str, int | None], Told]:
+    def last_of_generation(self) -> Mapping[tuple[str, int | None], ObservedFact]:
         """(Group, generation) to the last statement of a member about what it owns in it, if that is anything."""
-        stated = (told for told in self.told if isinstance(told.fact, Owns) and told.fact.queues)
-        return {(told.fact.group, told.fact.generation): told for told in stated}
+        stated = (observed for observed in self.facts if isinstance(observed.fact, Owns) and observed.fact.queues)
+        return {(observed.fact.group, observed.fact.generation): observed for observed in stated}
 
     @cached_property
     def rebalance_count(self) -> int:

@@ -1,14 +1,15 @@
-"""What an administrator can do to a broker (spec 1.4, 2.5, 2.8). Commands are not answered."""
+"""What an administrator can do to a broker: RocketMQ's ``AdminBrokerProcessor``, and ``Broker2Client.resetOffset``
+(spec 1.4, 2.5, 2.8). Commands are not answered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.broker import persisting, pulls, registering, topic_changes
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
+from rocketmq_selfbalance.broker.state import Broker, Handler
 from rocketmq_selfbalance.messages.administration import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
@@ -19,38 +20,31 @@ from rocketmq_selfbalance.messages.administration import (
 )
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
 
-if TYPE_CHECKING:
-    from rocketmq_selfbalance.broker.node import Broker
+
+def _update_topic(broker: Broker, now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
+    topic_changes.put(broker, now, message.config, out)
 
 
-def _update_topic(broker: "Broker", now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
-    broker.put_topic(now, message.config, out)
+def _delete_topic(broker: Broker, now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
+    topic_changes.delete(broker, now, message.topic, out)
 
 
-def _delete_topic(broker: "Broker", now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
-    if broker.disk.topics.delete(now, message.topic):
-        broker.disk.store.delete(message.topic)
-        broker.offsets.clean_topic(message.topic)
-        broker.unflushed = True
-        pulls.expect(broker, now, message.topic, out)
-
-
-def _update_group(broker: "Broker", now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
+def _update_group(broker: Broker, now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
     broker.disk.groups.put(message.config)
 
 
-def _delete_group(broker: "Broker", now: Time, sender: str, message: DeleteSubscriptionGroup, out: Outbox) -> None:
+def _delete_group(broker: Broker, now: Time, sender: str, message: DeleteSubscriptionGroup, out: Outbox) -> None:
     broker.disk.groups.delete(message.group)
     if message.clean_offset:
         broker.offsets.remove_group(message.group)
         broker.unflushed = True
 
 
-def _configure(broker: "Broker", now: Time, sender: str, message: UpdateBrokerConfig, out: Outbox) -> None:
+def _configure(broker: Broker, now: Time, sender: str, message: UpdateBrokerConfig, out: Outbox) -> None:
     broker.settings = replace(broker.settings, use_server_side_reset_offset=message.use_server_side_reset_offset)
 
 
-def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
+def _reset(broker: Broker, now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
     config = broker.disk.topics.configs.get(message.topic)
     if config is None or not broker.disk.groups.knows(message.group):
         out.observe(Noted(f"{broker.name} resets nothing: it does not know {message.topic} or {message.group}"))
@@ -67,7 +61,7 @@ def _reset(broker: "Broker", now: Time, sender: str, message: ResetOffset, out: 
     broker.unflushed = True
 
 
-def _offset(broker: "Broker", now: Time, message: ResetOffset, number: int) -> int:
+def _offset(broker: Broker, now: Time, message: ResetOffset, number: int) -> int:
     """The offset to go back to, of one queue."""
     queue = broker.disk.store.queue(message.topic, number)
     if message.offset is not None:
@@ -78,9 +72,10 @@ def _offset(broker: "Broker", now: Time, message: ResetOffset, number: int) -> i
 
 
 def _reset_through_clients(
-    broker: "Broker", now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
+    broker: Broker, now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
 ) -> None:
-    """Everybody in the group is told, one way. Without ``force`` no offset moves forward."""
+    """Every connection of the group gets the new offsets, one way (``Broker2Client.resetOffset``). Without ``force`` no
+    offset moves forward."""
     present = {queue: broker.offsets.query(message.group, queue.topic, queue.number) for queue in found}
     if any(offset < 0 for offset in present.values()):
         out.observe(Noted(f"{broker.name} resets nothing: {message.group} has no offset yet in {message.topic}"))
@@ -96,26 +91,24 @@ def _reset_through_clients(
         broker.push(now, channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets), out)
 
 
-def _produce(broker: "Broker", now: Time, sender: str, message: Produce, out: Outbox) -> None:
-    broker.disk.store.rates[message.topic] = message.per_second
-    config = broker.disk.topics.configs.get(message.topic)
-    if config is not None:
-        broker.open(now, config)
-        pulls.expect(broker, now, message.topic, out)
+def _produce(broker: Broker, now: Time, sender: str, message: Produce, out: Outbox) -> None:
+    topic_changes.produce(broker, now, message.topic, message.per_second, out)
 
 
-def _write(broker: "Broker", now: Time, sender: str, message: Write, out: Outbox) -> None:
+def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) -> None:
     queue = broker.disk.store.queue(message.topic, message.number)
     if queue is not None:
         queue.add(now, message.records)
-        pulls.wake(broker, now, message.topic, message.number, out)
+        pulls.notify_message_arriving(broker, now, message.topic, message.number, out)
 
 
-def _stop(broker: "Broker", now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
-    broker.stop(now, out)
+def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
+    """The process ends properly (``BrokerController.shutdown``)."""
+    persisting.persist(broker, now)
+    registering.unregister(broker, out)
 
 
-COMMANDS: Mapping[type[Message], Callable[["Broker", Time, str, Any, Outbox], None]] = {
+COMMANDS: Mapping[type[Message], Handler] = {
     UpdateTopic: _update_topic,
     DeleteTopicInBroker: _delete_topic,
     UpdateSubscriptionGroup: _update_group,

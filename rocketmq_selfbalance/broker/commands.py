@@ -1,4 +1,7 @@
-"""What the world tells a broker without any network: what producers write, and that its process is to end."""
+"""Commands that reach a broker without any network: what producers write, and that its process is to end.
+
+RocketMQ has no such messages: producers (``SendMessageProcessor``) are no nodes here, a process is ended by a signal
+(``BrokerController.shutdown``)."""
 
 from typing import NamedTuple
 

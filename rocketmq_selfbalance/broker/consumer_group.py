@@ -1,24 +1,25 @@
-"""A group as a broker knows it: the connections of its members and one table of subscriptions (spec 2.2).
+"""A group as a broker knows it: the connections of its members and one table of subscriptions (spec 2.2), RocketMQ's
+``ConsumerGroupInfo``.
 
 A *channel* is one connection of a client to this broker; the key of a member is its channel, not its client id.
 """
 
-from typing import Any, Self
+from typing import Self
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
 
 class Connection:
-    """A channel within a group."""
+    """A channel within a group: RocketMQ's ``ClientChannelInfo``."""
 
-    __slots__ = ("client_id", "last_update", "revision", "told")
+    __slots__ = ("client_id", "last_update", "revision", "subscriptions")
 
     def __init__(self, client_id: str, last_update: Time) -> None:
         self.client_id = client_id
         self.last_update = last_update
-        self.told: tuple[Subscription, ...] | None = None
-        """What it told last, while ``revision`` of the group's topics was in force."""
+        self.subscriptions: tuple[Subscription, ...] | None = None
+        """Those of its last heartbeat, while ``revision`` of the group's topics was in force."""
         self.revision = -1
 
 
@@ -47,7 +48,7 @@ class ConsumerGroup:
         self.topics: dict[str, Subscription] = {}
         self.last_update = now
         self.revision = 0
-        """Rises whenever a topic comes or goes. (A newer version makes nothing that was told before tell more.)"""
+        """Rises whenever a topic comes or goes. (A newer version of a subscription changes no topic.)"""
 
     def connect(self, now: Time, channel: str, client_id: str, data: ConsumerData) -> bool:
         """A heartbeat came on this channel; whether it is new in the group. The last sender's mode counts for all."""
@@ -64,27 +65,27 @@ class ConsumerGroup:
         known.last_update = now
         return False
 
-    def subscribe(self, now: Time, connection: Connection, told: tuple[Subscription, ...]) -> bool:
+    def subscribe(self, now: Time, connection: Connection, subscriptions: tuple[Subscription, ...]) -> bool:
         """The sender's topics replace the group's; whether a topic came or went. A newer version alone does not
         count."""
         self.last_update = now
-        if told is connection.told and connection.revision == self.revision:
+        if subscriptions is connection.subscriptions and connection.revision == self.revision:
             return False
         changed = False
         topics = self.topics
-        for each in told:
+        for each in subscriptions:
             known = topics.get(each.topic)
             if known is None or each.version > known.version:
                 topics[each.topic] = each
                 if known is None:
                     self.revision += 1
                     changed = True
-        names = {each.topic for each in told}
+        names = {each.topic for each in subscriptions}
         for topic in [topic for topic in topics if topic not in names]:
             del topics[topic]
             self.revision += 1
             changed = True
-        connection.told, connection.revision = told, self.revision
+        connection.subscriptions, connection.revision = subscriptions, self.revision
         return changed
 
     def copy(self) -> Self:
@@ -94,10 +95,10 @@ class ConsumerGroup:
         twin.topics, twin.revision = dict(self.topics), self.revision
         for channel, known in self.channels.items():
             other = twin.channels[channel] = Connection(known.client_id, known.last_update)
-            other.told, other.revision = known.told, known.revision
+            other.subscriptions, other.revision = known.subscriptions, known.revision
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now. Versions of subscriptions only matter by their order."""
         return (
             self.consume_type,

@@ -1,21 +1,21 @@
-"""A broker's registry of consumers: the groups whose members are connected (spec 2.2 to 2.4).
+"""A broker's registry of consumers, RocketMQ's ``ConsumerManager``: groups and their connections (spec 2.2 to 2.4).
 
 A plain object: it is given the time and answers with what changed and with the events that concern others.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
-# Kinds of events, in RocketMQ's words.
+# Kinds of events: RocketMQ's ``ConsumerGroupEvent``.
 CLIENT_REGISTER = "CLIENT_REGISTER"
 """A channel came into a group."""
 CHANGE = "CHANGE"
-"""The group's channels are to be told that its members or topics are not the same."""
+"""The group's channels are to be notified that its members or topics have changed."""
 REGISTER = "REGISTER"
 """A heartbeat brought its subscriptions."""
 CLIENT_UNREGISTER = "CLIENT_UNREGISTER"
@@ -48,8 +48,8 @@ class ConsumerManager:
 
     ``fast_channel_events`` is ``enableFastChannelEventProcess``: the broker finds a lost channel's groups by another
     table, into which a channel comes only where its first heartbeat for the group brings subscriptions while it is
-    open; and then tells the members of BROADCASTING groups as well. ``notify_broadcasting``: these are told of
-    everything (4.x).
+    open; and then notifies the members of BROADCASTING groups as well. ``notify_broadcasting``: these are notified of
+    every change (4.x).
     """
 
     __slots__ = ("_by_channel", "channel_expired_ms", "fast_channel_events", "groups", "notify_broadcasting")
@@ -78,19 +78,19 @@ class ConsumerManager:
     ) -> Registered:
         """A heartbeat for one group. ``notify`` is the group's ``notifyConsumerIdsChangedEnable``; ``is_open``: the
         channel has not been closed since the heartbeat was read from it."""
-        name, told = data.group, data.subscriptions
+        name, subscriptions = data.group, data.subscriptions
         events: list[ConsumerEvent] = []
         group = self._group(now, data)
         changed = group.connect(now, channel, client_id, data)
         if changed:
-            events.append(ConsumerEvent(CLIENT_REGISTER, name, (), client_id, channel, told))
+            events.append(ConsumerEvent(CLIENT_REGISTER, name, (), client_id, channel, subscriptions))
             if self.fast_channel_events and is_open:
                 self._by_channel.setdefault(channel, {}).update(dict.fromkeys(filter(None, name.split("|"))))
         if update_subscription:
-            changed = group.subscribe(now, group.channels[channel], told) or changed
+            changed = group.subscribe(now, group.channels[channel], subscriptions) or changed
         if changed and notify and self._notified(group):
             events.append(ConsumerEvent(CHANGE, name, tuple(group.channels)))
-        events.append(ConsumerEvent(REGISTER, name, (), client_id, channel, told))
+        events.append(ConsumerEvent(REGISTER, name, (), client_id, channel, subscriptions))
         return Registered(changed, tuple(events))
 
     def register_without_subscriptions(
@@ -113,7 +113,7 @@ class ConsumerManager:
         return self.notify_broadcasting or group.message_model != BROADCASTING
 
     def unregister(self, name: str, channel: str, client_id: str, *, notify: bool = True) -> tuple[ConsumerEvent, ...]:
-        """A consumer takes leave of its group, under the id that it gives. Everybody who stays is told, even if
+        """A consumer takes leave of its group, under the id that it gives. Everybody who stays is notified, even if
         nobody left."""
         group = self.groups.get(name)
         if group is None:
@@ -124,7 +124,8 @@ class ConsumerManager:
         return tuple(events)
 
     def channel_closed(self, channel: str) -> tuple[ConsumerEvent, ...]:
-        """A connection ended: it leaves all its groups, and those who stay are told whatever the group's switch."""
+        """A connection ended (``doChannelCloseEvent``): it leaves all its groups. Those who stay are notified whatever
+        the group's switch."""
         events: list[ConsumerEvent] = []
         for name in list(self._by_channel.get(channel, ()) if self.fast_channel_events else self.groups):
             group = self.groups.get(name)
@@ -138,15 +139,15 @@ class ConsumerManager:
         events: list[ConsumerEvent] = []
         if group.channels.pop(channel, None) is not None:
             group.ids = None
-            told = tuple(group.topics.values())
-            events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, told))
+            subscriptions = tuple(group.topics.values())
+            events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, subscriptions))
         if not group.channels:
             del self.groups[name]
             events.append(ConsumerEvent(UNREGISTER, name))
         return events
 
     def scan(self, now: Time) -> tuple[tuple[str, ...], tuple[ConsumerEvent, ...]]:
-        """Remove the channels whose last heartbeat is too old, without telling those who stay.
+        """Remove channels whose last heartbeat is too old (``scanNotActiveChannel``), without a CHANGE event.
 
         The channels, which shall be closed, and the events.
         """
@@ -158,18 +159,18 @@ class ConsumerManager:
                 for channel, known in group.channels.items()
                 if now - known.last_update > self.channel_expired_ms
             ]
-            told = tuple(group.topics.values())
+            subscriptions = tuple(group.topics.values())
             for channel in silent:
                 client_id = group.channels.pop(channel).client_id
                 group.ids = None
-                events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, told))
+                events.append(ConsumerEvent(CLIENT_UNREGISTER, name, (), client_id, channel, subscriptions))
             closed += silent
             if not group.channels:
                 del self.groups[name]
         return tuple(dict.fromkeys(closed)), tuple(events)
 
     def change(self, name: str) -> tuple[ConsumerEvent, ...]:
-        """That those who are in the group are to be told; nothing where nobody is, or a group is never told."""
+        """The CHANGE event for the group's members; none where nobody is in the group, or it is never notified."""
         group = self.groups.get(name)
         if group is None or not self._notified(group):
             return ()
@@ -202,6 +203,6 @@ class ConsumerManager:
         twin._by_channel = {channel: dict(names) for channel, names in self._by_channel.items()}
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return tuple((name, group.key(now)) for name, group in sorted(self.groups.items()))

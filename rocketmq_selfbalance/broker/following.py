@@ -1,31 +1,18 @@
 """Clients that read what a queue takes in as it comes, at a broker (flows of `protocols.engine.quiet`)."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.engine.quiet import Stretch
 from protocols.facts import Committed
 from protocols.load import Production
 from rocketmq_selfbalance.broker import pulls, resting
+from rocketmq_selfbalance.broker.followed import Followed
+from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.codes import SUCCESS
 
-if TYPE_CHECKING:
-    from rocketmq_selfbalance.broker.node import Broker
 
-
-class Followed(NamedTuple):
-    """Reading that was passed over. ``before``: the committed offset at the time ``since``, when it began."""
-
-    before: int
-    since: Time
-    last: Stretch
-
-    def told_at(self, now: Time) -> int | None:
-        """The offset that was committed at this time; None where that is not ahead of what the broker has."""
-        return max(self.before, self.last.told_at(now)) if self.since <= now < self.last.until else None
-
-
-def leads(broker: "Broker", now: Time, sender: str, pull: Any) -> Production | None:
+def leads(broker: Broker, now: Time, sender: str, pull: Any) -> Production | None:
     """What the queue takes in; None where the client does not read at its end, or would be told anything else."""
     topic, _, number = pull.queue
     queue = broker.disk.store.queue(topic, number)
@@ -39,7 +26,7 @@ def leads(broker: "Broker", now: Time, sender: str, pull: Any) -> Production | N
     return queue.production if within and queue.production.per_second > 0 else None
 
 
-def led(broker: "Broker", now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
+def led(broker: Broker, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
     """The client has read so far until now, and told it by its pulls and commits."""
     pull: Any = stretch.flow.request
     topic, _, number = pull.queue
@@ -61,13 +48,13 @@ def led(broker: "Broker", now: Time, sender: str, stretch: Stretch, out: Outbox)
     broker.busy(now, sender)
 
 
-def offsets_at(broker: "Broker", now: Time) -> dict[tuple[str, str, int], int]:
+def offsets_at(broker: Broker, now: Time) -> dict[tuple[str, str, int], int]:
     """(Group, topic, number) to the offset that is committed now, where the broker has one that is yet to come."""
     told = {key: followed.told_at(now) for key, followed in broker.followed.items()}
     return {key: offset for key, offset in told.items() if offset is not None}
 
 
-def is_ahead(broker: "Broker", now: Time, group: str, topic: str, number: int) -> bool:
+def is_ahead(broker: Broker, now: Time, group: str, topic: str, number: int) -> bool:
     """Whether it is known already what will be committed for a while: a commit of now says nothing new."""
     followed = broker.followed.get((group, topic, number))
     return followed is not None and followed.told_at(now) is not None

@@ -1,7 +1,8 @@
-"""A broker's locks on queues, for consumers that work in order (spec 2.9). In memory only."""
+"""A broker's locks on queues, for consumers that work in order: RocketMQ's ``RebalanceLockManager`` (spec 2.9). In
+memory only."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
@@ -14,7 +15,7 @@ class Lock(NamedTuple):
     renewed: Time
 
 
-class LockManager:
+class RebalanceLockManager:
     """Group to queue to lock. A lock that was not renewed for longer than ``max_live_ms`` may be taken by anybody."""
 
     __slots__ = ("max_live_ms", "table")
@@ -59,7 +60,7 @@ class LockManager:
         twin.table = {group: dict(locks) for group, locks in self.table.items()}
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return tuple(
             (group, tuple(sorted((tuple(queue), lock.client_id, lock.renewed - now) for queue, lock in locks.items())))

@@ -1,11 +1,12 @@
-"""A broker's committed offsets: a table in memory, written to a file now and then (spec 2.7, 2.8).
+"""A broker's committed offsets, RocketMQ's ``ConsumerOffsetManager``: a table in memory, written to a file now and then
+(spec 2.7, 2.8).
 
 Whoever sends a commit wins; nobody is asked whether it owns the queue. The key of the table is ``topic@group``, as in
 the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
@@ -16,21 +17,21 @@ Table: TypeAlias = dict[str, dict[int, int]]
 """``topic@group`` to queue number to offset of the next record."""
 
 
-class Stored(NamedTuple):
+class PersistedOffsets(NamedTuple):
     """What a flush writes: nobody changes it afterwards."""
 
     version: DataVersion
     offsets: Table
 
 
-class Updated(NamedTuple):
+class CommitAnswer(NamedTuple):
     """The answer to a commit: its code, and the remark that RocketMQ gives with it."""
 
     code: int
     remark: str | None = None
 
 
-class OffsetManager:
+class ConsumerOffsetManager:
     """Committed offsets, pending resets and pull offsets of one broker.
 
     ``server_side_reset`` is ``useServerSideResetOffset``, ``version_step`` is ``consumerOffsetUpdateVersionStep``: the
@@ -54,21 +55,23 @@ class OffsetManager:
 
     def update(
         self, now: Time, group: str, topic: str, number: int, offset: int, *, group_known: bool, topic_known: bool
-    ) -> Updated:
+    ) -> CommitAnswer:
         """UPDATE_CONSUMER_OFFSET: a commit, unless there is a `refusal`."""
         answer = self.refusal(group, topic, number, group_known=group_known, topic_known=topic_known)
         if answer is None:
             self.commit(now, group, topic, number, offset)
-        return answer or Updated(SUCCESS)
+        return answer or CommitAnswer(SUCCESS)
 
-    def refusal(self, group: str, topic: str, number: int, *, group_known: bool, topic_known: bool) -> Updated | None:
+    def refusal(
+        self, group: str, topic: str, number: int, *, group_known: bool, topic_known: bool
+    ) -> CommitAnswer | None:
         """Why a commit is not taken: group or topic are unknown, or a reset is pending (which counts as success)."""
         if not group_known:
-            return Updated(SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
+            return CommitAnswer(SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
         if not topic_known:
-            return Updated(TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
+            return CommitAnswer(TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
         if self.server_side_reset and self.has_reset(group, topic, number):
-            return Updated(SUCCESS, "Offset has been previously reset")
+            return CommitAnswer(SUCCESS, "Offset has been previously reset")
         return None
 
     def answer_query(
@@ -184,14 +187,14 @@ class OffsetManager:
 
     # The file.
 
-    def stored(self, others: Mapping[tuple[str, str, int], int] | None = None) -> Stored:
+    def stored(self, others: Mapping[tuple[str, str, int], int] | None = None) -> PersistedOffsets:
         """What a flush writes. ``others``: (group, topic, number) to the offset where it is another than now."""
         table = {key: dict(offsets) for key, offsets in self.offsets.items()}
         for (group, topic, number), offset in (others or {}).items():
             table[_key(topic, group)][number] = offset
-        return Stored(self.version, table)
+        return PersistedOffsets(self.version, table)
 
-    def load(self, stored: Stored) -> None:
+    def load(self, stored: PersistedOffsets) -> None:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""
         self.version = stored.version
         self.offsets = {key: dict(offsets) for key, offsets in stored.offsets.items()}
@@ -207,12 +210,12 @@ class OffsetManager:
         )
         return twin
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Offsets and resets as plain tuples; statistics and the data version are left out."""
         return plain(self.offsets), plain(self.resets)
 
 
-def plain(table: Table) -> tuple[Any, ...]:
+def plain(table: Table) -> tuple[object, ...]:
     """A table as sorted tuples."""
     return tuple((key, tuple(sorted(offsets.items()))) for key, offsets in sorted(table.items()))
 

@@ -1,14 +1,15 @@
-"""Pulls at a broker: what is checked and answered, and how a pull that finds nothing is held (spec 2.10, 6.2, 6.3).
+"""Pulls at a broker: RocketMQ's ``PullMessageProcessor`` checks and answers them, its ``PullRequestHoldService`` holds
+a pull that finds nothing (spec 2.10, 6.2, 6.3).
 
 Nobody is asked whether it owns the queue. A held pull is answered when a record comes or when its time is over,
 whatever becomes of the topic or of the group's offsets in the meantime.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
 from protocols.queues import Queue
+from rocketmq_selfbalance.broker.held_pulls import HeldPull
+from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
@@ -25,59 +26,32 @@ from rocketmq_selfbalance.codes import (
 )
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
-if TYPE_CHECKING:
-    from rocketmq_selfbalance.broker.node import Broker
 
-HELD = "held pull"
-"""First part of a timer's name; the others are the queue, the client and the number of its request."""
-
-
-class Held(NamedTuple):
-    """A pull that waits."""
-
-    sender: str
-    message: PullMessage
-    until: Time
-    """When it is answered at the latest."""
-    arrival: Time | None
-    """When the record comes for which it asks; None where nobody knows."""
-
-    @property
-    def due(self) -> Time:
-        """When it is answered, as far as is known."""
-        return self.until if self.arrival is None else min(self.until, self.arrival)
-
-    @property
-    def timer(self) -> TimerName:
-        """Its timer's name."""
-        return HELD, self.message.queue, self.sender, self.message.correlation
-
-
-def pull(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    """A client pulls."""
+def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
+    """A client pulls (``PullMessageProcessor.processRequest``)."""
     code = refusal(broker, message)
     if code != SUCCESS:
         out.send(sender, PullAnswer(message.correlation, code, message.offset, 0, 0))
         return
     if message.commit_offset is not None:
-        told = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
-        commit(broker, now, sender, told, out)
-    answer = look(broker, now, message)
+        fact = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
+        commit(broker, now, sender, fact, out)
+    answer = get_message(broker, now, message)
     if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
         out.send(sender, answer)
     else:
         hold(broker, now, sender, message, out)
 
 
-def hold(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    """The pull waits for a record."""
-    held = Held(sender, message, now + message.suspend_ms, _arrival(broker, message))
+def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
+    """The pull waits for a record (``PullRequestHoldService.suspendPullRequest``)."""
+    held = HeldPull(sender, message, now + message.suspend_ms, _arrival(broker, message))
     _put(broker, held)
     # In a stretch that is passed over the record may have come by now.
     out.set_timer(held.timer, max(now, held.due))
 
 
-def hold_again(broker: "Broker", now: Time, sender: str, group: str, queue: Queue) -> None:
+def hold_again(broker: Broker, now: Time, sender: str, group: str, queue: Queue) -> None:
     """The pull was answered with nothing, and has come again, now for the last time. (It keeps its number: which it is
     does not matter.)"""
     again = next(each for each in broker.held[queue] if (each.sender, each.message.group) == (sender, group))
@@ -85,25 +59,25 @@ def hold_again(broker: "Broker", now: Time, sender: str, group: str, queue: Queu
     _put(broker, again._replace(until=now + again.message.suspend_ms))
 
 
-def _put(broker: "Broker", held: Held) -> None:
+def _put(broker: Broker, held: HeldPull) -> None:
     waiting = broker.held.setdefault(held.message.queue, [])
     waiting.append(held)
     # In the order in which they came: what was passed over may lie ahead of now.
     waiting.sort(key=lambda each: each.until - each.message.suspend_ms)
 
 
-def commit(broker: "Broker", now: Time, sender: str, told: Committed, out: Outbox) -> None:
-    """Take a committed offset. It is told unless its sender repeats itself: then nothing has changed."""
-    group, (topic, _, number), offset = told.group, told.queue, told.offset
-    repeated = broker.committers.get((group, told.queue)) == sender
+def commit(broker: Broker, now: Time, sender: str, fact: Committed, out: Outbox) -> None:
+    """Take a committed offset. It is observed unless its sender repeats itself: then nothing has changed."""
+    group, (topic, _, number), offset = fact.group, fact.queue, fact.offset
+    repeated = broker.committers.get((group, fact.queue)) == sender
     if not repeated or broker.offsets.query(group, topic, number) != offset:
-        broker.committers[group, told.queue] = sender
+        broker.committers[group, fact.queue] = sender
         broker.unflushed = True
-        out.observe(told)
+        out.observe(fact)
     broker.offsets.commit(now, group, topic, number, offset)
 
 
-def refusal(broker: "Broker", message: PullMessage) -> int:
+def refusal(broker: Broker, message: PullMessage) -> int:
     """What is wrong with a pull, in the order in which a broker looks; `SUCCESS` if nothing is."""
     config = broker.disk.groups.find(message.group)
     if config is None:
@@ -128,8 +102,9 @@ def refusal(broker: "Broker", message: PullMessage) -> int:
     return SUCCESS if subscription.version >= message.subscription_version else SUBSCRIPTION_NOT_LATEST
 
 
-def look(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
-    """What the queue has for a pull that nothing is wrong with. A pending reset is taken thereby."""
+def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
+    """What the queue has for a pull that nothing is wrong with (``DefaultMessageStore.getMessage``). A pending reset is
+    taken thereby."""
     topic, _, number = message.queue
     queue = broker.disk.store.queue(topic, number)
     least, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset(now))
@@ -151,31 +126,31 @@ def look(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
     return PullAnswer(message.correlation, code, following, least, end)
 
 
-def _found(broker: "Broker", message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
+def _found(broker: Broker, message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
     following = min(end, message.offset + message.max_messages)
     broker.offsets.commit_pull(message.group, message.queue.topic, message.queue.number, following)
     retried = tuple(queue.records[message.offset : following])
     return PullAnswer(message.correlation, SUCCESS, following, queue.min_offset, end, retried)
 
 
-def held_due(broker: "Broker", now: Time, timer: TimerName, out: Outbox) -> None:
+def held_due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
     """A held pull has waited for its time, or its record is there."""
     for held in broker.held.get(timer[1], ()):
         if held.timer == timer:
             _release(broker, held, out)
-            broker.push(now, held.sender, _late_answer(broker, now, held.message), out)
+            broker.push(now, held.sender, _answer_when_woken(broker, now, held.message), out)
             return
 
 
-def wake(broker: "Broker", now: Time, topic: str, number: int, out: Outbox) -> None:
+def notify_message_arriving(broker: Broker, now: Time, topic: str, number: int, out: Outbox) -> None:
     """A record has come to the queue: answer the pulls that are held there."""
     for held in [each for queue in broker.held for each in broker.held[queue] if queue[::2] == (topic, number)]:
         out.cancel_timer(held.timer)
         held_due(broker, now, held.timer, out)
 
 
-def expect(broker: "Broker", now: Time, topic: str, out: Outbox) -> None:
-    """Records come to the topic at other times than before: so are pulls that are held there answered."""
+def reschedule(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
+    """Records come to the topic at other times than before: pulls that are held there are answered at other times."""
     for queue in [each for each in broker.held if each.topic == topic]:
         for at, held in enumerate(broker.held[queue]):
             arrival = _arrival(broker, held.message)
@@ -184,28 +159,28 @@ def expect(broker: "Broker", now: Time, topic: str, out: Outbox) -> None:
                 out.set_timer(held.timer, max(now, following.due))
 
 
-def _late_answer(broker: "Broker", now: Time, message: PullMessage) -> PullAnswer:
-    """What a pull gets that was held until now."""
+def _answer_when_woken(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
+    """What a pull gets that was held until now (``executeRequestWhenWakeup``)."""
     code = refusal(broker, message)
-    return (
-        look(broker, now, message) if code == SUCCESS else PullAnswer(message.correlation, code, message.offset, 0, 0)
-    )
+    if code != SUCCESS:
+        return PullAnswer(message.correlation, code, message.offset, 0, 0)
+    return get_message(broker, now, message)
 
 
-def forget(broker: "Broker", sender: str, out: Outbox) -> None:
+def forget(broker: Broker, sender: str, out: Outbox) -> None:
     """A connection ended: nobody waits for its pulls."""
     for held in [each for waiting in broker.held.values() for each in waiting if each.sender == sender]:
         _release(broker, held, out)
 
 
-def let_go(broker: "Broker", sender: str, queue: Queue, group: str, out: Outbox) -> None:
+def let_go(broker: Broker, sender: str, queue: Queue, group: str, out: Outbox) -> None:
     """The sender's pulls of the queue for this group are held no more."""
     for held in list(broker.held.get(queue, ())):
         if (held.sender, held.message.group) == (sender, group):
             _release(broker, held, out)
 
 
-def _release(broker: "Broker", held: Held, out: Outbox) -> None:
+def _release(broker: Broker, held: HeldPull, out: Outbox) -> None:
     queue = held.message.queue
     left = [each for each in broker.held[queue] if each is not held]
     if left:
@@ -215,14 +190,6 @@ def _release(broker: "Broker", held: Held, out: Outbox) -> None:
     out.cancel_timer(held.timer)
 
 
-def key(held: dict[Queue, list[Held]], now: Time) -> tuple[Any, ...]:
-    """Held pulls as plain tuples, times relative to now."""
-    return tuple(
-        (tuple(queue), tuple((each.sender, each.message[1:], each.until - now, each.due - now) for each in waiting))
-        for queue, waiting in sorted(held.items())
-    )
-
-
-def _arrival(broker: "Broker", message: PullMessage) -> Time | None:
+def _arrival(broker: Broker, message: PullMessage) -> Time | None:
     stored = broker.disk.store.queue(message.queue.topic, message.queue.number)
     return None if stored is None else stored.next_arrival(message.offset)

@@ -1,16 +1,13 @@
-"""What a broker tells the name servers: all its topics again and again, changes at once, its leave (spec 1.1)."""
-
-from typing import TYPE_CHECKING
+"""A broker registers with the name servers: all its topics at the start and every period, changes at once, and takes
+leave at the end (``BrokerController.registerBrokerAll``, ``BrokerOuterAPI.registerBrokerAll``) (spec 1.1)."""
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.engine.quiet import Call, Exchange
 from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
 from rocketmq_selfbalance.messages.topics import TopicConfig
-
-if TYPE_CHECKING:
-    from rocketmq_selfbalance.broker.node import Broker
 
 REGISTER = "register"
 """Name of the timer."""
@@ -21,27 +18,27 @@ SHORTEST_PERIOD_MS, LONGEST_PERIOD_MS = 10_000.0, 60_000.0
 """Between these the broker keeps the period of its registrations, whatever it is set to."""
 
 
-def register(broker: "Broker", topics: tuple[TopicConfig, ...], out: Outbox) -> None:
-    """Every name server is told of these topics."""
+def register(broker: Broker, topics: tuple[TopicConfig, ...], out: Outbox) -> None:
+    """Register these topics with every name server."""
     name, version = broker.name, broker.disk.topics.version
     for name_server in broker.name_servers:
         out.send(name_server, RegisterBroker(0, CLUSTER, name, MASTER_ID, name, topics, version))
 
 
-def register_again(broker: "Broker", now: Time, out: Outbox) -> None:
-    """The period is over: every name server is told of all topics."""
-    register(broker, broker.disk.topics.told(), out)
+def register_again(broker: Broker, now: Time, out: Outbox) -> None:
+    """The period is over: register all topics with every name server."""
+    register(broker, broker.disk.topics.to_register(), out)
     out.set_timer(REGISTER, now + _period(broker.settings))
 
 
-def unregister(broker: "Broker", out: Outbox) -> None:
+def unregister(broker: Broker, out: Outbox) -> None:
     """The broker takes leave of every name server."""
     for name_server in broker.name_servers:
         out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, MASTER_ID, broker.name))
 
 
-def exchange(broker: "Broker") -> Exchange:
-    """What is told again and again, for quiet times (`protocols.engine.quiet`)."""
+def exchange(broker: Broker) -> Exchange:
+    """The registration that is repeated, for quiet times (`protocols.engine.quiet`)."""
     version = broker.disk.topics.version
     calls = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
     return Exchange(REGISTER, _period(broker.settings), calls)

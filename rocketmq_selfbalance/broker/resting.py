@@ -5,12 +5,13 @@ repeat themselves, pulls that will be held until their time is over as the one b
 the clock (records that arrive for held pulls, deliveries) is simulated.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.engine.quiet import ANY, Exchange, Guard, Held, Renewal, Rest
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.broker import connections, pulls
+from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.messages.locks import LockBatchMq
@@ -18,11 +19,8 @@ from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, Hea
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
-if TYPE_CHECKING:
-    from rocketmq_selfbalance.broker.node import Broker
 
-
-def rest(broker: "Broker", now: Time, exchanges: tuple[Exchange, ...], idle: str) -> Rest:
+def rest(broker: Broker, now: Time, exchanges: tuple[Exchange, ...], idle: str) -> Rest:
     """How the broker is at rest. ``idle``: first part of the names of the timers of idle connections.
 
     Claims of a client: of heartbeats (client id, consumers); of member lists, locks and commits see `member_lists`,
@@ -64,7 +62,7 @@ def rest(broker: "Broker", now: Time, exchanges: tuple[Exchange, ...], idle: str
     return Rest(exchanges, harmless, guarded, missed, held=held)
 
 
-def is_repeated_pull(broker: "Broker", now: Time, sender: str, pull: PullMessage) -> bool:
+def is_repeated_pull(broker: Broker, now: Time, sender: str, pull: PullMessage) -> bool:
     """Whether an equal pull finds nothing, now and later, and commits nothing new. (A record that is sent back is
     delivered by a timer.)"""
     group, (topic, _, number), offset = pull.group, pull.queue, pull.commit_offset
@@ -83,7 +81,7 @@ def is_repeated_pull(broker: "Broker", now: Time, sender: str, pull: PullMessage
     )
 
 
-def judge(broker: "Broker", now: Time, sender: str, pull: PullMessage) -> Renewal | None:
+def judge(broker: Broker, now: Time, sender: str, pull: PullMessage) -> Renewal | None:
     """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
     if pull.suspend_ms <= 0 or any(broker.offsets.resets.values()):
         return None
@@ -97,17 +95,17 @@ def member_lists(heartbeat: HeartBeat, lists: dict[str, tuple[str, ...]]) -> tup
     return tuple(sorted((data.group, lists[data.group]) for data in heartbeat.consumers))
 
 
-def locks(broker: "Broker", heartbeat: HeartBeat) -> dict[str, tuple[Queue, ...]]:
+def locks(broker: Broker, heartbeat: HeartBeat) -> dict[str, tuple[Queue, ...]]:
     """Group to the claim of a client that renews its locks: those that it holds at this broker, sorted."""
     return {data.group: _locked(broker, data.group, heartbeat.client_id) for data in heartbeat.consumers}
 
 
-def _locked(broker: "Broker", group: str, client_id: str) -> tuple[Queue, ...]:
+def _locked(broker: Broker, group: str, client_id: str) -> tuple[Queue, ...]:
     held = broker.locks.table.get(group, {})
     return tuple(sorted([queue for queue, lock in held.items() if lock.client_id == client_id]))
 
 
-def _committed(broker: "Broker") -> dict[str, dict[tuple[str, Queue], int]]:
+def _committed(broker: Broker) -> dict[str, dict[tuple[str, Queue], int]]:
     """Client to what it committed last, where nobody has committed since: its claim when it commits again, group and
     queue to offset. Of a queue that takes in records evenly the offset does not matter."""
     found: dict[str, dict[tuple[str, Queue], int]] = {}
@@ -119,12 +117,17 @@ def _committed(broker: "Broker") -> dict[str, dict[tuple[str, Queue], int]]:
     return found
 
 
-def is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
+def is_repeated(broker: Broker, channel: str, heartbeat: HeartBeat) -> bool:
     """Whether an equal one would change nothing."""
     for data in heartbeat.consumers:
         group = broker.consumers.groups.get(data.group)
         known = None if group is None else group.channels.get(channel)
-        if group is None or known is None or known.told is not data.subscriptions or known.revision != group.revision:
+        if (
+            group is None
+            or known is None
+            or known.subscriptions is not data.subscriptions
+            or known.revision != group.revision
+        ):
             return False
         mode = group.consume_type, group.message_model, group.consume_from_where
         if mode != (data.consume_type, data.message_model, data.consume_from_where):
@@ -132,17 +135,17 @@ def is_repeated(broker: "Broker", channel: str, heartbeat: HeartBeat) -> bool:
     return True
 
 
-def passed(broker: "Broker", now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
+def passed(broker: Broker, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
     """Messages of this kind were passed over, the last one came now."""
     if kind is HeartBeat:
-        broker.beaten(now, sender, out)
+        connections.put_off_idle_check(broker, now, sender, out)
         for data in broker.heartbeats[sender].consumers:
             group = broker.consumers.groups[data.group]
             group.channels[sender].last_update = now
             group.last_update = max(group.last_update, now)
 
 
-def passed_about(broker: "Broker", now: Time, sender: str, kind: type[Message], about: Any) -> None:
+def passed_about(broker: Broker, now: Time, sender: str, kind: type[Message], about: Any) -> None:
     """As `passed`: pulls of a queue, or locks of a group."""
     if kind is PullMessage:
         group, queue = about

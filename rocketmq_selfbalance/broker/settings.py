@@ -1,8 +1,7 @@
-"""Settings of a broker with RocketMQ 5.3.3's defaults (spec 10.1)."""
+"""Settings of a broker with RocketMQ 5.3.3's defaults: its ``BrokerConfig`` and ``NettyServerConfig`` (spec 10.1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from protocols.engine.nodes import Time
 
@@ -26,11 +25,11 @@ class BrokerSettings:
     """A connection on which nothing was read and written for so long is closed."""
     notify_consumer_ids_changed_enable: bool = True
     real_time_notify_consumer_change: bool = True
-    """False: changes are collected and told every ``collected_notify_interval_ms``."""
+    """False: changes are collected and notified every ``collected_notify_interval_ms``."""
     collected_notify_first_ms: Time = 30_000.0
     collected_notify_interval_ms: Time = 15_000.0
     notify_broadcasting: bool = False
-    """4.x: groups in BROADCASTING mode are told of changes as well."""
+    """4.x: groups in BROADCASTING mode are notified of changes as well."""
     enable_fast_channel_event_process: bool = False
     auto_create_subscription_group: bool = True
     reject_pull_consumer_enable: bool = False
@@ -63,7 +62,7 @@ REAL_NAMES: Mapping[str, str] = {
 """The system's own configuration name to the field; times are milliseconds (RocketMQ gives
 ``serverChannelMaxIdleTimeSeconds`` in seconds)."""
 
-VERSION_4_5: Mapping[str, Any] = {
+VERSION_4_5: Mapping[str, object] = {
     "notify_broadcasting": True,
     "use_server_side_reset_offset": False,
     "check_commits": False,
@@ -71,5 +70,5 @@ VERSION_4_5: Mapping[str, Any] = {
 }
 """What 4.5.2 does otherwise (spec 12), as fields."""
 
-VERSIONS: Mapping[str, Mapping[str, Any]] = {"5.3": {}, "4.5": VERSION_4_5}
+VERSIONS: Mapping[str, Mapping[str, object]] = {"5.3": {}, "4.5": VERSION_4_5}
 """Value of the setting ``version`` to what it changes."""

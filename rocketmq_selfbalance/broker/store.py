@@ -1,12 +1,13 @@
-"""A broker's message store: queues as functions of time (no record is ever an object, but those sent back).
+"""A broker's message store: RocketMQ's ``DefaultMessageStore`` with a ``ConsumeQueue`` per queue.
 
-It outlives the broker's process. A queue of a topic takes in records evenly while its broker runs and writes to it;
-a queue of a retry topic takes in what consumers sent back, each after its delay (spec 6.7).
+Queues are functions of time: no record is ever an object, but those sent back. The store outlives the broker's
+process. A queue of a topic takes in records evenly while its broker runs and writes to it; a queue of a retry topic
+takes in what consumers sent back, each after its delay (spec 6.7).
 """
 
 from bisect import bisect_left, insort
 from math import ceil
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
@@ -192,7 +193,7 @@ class MessageStore:
         twin.delayed = list(self.delayed)
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return (
             self.running,

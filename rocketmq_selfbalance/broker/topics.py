@@ -1,7 +1,8 @@
-"""A broker's topics with their queue numbers and permissions (spec 1.1, 1.4). They outlive its process."""
+"""A broker's topics with their queue numbers and permissions: RocketMQ's ``TopicConfigManager`` (spec 1.1, 1.4). They
+outlive its process."""
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE
@@ -11,7 +12,7 @@ SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
 """Topics that every broker has: a name server refuses the first registration of a broker with a single topic."""
 
 
-class TopicTable:
+class TopicConfigManager:
     """Topic to its configuration at this broker."""
 
     __slots__ = ("configs", "version")
@@ -39,8 +40,8 @@ class TopicTable:
     def _changed(self, now: Time) -> None:
         self.version = DataVersion(self.version.state_version, now, self.version.counter + 1)
 
-    def told(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
-        """What a full registration tells: a broker that may not read or write says so of each topic."""
+    def to_register(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
+        """The topics of a full registration: a broker that may not read or write says so of each topic."""
         return tuple(config._replace(perm=config.perm & broker_perm) for config in self.configs.values())
 
     def copy(self) -> Self:
@@ -49,6 +50,6 @@ class TopicTable:
         twin.configs, twin.version = dict(self.configs), self.version
         return twin
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return tuple(sorted(self.configs.values()))

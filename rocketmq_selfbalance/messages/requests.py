@@ -1,6 +1,6 @@
 """The numbers of all requests in the real protocol (spec 10.3), and which of them come from clients."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from rocketmq_selfbalance.messages.administration import (
     DeleteSubscriptionGroup,
@@ -36,7 +36,7 @@ from rocketmq_selfbalance.messages.offsets import (
 )
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
 
-REQUEST_CODES: dict[type[tuple[Any, ...]], int] = {
+REQUEST_CODES: dict[type[tuple[object, ...]], int] = {
     PullMessage: 11,
     QueryConsumerOffset: 14,
     UpdateConsumerOffset: 15,

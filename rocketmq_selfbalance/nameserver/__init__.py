@@ -1,7 +1,7 @@
 """RocketMQ's name server: what brokers there are, and where each topic has its queues (spec 1)."""
 
 from rocketmq_selfbalance.nameserver.node import NameServer
-from rocketmq_selfbalance.nameserver.route_table import RouteTable
+from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 
-__all__ = ["NameServer", "NameServerSettings", "RouteTable"]
+__all__ = ["NameServer", "NameServerSettings", "RouteInfoManager"]

@@ -1,4 +1,5 @@
-"""The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1)."""
+"""The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1): RocketMQ's
+``DefaultRequestProcessor``, ``ClientRequestProcessor`` and ``BrokerHousekeepingService``."""
 
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from rocketmq_selfbalance.messages.nameserver import (
     UnregisterBroker,
     WipeWritePerm,
 )
-from rocketmq_selfbalance.nameserver.route_table import RouteTable
+from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 
 SCAN = "scan brokers"
@@ -29,9 +30,9 @@ class NameServer:
 
     def __init__(self, settings: NameServerSettings | None = None) -> None:
         self.settings = settings or NameServerSettings()
-        self.table = RouteTable(self.settings)
+        self.table = RouteInfoManager(self.settings)
         self._answers: dict[str, Route | None] = {}
-        """Topic to the route as it was told at this revision of the tables,"""
+        """Topic to the route as it was answered at this revision of the tables,"""
         self._revision = 0
         """which is this one."""
         self._clients: dict[str, None] = {}
@@ -124,5 +125,5 @@ class NameServer:
         twin._clients = dict(self._clients)
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         return self.table.key(now)

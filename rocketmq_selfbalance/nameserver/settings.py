@@ -1,8 +1,7 @@
-"""Settings of a name server with RocketMQ 5.3.3's defaults (spec 10.1)."""
+"""Settings of a name server with RocketMQ 5.3.3's defaults: its ``NamesrvConfig`` (spec 10.1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from protocols.engine.nodes import Time
 
@@ -28,7 +27,7 @@ class NameServerSettings:
     delete_topic_with_broker_registration: bool = False
 
 
-VERSIONS: Mapping[str, Mapping[str, Any]] = {
+VERSIONS: Mapping[str, Mapping[str, object]] = {
     "5.3": {},
     "4.5": {"scan_not_active_broker_interval_ms": 10_000.0, "scan_first_ms": 5_000.0},
 }

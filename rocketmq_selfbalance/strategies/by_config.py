@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from protocols.groups import Group
 from protocols.queues import Queue
-from protocols.strategies import Surroundings
+from protocols.strategies import ScenarioContext
 from rocketmq_selfbalance.strategies.making import OfMember, Settings, same, wrong
 
 SETTING = "message_queue_list"
@@ -32,9 +32,9 @@ class ByConfig:
         return self.message_queue_list
 
 
-def by_default(surroundings: Surroundings) -> Settings | None:
+def by_default(context: ScenarioContext) -> Settings | None:
     """It runs where some member has lists; the members' own settings hold them."""
-    return {} if SETTING in surroundings.settings else None
+    return {} if SETTING in context.settings else None
 
 
 def make(settings: Settings, group: Group) -> OfMember:
@@ -48,7 +48,7 @@ def make(settings: Settings, group: Group) -> OfMember:
     return lambda member: lists.get(member, ByConfig())
 
 
-def _queues(given: Any) -> tuple[Queue, ...]:
+def _queues(given: object) -> tuple[Queue, ...]:
     refusal = partial(wrong, SETTING, expected="a list of (topic, broker, number), or member id to such")
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise refusal(given)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from protocols.groups import Group
 from protocols.queues import Queue
-from protocols.strategies import Surroundings
+from protocols.strategies import ScenarioContext
 from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes
 from rocketmq_selfbalance.strategies.interface import queues_at
 from rocketmq_selfbalance.strategies.making import OfMember, Settings, same, wrong
@@ -79,11 +79,11 @@ class ByMachineRoom:
         return kept
 
 
-def by_default(surroundings: Surroundings) -> Settings | None:
+def by_default(context: ScenarioContext) -> Settings | None:
     """It runs where some broker is in a room that some member is in; members consume from all of their rooms."""
-    rooms = set(surroundings.rooms)
-    there = {broker.split("@")[0] for broker in surroundings.brokers if broker.count("@") == 1}
-    return {SETTING: list(surroundings.rooms)} if rooms & there else None
+    rooms = set(context.rooms)
+    there = {broker.split("@")[0] for broker in context.brokers if broker.count("@") == 1}
+    return {SETTING: list(context.rooms)} if rooms & there else None
 
 
 def make(settings: Settings, group: Group) -> OfMember:

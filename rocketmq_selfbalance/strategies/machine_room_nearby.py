@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from protocols.groups import Group
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
-from protocols.strategies import Surroundings
+from protocols.strategies import ScenarioContext
 from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes, illegal_argument
 from rocketmq_selfbalance.strategies.consistent_hash import queue_text
 from rocketmq_selfbalance.strategies.interface import PositionStrategy, queues_at
@@ -119,10 +119,10 @@ class MachineRoomNearby:
         return rooms
 
 
-def by_default(surroundings: Surroundings) -> Settings | None:
+def by_default(context: ScenarioContext) -> Settings | None:
     """It runs where some broker is in a room that some member is in."""
-    there = {broker.split("-")[0] for broker in surroundings.brokers if "-" in broker}
-    return {} if there & set(surroundings.rooms) else None
+    there = {broker.split("-")[0] for broker in context.brokers if "-" in broker}
+    return {} if there & set(context.rooms) else None
 
 
 def make_around(inner: Mapping[str, Make], default: str) -> Make:

@@ -7,7 +7,7 @@ from protocols.errors import StrategyError
 from protocols.groups import Group
 from rocketmq_selfbalance.strategies.interface import Strategy
 
-Settings: TypeAlias = Mapping[str, Any]
+Settings: TypeAlias = Mapping[str, object]
 
 OfMember: TypeAlias = Callable[[str], Strategy]
 """Member id to the strategy object that this member runs."""

@@ -16,7 +16,7 @@ import pytest
 from compare.scenarios.systems import known_strategies
 from kafka_coordinator.catalogue import CATALOGUE as OF_KAFKA
 from protocols import Group
-from protocols.strategies import StrategyRecord, Surroundings
+from protocols.strategies import ScenarioContext, StrategyRecord
 from rocketmq_selfbalance import STRATEGIES as ROCKETMQ
 from rocketmq_selfbalance import allocate
 
@@ -195,7 +195,7 @@ def test_a_record_says_what_the_strategy_is(system: str, record: StrategyRecord[
     assert re.fullmatch(r"[A-Z][^|\n]*\.", record.about)
     assert record.java_class.isidentifier()
     assert record.protocol
-    nothing = record.by_default(Surroundings((), (), frozenset()))
+    nothing = record.by_default(ScenarioContext((), (), frozenset()))
     assert not (record.needs and nothing is not None)
     if nothing is not None:
         assert nothing == {}

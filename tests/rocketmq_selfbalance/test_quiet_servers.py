@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from protocols.engine.links import Fault, Latency
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.simulation import Simulation
-from rocketmq_selfbalance.broker import Broker, Disk
-from rocketmq_selfbalance.broker.groups import GroupTable
+from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.messages.administration import UpdateTopic
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
@@ -28,7 +28,7 @@ def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, f
     disks = {broker: disk() for broker in BROKERS}
     simulation.start("namesrv", NameServer())
     for broker in BROKERS:
-        simulation.start(broker, Broker(broker, disks[broker]))
+        simulation.start(broker, BrokerNode(Broker(broker, disks[broker])))
     for number in range(3):
         simulation.at(100.0 + number * 37.0, partial(begin, simulation, number))
     for each in happenings:
@@ -38,7 +38,7 @@ def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, f
 
 
 def disk() -> Disk:
-    return Disk(TopicTable(0, [TopicConfig("T", 4, 4)]), GroupTable(), MessageStore())
+    return Disk(TopicConfigManager(0, [TopicConfig("T", 4, 4)]), SubscriptionGroupManager(), MessageStore())
 
 
 def begin(simulation: Simulation, number: int) -> None:
@@ -52,7 +52,7 @@ def happen(simulation: Simulation, disks: dict[str, Disk], each: Happens) -> Non
         case "start":
             begin(simulation, each.client)
         case "broker returns" if not simulation.is_running(broker):
-            simulation.start(broker, Broker(broker, disks[broker]))
+            simulation.start(broker, BrokerNode(Broker(broker, disks[broker])))
         case "broker killed" if simulation.is_running(broker):
             simulation.end(broker)
         case "topic" if simulation.is_running(broker):

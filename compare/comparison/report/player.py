@@ -17,10 +17,10 @@ from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.facts import Owns, Transition
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect
-from protocols.timeline.news import is_worth_telling
-from protocols.timeline.told import Told
-from protocols.timeline.trace import Due, Sent, Trace, timer_in_words
-from protocols.timeline.words import in_words
+from protocols.timeline.fact_descriptions import describe_fact
+from protocols.timeline.observed import ObservedFact
+from protocols.timeline.significant_facts import is_significant
+from protocols.timeline.trace import HandledEvent, Sent, Trace, describe_timer
 
 MOST_STEPS = 1_200
 """Steps of a variant; of more, every event keeps its first ones."""
@@ -33,7 +33,7 @@ QUIET_TYPES = 4
 
 EVENT, MESSAGE, TIME_UP, OPENS, CLOSES = range(5)
 
-Step = Sent | Due
+Step = Sent | HandledEvent
 
 
 class _Table:
@@ -56,12 +56,12 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
     ``unseen``: step to the changes of states in steps before it that were left out. ``starts``: times of the events.
     """
     trace = timeline.trace or _events_only(timeline)
-    facts = [told for told in timeline.told if _is_effect(told)]
+    facts = [told for told in timeline.facts if _is_effect(told)]
     shown = _shown(trace, facts, timeline)
     kept, dropped = _thinned(shown, starts)
     nodes, texts = _Table(), _Table()
     place = {step.number: at for at, step in enumerate(kept)}
-    effects: dict[int, list[Told]] = {}
+    effects: dict[int, list[ObservedFact]] = {}
     for told in facts:
         effects.setdefault(told.cause, []).append(told)
     unseen: dict[int, list[list[int]]] = {}
@@ -100,19 +100,19 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
     }
 
 
-def _is_effect(told: Told) -> bool:
-    return isinstance(told.fact, Transition) or is_worth_telling(told.fact)
+def _is_effect(told: ObservedFact) -> bool:
+    return isinstance(told.fact, Transition) or is_significant(told.fact)
 
 
 def _events_only(timeline: Timeline) -> Trace:
     """A trace of the scenario's events alone, where no message was kept."""
     trace = Trace()
     for each in timeline.causes.happenings:
-        trace.add(Due(each.at, CALL, "", each.text, each.root, 0))
+        trace.add(HandledEvent(each.at, CALL, "", each.text, each.root, 0))
     return trace
 
 
-def _shown(trace: Trace, facts: Sequence[Told], timeline: Timeline) -> list[Step]:
+def _shown(trace: Trace, facts: Sequence[ObservedFact], timeline: Timeline) -> list[Step]:
     """The steps that had effects, all that led to them, the direct answers to those, and every event; in order."""
     found: dict[int, Step] = {}
     for told in facts:
@@ -142,7 +142,7 @@ def _thinned(steps: Sequence[Step], starts: Sequence[Time]) -> tuple[list[Step],
         left -= room[place]
     kept = []
     for step, place in zip(steps, places, strict=True):
-        if room[place] > 0 or (isinstance(step, Due) and step.kind == CALL):
+        if room[place] > 0 or (isinstance(step, HandledEvent) and step.kind == CALL):
             room[place] -= 1
             kept.append(step)
     return kept, len(steps) - len(kept)
@@ -159,7 +159,7 @@ def _said(step: Step, timeline: Timeline) -> tuple[str, str, str, int, Time]:
     if step.kind == CALL:
         return "", "", timeline.causes.of(Effect(step.at, step.number)).text, EVENT, step.at
     if step.kind == TIMER:
-        return step.node, step.node, timer_in_words(step.what), TIME_UP, step.at
+        return step.node, step.node, describe_timer(step.what), TIME_UP, step.at
     kind = OPENS if step.kind == CONNECTED else CLOSES
     return str(step.what), step.node, "connection opens" if kind == OPENS else "connection closes", kind, step.at
 
@@ -174,7 +174,7 @@ def _cause(step: Step, trace: Trace, place: Mapping[int, int]) -> int:
     return -1
 
 
-def _told(told: Sequence[Told]) -> list[Told]:
+def _told(told: Sequence[ObservedFact]) -> list[ObservedFact]:
     """Changes of states, all of them, and the first of the others."""
     others = [each for each in told if not isinstance(each.fact, Transition)]
     named = others[:MOST_EFFECTS]
@@ -191,7 +191,7 @@ def _left_out(shown: Sequence[Step], place: Mapping[int, int]) -> Iterator[tuple
             yield step, following
 
 
-def _effects(kind: int, told: Sequence[Told], nodes: _Table, texts: _Table) -> list[list[int]]:
+def _effects(kind: int, told: Sequence[ObservedFact], nodes: _Table, texts: _Table) -> list[list[int]]:
     """What is told by an event itself, that a member believes nothing from now on, is that its process was ended."""
     ended = dict.fromkeys(
         nodes(each.node) for each in told if kind == EVENT and isinstance(each.fact, Owns) and not each.fact.queues
@@ -199,11 +199,11 @@ def _effects(kind: int, told: Sequence[Told], nodes: _Table, texts: _Table) -> l
     return [*([node] for node in ended), *(_effect(each, nodes, texts) for each in told)]
 
 
-def _effect(told: Told, nodes: _Table, texts: _Table) -> list[int]:
+def _effect(told: ObservedFact, nodes: _Table, texts: _Table) -> list[int]:
     fact = told.fact
     if isinstance(fact, Transition):
         return [nodes(told.node), *(texts(each) for each in fact)]
-    return [nodes(told.node), texts(in_words(fact))]
+    return [nodes(told.node), texts(describe_fact(fact))]
 
 
 def _quiet(timeline: Timeline, shown: set[int], kept: Sequence[Step]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
-from rocketmq_selfbalance.broker.locks import LockManager
+from rocketmq_selfbalance.broker.locks import RebalanceLockManager
 from rocketmq_selfbalance.client import (
     changed,
     locks,
@@ -95,7 +95,7 @@ class Brokers:
         self.faults: set[str] = set()
         """``offset_query``, ``admin_query``, ``lock``, ``offset_commit``: these fail."""
         self.unreachable: set[str] = set()
-        self.locks = LockManager(LOCK_MAX_LIVE_MS)
+        self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
     def members_of(self, group: str) -> tuple[str, ...] | None:
         return self.members.get(group)

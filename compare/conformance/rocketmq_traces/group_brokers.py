@@ -14,14 +14,14 @@ from rocketmq_selfbalance.broker.consumers import (
     ConsumerEvent,
     ConsumerManager,
 )
-from rocketmq_selfbalance.broker.locks import LockManager
-from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.broker.locks import RebalanceLockManager
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
 from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.heartbeat import consumer_data
 from rocketmq_selfbalance.codes import MASTER_ID, SUCCESS
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.route_table import RouteTable
+from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 
 _CLUSTER = "cluster"
@@ -33,8 +33,8 @@ class _Broker:
 
     def __init__(self, now: Time) -> None:
         self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS)
-        self.offsets = OffsetManager(now)
-        self.locks = LockManager(LOCK_MAX_LIVE_MS)
+        self.offsets = ConsumerOffsetManager(now)
+        self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
 
 class GroupBrokers:
@@ -43,7 +43,7 @@ class GroupBrokers:
     def __init__(self, group: str, *, notify: bool) -> None:
         self._group, self._notify = group, notify
         self.brokers: dict[str, _Broker] = {}
-        self.routes = RouteTable(NameServerSettings())
+        self.routes = RouteInfoManager(NameServerSettings())
         self.unreachable: set[str] = set()
         self.stored: dict[Queue, tuple[int, int, bool]] = {}
         """First offset, end, and whether the first record is in memory."""
@@ -131,7 +131,7 @@ class GroupBrokers:
         return next((broker.consumers.client_ids(group) for _, broker in self._up()), None)
 
     def query(self, group: str, queue: Queue) -> Answer:
-        """The broker's rules: see `OffsetManager.answer_query`."""
+        """The broker's rules: see `ConsumerOffsetManager.answer_query`."""
         first, _, in_memory = self.stored.get(queue, (0, 0, True))
         code, offset = self.brokers[queue.broker].offsets.answer_query(
             group,

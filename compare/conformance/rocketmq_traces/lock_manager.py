@@ -7,7 +7,7 @@ from compare.conformance.cases import Difference, Line
 from compare.conformance.rocketmq_fields import get, only, queue, queues
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.broker.locks import LockManager
+from rocketmq_selfbalance.broker.locks import RebalanceLockManager
 
 
 def play(line: Line) -> list[Difference]:
@@ -20,7 +20,7 @@ class Locks:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         only(config, "config", ("lock_max_live_ms", "seed_index"))
-        self.manager = LockManager(get(config, "lock_max_live_ms", int))
+        self.manager = RebalanceLockManager(get(config, "lock_max_live_ms", int))
 
     def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
         return {

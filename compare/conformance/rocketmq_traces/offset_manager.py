@@ -10,7 +10,7 @@ from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only, texts
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Operation, Outcome, Step, play_steps
 from rocketmq_selfbalance.broker.offset_file import parse, stored_of, text_of
-from rocketmq_selfbalance.broker.offsets import OffsetManager, Table
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table
 
 _QUEUE = ("group", "topic", "queue_id")
 
@@ -29,7 +29,7 @@ class Offsets:
             "server_side_reset": get(config, "use_server_side_reset_offset", bool),
             "version_step": get(config, "consumer_offset_update_version_step", int),
         }
-        self.manager = OffsetManager(0, **self.switches)
+        self.manager = ConsumerOffsetManager(0, **self.switches)
         self.store: dict[tuple[str, int], tuple[int, bool]] = {}
         """(Topic, queue number) to its first offset and whether that record is in memory."""
         self.all_groups = self.all_topics = True
@@ -166,7 +166,7 @@ class Offsets:
         """The text is given back as recorded where its content is the same: the order of its keys means nothing."""
         text = text_of(self.manager.stored(), EPOCH_MS)
         recorded = get(get(step.arguments, "result", dict), "json_text", str)
-        loaded = OffsetManager(step.now, **self.switches)
+        loaded = ConsumerOffsetManager(step.now, **self.switches)
         loaded.load(stored_of(text, step.now, EPOCH_MS))
         same = _content(recorded) == _content(text)
         return Outcome({"json_text": recorded if same else text, "loaded_back": _state(loaded)})
@@ -199,7 +199,7 @@ def _content(text: str) -> Any:
     return content
 
 
-def _state(manager: OffsetManager) -> dict[str, Any]:
+def _state(manager: ConsumerOffsetManager) -> dict[str, Any]:
     return {
         "offsets": _table(manager.offsets),
         "reset_offsets": _table(manager.resets),

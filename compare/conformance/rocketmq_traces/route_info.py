@@ -1,4 +1,4 @@
-"""Plays traces of a name server's tables through `rocketmq_selfbalance.nameserver.route_table`.
+"""Plays traces of a name server's tables through `rocketmq_selfbalance.nameserver.route_info`.
 
 The recording says what a client makes of a route; so does the model: by `rocketmq_selfbalance.routes`.
 """
@@ -12,7 +12,7 @@ from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcom
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.messages.nameserver import QueueData
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.route_table import RouteTable
+from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 from rocketmq_selfbalance.routes import publish_queues, subscribe_queues
 
@@ -43,7 +43,7 @@ class Routes:
     def __init__(self, config: Mapping[str, Any]) -> None:
         switches = ("support_acting_master", "delete_topic_with_broker_registration", "default_broker_timeout_ms")
         only(config, "config", (*switches, "seed_index"))
-        self.table = RouteTable(
+        self.table = RouteInfoManager(
             NameServerSettings(
                 support_acting_master=get(config, switches[0], bool),
                 delete_topic_with_broker_registration=get(config, switches[1], bool),

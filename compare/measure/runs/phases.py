@@ -15,7 +15,7 @@ from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline
 from protocols.timeline.causes import Happening
 from protocols.timeline.intervals import Double, Gap
-from protocols.timeline.lifetimes import existing
+from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Beliefs
 
 Owned = Mapping[tuple[str, str], tuple[Queue, ...]]
@@ -76,7 +76,7 @@ def _up_to(scenario: Scenario, at: Time) -> Scenario:
 
 def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
     """What came of each moment."""
-    said = [told for told in timeline.told if isinstance(told.fact, Owns)]
+    said = [told for told in timeline.facts if isinstance(told.fact, Owns)]
     beliefs = Beliefs(timeline.lives, timeline.uncounted, broadcasting=timeline.broadcasting)
     starts = [phase.at for phase in phases]
     gaps = _by_start(timeline.gaps, starts)
@@ -113,7 +113,7 @@ def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
 
 def ownership_changes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[tuple[Time, Phase, Owned]]:
     """After each time at which a belief changed or an event happened: the time, the moment it is in, who owns what."""
-    said = [told for told in timeline.told if isinstance(told.fact, Owns)]
+    said = [told for told in timeline.facts if isinstance(told.fact, Owns)]
     beliefs = Beliefs(timeline.lives, timeline.uncounted)
     starts = [phase.at for phase in phases]
     position = 0
@@ -141,7 +141,7 @@ def _place(starts: Sequence[Time], at: Time) -> int:
 def _lasting(timeline: Timeline, found: Sequence[_Span]) -> Iterator[tuple[_Span, Time]]:
     for each in found:
         until = timeline.end if each.until is None else each.until
-        lasted = existing(timeline.lives, each.queue, each.since, until)
+        lasted = time_existing(timeline.lives, each.queue, each.since, until)
         if lasted > 0:
             yield each, lasted
 

@@ -13,7 +13,7 @@ from compare.scenarios.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey
-from protocols.timeline.chains import chain
+from protocols.timeline.chains import causal_chain
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
@@ -86,7 +86,7 @@ def _cause(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
         "changed": rebalance.changed,
         "paused_s": {member: _s(lasted) for member, lasted in rebalance.paused.items()},
         "queue_gaps_s": _s(rebalance.queue_gaps),
-        "chain": [[_s(link.at), link.text] for link in chain(timeline, rebalance)],
+        "chain": [[_s(link.at), link.text] for link in causal_chain(timeline, rebalance)],
     }
 
 

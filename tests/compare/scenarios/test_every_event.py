@@ -7,7 +7,7 @@ import pytest
 from compare.scenarios.reading import read_text
 from compare.scenarios.systems import cluster_of
 from protocols.scenario.events import EVENT_KINDS
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 
 TEXT = """
 name: everything
@@ -26,5 +26,5 @@ def test_the_examples_of_all_events_happen(number: int) -> None:
     examples = [re.sub(", strategy: [^}]*", "", kind.example) for kind in EVENT_KINDS.values()]
     day = read_text(TEXT + "".join(f"  - {example}\n" for example in examples))
     system = day.systems[number]
-    run = Variant.of(day, system, cluster_of(system.system)).run()
+    run = Run.of(day, system, cluster_of(system.system)).run()
     assert {type(event) for event in run.calls.values() if event is not None} == set(EVENT_KINDS.values())

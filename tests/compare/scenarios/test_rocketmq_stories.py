@@ -144,10 +144,12 @@ def test_a_slow_member_makes_all_members_of_an_eager_group_wait() -> None:
 def test_what_was_done_but_not_told_is_done_again_exactly_two_records() -> None:
     timeline = lived("two-records-twice").timeline
     committed = [each.offset for each in timeline.commits if each.member == "c1"]
-    handled = [each.fact.end for each in timeline.told if isinstance(each.fact, Delivered) and each.fact.member == "c1"]
+    handled = [
+        each.fact.end for each in timeline.facts if isinstance(each.fact, Delivered) and each.fact.member == "c1"
+    ]
     assert (max(committed), max(handled)) == (8, 10)
     first_of_c2 = min(
-        each.fact.first for each in timeline.told if isinstance(each.fact, Delivered) and each.fact.member == "c2"
+        each.fact.first for each in timeline.facts if isinstance(each.fact, Delivered) and each.fact.member == "c2"
     )
     assert first_of_c2 == 8
     assert told("two-records-twice")["redelivered"] == 2
@@ -195,7 +197,7 @@ def test_both_ways_of_resetting_handle_the_minute_again_and_one_stops_the_group_
 
 def test_the_first_pull_follows_a_second_and_a_half_after_the_start() -> None:
     def pulls(variant: str) -> list[float]:
-        facts = lived("start-to-first-pull", variant).timeline.told
+        facts = lived("start-to-first-pull", variant).timeline.facts
         return [each.now / 1000 for each in facts if isinstance(each.fact, Transition) and each.fact.after == "PULLING"]
 
     assert 1.5 < pulls(AVG)[0] < 1.6
@@ -222,7 +224,7 @@ def test_a_notice_to_one_group_rebalances_the_other_of_the_process() -> None:
     assert 95 < first_of(example, "i1", "invoices", 3) < 112
     began = [
         (each.fact.member, each.fact.trigger)
-        for each in lived(example).timeline.told
+        for each in lived(example).timeline.facts
         if isinstance(each.fact, RebalanceBegan) and each.now > 92_000
     ]
     assert ("p1", "member list changed at broker-a") in began
@@ -240,12 +242,12 @@ def test_every_heartbeat_of_a_mixed_group_rebalances_everybody() -> None:
     timeline = lived("different-subscriptions").timeline
     began = [
         each.now
-        for each in timeline.told
+        for each in timeline.facts
         if isinstance(each.fact, RebalanceBegan) and "member list changed" in each.fact.trigger and each.now > 5_000
     ]
     # Four rounds of heartbeats in two minutes, each followed by passes of both members.
     assert len(began) >= 2 * 3
-    failed = [each for each in timeline.told if isinstance(each.fact, Transition) and each.fact.event == "pull failed"]
+    failed = [each for each in timeline.facts if isinstance(each.fact, Transition) and each.fact.event == "pull failed"]
     assert len(failed) > 20
 
 
@@ -300,7 +302,7 @@ def test_a_member_that_stops_polling_keeps_its_queues_in_rocketmq() -> None:
     assert (found["moves"], found["double_owned_queue_s"], found["longest_gap_s"]) == (0, 0, 0)
     stopped = [
         each
-        for each in lived("stops-polling").timeline.told
+        for each in lived("stops-polling").timeline.facts
         if isinstance(each.fact, Delivered) and each.fact.member == "c1" and 31_000 < each.now < 89_000
     ]
     assert stopped == []
@@ -319,4 +321,4 @@ def test_every_example_holds_what_it_expects_in_rocketmq(example: str) -> None:
     for variant in [each.label for each in scenario.systems if each.system.startswith("rocketmq")]:
         found = told(example, variant)
         assert [check for check in found["checks"] if check["demanded"] and not check["held"]] == []
-        assert any(isinstance(each.fact, Owns) for each in lived(example, variant).timeline.told)
+        assert any(isinstance(each.fact, Owns) for each in lived(example, variant).timeline.facts)

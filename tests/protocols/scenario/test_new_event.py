@@ -19,7 +19,7 @@ from protocols.scenario.paths import Path
 from protocols.scenario.process_peers import ProcessPeers
 from protocols.scenario.reading import read_text
 from protocols.scenario.reference import reference
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 from protocols.scenario.topology import Topology
 from protocols.scenario.validation import validated
 from protocols.scenario.world import apply_event
@@ -169,14 +169,14 @@ OWN: Final[Mapping[type[Event], Any]] = {Drain: Cluster._drain}
 
 
 def test_a_cluster_applies_it() -> None:
-    run = Variant.of(read(), SystemPart(system="kafka:range"), Cluster).run()
+    run = Run.of(read(), SystemPart(system="kafka:range"), Cluster).run()
     assert isinstance(run.cluster, Cluster)
     assert run.cluster.drained == [(5000.0, "c1")]
 
 
 def test_a_system_without_it_says_so() -> None:
     with pytest.raises(UserError, match="c1 drains orders: the system has no 'drain'"):
-        Variant.of(read(), SystemPart(system="rocketmq:AVG"), Cluster).run()
+        Run.of(read(), SystemPart(system="rocketmq:AVG"), Cluster).run()
 
 
 def test_it_is_the_cause_of_what_follows() -> None:

@@ -11,7 +11,7 @@ from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
 from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.timeline import Recorder, Timeline
-from protocols.timeline.chains import Link, chain
+from protocols.timeline.chains import ChainStep, causal_chain
 from protocols.timeline.mermaid import sequence
 from protocols.timeline.properties import NO_COMMIT_BACK, ONE_OWNER, SETTLES, measure
 from protocols.timeline.rows import COLUMNS, SNAPSHOT, ownership_at, rows
@@ -211,12 +211,12 @@ def test_a_chain_with_a_trace_names_every_step() -> None:
     simulation.at(500.0, lambda: simulation.start("c1", Client("c1")), "c1 joins")
     simulation.run(10_000.0)
     timeline = recorder.timeline(10_000.0)
-    assert chain(timeline, timeline.rebalances[0]) == [
-        Link(500, "c1 joins"),
-        Link(500, "c1 sends Ask to server"),
-        Link(502, "g: rebalance begins: c1 asks"),
-        Link(3502, "server: timer delay g"),
-        Link(3502, "g: rebalance complete (generation 2)"),
+    assert causal_chain(timeline, timeline.rebalances[0]) == [
+        ChainStep(500, "c1 joins"),
+        ChainStep(500, "c1 sends Ask to server"),
+        ChainStep(502, "g: rebalance begins: c1 asks"),
+        ChainStep(3502, "server: timer delay g"),
+        ChainStep(3502, "g: rebalance complete (generation 2)"),
     ]
 
 

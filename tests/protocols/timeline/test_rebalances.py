@@ -2,7 +2,7 @@
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.scenario.events import Commit, Crash, Hang, Join, Queues
-from protocols.timeline.chains import chain
+from protocols.timeline.chains import causal_chain
 from tests.protocols.timeline.timeline_made import A, B, owns, recorded
 
 JOIN = Join(at=1000.0, join="c2")
@@ -85,7 +85,7 @@ def test_a_chain_goes_from_the_event_to_the_last_effect() -> None:
         (9000, owns("c2", generation=2)),
     ]
     timeline = recorded(facts[:4], 10_000, [(1000.0, JOIN)], roots={0: 2})
-    assert [(link.at, link.text) for link in chain(timeline, timeline.rebalances[0])] == [
+    assert [(link.at, link.text) for link in causal_chain(timeline, timeline.rebalances[0])] == [
         (1000, "c2 joins"),
         (1500, "g: rebalance begins: c2 joins"),
         (4500, "g: rebalance complete (generation 2)"),

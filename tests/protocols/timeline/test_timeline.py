@@ -10,7 +10,7 @@ from protocols import Queue
 from protocols.facts import Granted, RebalanceEnded
 from protocols.scenario.events import Crash, Hang
 from protocols.scenario.reading import scenario
-from protocols.timeline import PER_BROKER, THROUGHOUT, InvariantError, Light, Recorder, lifetimes, may_own_in
+from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
 from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
 
@@ -218,7 +218,7 @@ def test_the_live_figures_are_those_of_the_textbook(statements: list[tuple[int, 
 @settings(max_examples=50, deadline=None)
 @given(STATEMENTS)
 def test_the_light_observer_counts_the_same(statements: list[tuple[int, str, set[Queue]]]) -> None:
-    light = Light()
+    light = FigureRecorder()
     facts, now = [], 0
     for after, member, queues in statements:
         now += after

@@ -5,10 +5,10 @@ from typing import Any
 from protocols import Queue
 from protocols.engine.nodes import OPERATOR, Message
 from protocols.engine.single import SingleNode
-from rocketmq_selfbalance.broker import Broker, BrokerSettings, Disk
-from rocketmq_selfbalance.broker.groups import GroupTable
+from rocketmq_selfbalance.broker import Broker, BrokerNode, BrokerSettings, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, SUCCESS
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
@@ -26,7 +26,7 @@ RETRY = "%RETRY%g"
 
 
 def disk(per_second: float = 0.0) -> Disk:
-    return Disk(TopicTable(0, [TopicConfig("T", 4, 4)]), GroupTable(), MessageStore(per_second))
+    return Disk(TopicConfigManager(0, [TopicConfig("T", 4, 4)]), SubscriptionGroupManager(), MessageStore(per_second))
 
 
 class OneBroker:
@@ -34,7 +34,7 @@ class OneBroker:
 
     def __init__(self, per_second: float = 0.0, settings: BrokerSettings | None = None, on: Disk | None = None) -> None:
         self.disk = on or disk(per_second)
-        self.world = SingleNode(Broker("b", self.disk, settings))
+        self.world = SingleNode(BrokerNode(Broker("b", self.disk, settings)))
         self.world.start()
         self.world.take_sent()
 
@@ -46,7 +46,7 @@ class OneBroker:
         return answers[-1] if answers else None
 
     def connect(self, at_s: float, sender: str) -> None:
-        if sender != OPERATOR and sender not in self.world.node.active:
+        if sender != OPERATOR and sender not in self.world.node.state.active:
             self.world.connected(round(at_s * 1000, 3), sender)
 
     def heartbeat(

@@ -54,7 +54,7 @@ def test_an_older_subscription_does_not_replace_a_newer_one() -> None:
     broker = OneBroker()
     broker.heartbeat(0, "c1", version=5)
     broker.heartbeat(1, "c2", version=3)
-    found = broker.world.node.consumers.find_subscription("g", "T")
+    found = broker.world.node.state.consumers.find_subscription("g", "T")
     assert found is not None
     assert found.version == 5
 

@@ -9,7 +9,7 @@ from protocols.facts import Committed
 from rocketmq_selfbalance.broker import BrokerSettings
 from rocketmq_selfbalance.broker.commands import StopBroker
 from rocketmq_selfbalance.broker.offset_file import stored_of, text_of
-from rocketmq_selfbalance.broker.offsets import OffsetManager
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
 from rocketmq_selfbalance.codes import PULL_OFFSET_MOVED, QUERY_NOT_FOUND, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.administration import ResetOffset, UpdateBrokerConfig
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
@@ -188,7 +188,7 @@ NAMES = st.text("abT%_-", min_size=1, max_size=5)
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(NAMES, NAMES, st.integers(0, 9), st.integers(-1, 10**12)), max_size=12))
 def test_the_offset_file_says_what_the_table_held(commits: list[tuple[str, str, int, int]]) -> None:
-    manager = OffsetManager(5, version_step=3)
+    manager = ConsumerOffsetManager(5, version_step=3)
     for group, topic, number, offset in commits:
         manager.commit(7, group, topic, number, offset)
     assert stored_of(text_of(manager.stored(), 1000), 9, 1000) == manager.stored()

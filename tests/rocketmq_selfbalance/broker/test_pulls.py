@@ -132,7 +132,7 @@ def test_nobody_answers_a_pull_whose_connection_has_ended() -> None:
     broker.close(5, "c1")
     broker.world.advance(30_000)
     assert answers(broker) == []
-    assert broker.world.node.held == {}
+    assert broker.world.node.state.held == {}
 
 
 def test_an_offset_that_rides_along_is_committed_even_if_the_pull_finds_nothing() -> None:
@@ -162,4 +162,4 @@ def test_what_a_pull_is_refused_for(
     elif change is not None:
         broker.ask(1, OPERATOR, UpdateTopic(0, change))
     assert broker.ask(2, "c1", message._replace(commit_offset=7)).code == code
-    assert broker.world.node.offsets.query("g", "T", 0) == -1
+    assert broker.world.node.state.offsets.query("g", "T", 0) == -1

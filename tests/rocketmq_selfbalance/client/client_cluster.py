@@ -9,10 +9,10 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Delivered, Owns
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import Broker, Disk
-from rocketmq_selfbalance.broker.groups import GroupTable
+from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import TopicTable
+from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
+from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.node import Client
@@ -61,13 +61,13 @@ class Cluster:
         self.simulation.start("namesrv", NameServer())
         self.disks = {broker: self.disk(topics, produce) for broker in brokers}
         for broker, disk in self.disks.items():
-            self.simulation.start(broker, Broker(broker, disk))
+            self.simulation.start(broker, BrokerNode(Broker(broker, disk)))
         self.simulation.run(100.0)
 
     @staticmethod
     def disk(topics: dict[str, int], produce: float) -> Disk:
         configs = [TopicConfig(topic, count, count) for topic, count in topics.items()]
-        return Disk(TopicTable(0.0, configs), GroupTable(), MessageStore(produce))
+        return Disk(TopicConfigManager(0.0, configs), SubscriptionGroupManager(), MessageStore(produce))
 
     def start(
         self,
@@ -130,5 +130,5 @@ class Cluster:
     def committed(self, queue: Queue) -> int:
         """The committed offset at the queue's broker."""
         node = self.simulation.processes[queue.broker].node
-        assert isinstance(node, Broker)
-        return node.offsets.query(GROUP, queue.topic, queue.number)
+        assert isinstance(node, BrokerNode)
+        return node.state.offsets.query(GROUP, queue.topic, queue.number)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
-from rocketmq_selfbalance.broker import Broker
+from rocketmq_selfbalance.broker import Broker, BrokerNode
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings
@@ -28,7 +28,7 @@ def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool)
     simulation = Simulation(seed=3, latency=Latency(1.0, 5.0), observer=watched, full=full)
     simulation.start("namesrv", NameServer())
     for broker in BROKERS:
-        simulation.start(broker, Broker(broker, Cluster.disk({"T": 2, "U": 1}, 0.0)))
+        simulation.start(broker, BrokerNode(Broker(broker, Cluster.disk({"T": 2, "U": 1}, 0.0))))
     simulation.run(500.0)
 
     def start(number: int) -> None:

@@ -1,10 +1,11 @@
-"""The name server's tables: brokers and their addresses, and the queues of each topic per broker (spec 1.1 to 1.4).
+"""The name server's tables, RocketMQ's ``RouteInfoManager``: brokers and their addresses, and the queues of each topic
+per broker (spec 1.1 to 1.4).
 
 A plain object: `rocketmq_selfbalance.nameserver.node` gives it the time and the connections.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
@@ -14,14 +15,14 @@ from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 
 
-class Registered(NamedTuple):
+class RegisterBrokerResult(NamedTuple):
     """The answer to a registration: the master of a replica, where there is one."""
 
     master_address: str | None
     ha_server_address: str | None
 
 
-class Broker:
+class BrokerAddresses:
     """A broker name with the addresses of its master and replicas, which may be none."""
 
     __slots__ = ("acting_master", "addresses", "cluster")
@@ -32,7 +33,7 @@ class Broker:
         self.addresses: dict[int, str] = {}
 
 
-class Live(NamedTuple):
+class BrokerLiveInfo(NamedTuple):
     """What is known of an address since its last registration."""
 
     last_update: Time
@@ -42,8 +43,9 @@ class Live(NamedTuple):
     ha_server_address: str | None
 
 
-class RouteTable:
-    """Topics, brokers, clusters and live addresses, as one name server knows them."""
+class RouteInfoManager:
+    """Topics, brokers, clusters and live addresses, as one name server knows them. The real tables are
+    ``topicQueueTable``, ``brokerAddrTable``, ``clusterAddrTable``, ``brokerLiveTable``."""
 
     __slots__ = ("brokers", "clusters", "live", "revision", "settings", "topics")
 
@@ -51,10 +53,10 @@ class RouteTable:
         self.settings = settings
         self.topics: dict[str, dict[str, QueueData]] = {}
         """Topic to broker name to its queues."""
-        self.brokers: dict[str, Broker] = {}
+        self.brokers: dict[str, BrokerAddresses] = {}
         self.clusters: dict[str, set[str]] = {}
         """Cluster to the names of its brokers."""
-        self.live: dict[tuple[str, str], Live] = {}
+        self.live: dict[tuple[str, str], BrokerLiveInfo] = {}
         """(Cluster, address) to what is known of it."""
         self.revision = 0
         """Rises whenever routes may have changed."""
@@ -73,8 +75,8 @@ class RouteTable:
         timeout_ms: Time | None = None,
         acting_master: bool | None = None,
         ha_server_address: str | None = None,
-    ) -> Registered | None:
-        """A broker tells its topics; None where it is refused.
+    ) -> RegisterBrokerResult | None:
+        """A broker registers its topics (``registerBroker``); None where it is refused.
 
         ``acting_master``: whether its smallest replica may stand in for a lost master; None from a 4.x broker, which
         does not say. A first registration with exactly one topic is refused (and leaves its name behind).
@@ -83,7 +85,7 @@ class RouteTable:
         entry = self.brokers.get(broker)
         first = entry is None
         if entry is None:
-            entry = self.brokers[broker] = Broker(cluster)
+            entry = self.brokers[broker] = BrokerAddresses(cluster)
         entry.acting_master = bool(acting_master)
         addresses = entry.addresses
         for other in [id for id, known in addresses.items() if known == address and id != broker_id]:
@@ -93,9 +95,9 @@ class RouteTable:
             rival = self.live.get((cluster, before))
             if rival is not None and rival.version.state_version > version.state_version:
                 self.live.pop((cluster, address), None)
-                return Registered(None, None)
-        told = {config.topic: config for config in topics}
-        if before is None and len(told) == 1:
+                return RegisterBrokerResult(None, None)
+        configs = {config.topic: config for config in topics}
+        if before is None and len(configs) == 1:
             return None
         addresses[broker_id] = address
         first = first or before is None
@@ -103,33 +105,33 @@ class RouteTable:
         prime_replica = acting_master is not None and broker_id != MASTER_ID and broker_id == min(addresses)
         if broker_id == MASTER_ID or prime_replica:
             wipe = prime_replica and entry.acting_master
-            self._take_topics(cluster, broker, address, told, version, first=first, wipe=wipe)
+            self._take_topics(cluster, broker, address, configs, version, first=first, wipe=wipe)
         expiry = self.settings.broker_expired_timeout_ms if timeout_ms is None else timeout_ms
-        self.live[cluster, address] = Live(now, expiry, version, channel, ha_server_address)
+        self.live[cluster, address] = BrokerLiveInfo(now, expiry, version, channel, ha_server_address)
         if broker_id != MASTER_ID:
             master = addresses.get(MASTER_ID)
             known = None if master is None else self.live.get((cluster, master))
             if known is not None:
-                return Registered(master, known.ha_server_address)
-        return Registered(None, None)
+                return RegisterBrokerResult(master, known.ha_server_address)
+        return RegisterBrokerResult(None, None)
 
     def _take_topics(
         self,
         cluster: str,
         broker: str,
         address: str,
-        told: dict[str, TopicConfig],
+        configs: dict[str, TopicConfig],
         version: DataVersion,
         *,
         first: bool,
         wipe: bool,
     ) -> None:
         if self.settings.delete_topic_with_broker_registration:
-            for topic in [topic for topic, queues in self.topics.items() if broker in queues and topic not in told]:
+            for topic in [topic for topic, queues in self.topics.items() if broker in queues and topic not in configs]:
                 self._drop_queues(topic, broker)
         before = self.live.get((cluster, address))
         changed = first or before is None or before.version != version
-        for topic, config in told.items():
+        for topic, config in configs.items():
             queues = self.topics.get(topic, {})
             if changed or broker not in queues:
                 self.revision += 1
@@ -137,7 +139,8 @@ class RouteTable:
                 self.topics.setdefault(topic, {})[broker] = QueueData(broker, config.read, config.write, perm)
 
     def unregister(self, cluster: str, broker: str, address: str) -> None:
-        """The address is no more. With a broker's last address go its queues, and topics without any queue."""
+        """The address is no more (``unregisterBroker``). With a broker's last address go its queues, and topics without
+        any queue."""
         self.live.pop((cluster, address), None)
         self.revision += 1
         entry = self.brokers.get(broker)
@@ -164,7 +167,9 @@ class RouteTable:
             self.live[cluster, address] = known._replace(last_update=now)
 
     def scan(self, now: Time) -> list[str]:
-        """Remove the addresses that were silent for longer than their time; their channels, which shall be closed."""
+        """Remove the addresses that were silent for longer than their time (``scanNotActiveBroker``).
+
+        Their channels, which shall be closed."""
         silent = [key for key, known in self.live.items() if known.last_update + known.timeout_ms < now]
         channels = [self.live[key].channel for key in silent]
         for cluster, address in silent:
@@ -172,7 +177,7 @@ class RouteTable:
         return channels
 
     def channel_closed(self, channel: str) -> bool:
-        """The connection of a broker ended: it is gone. Whether a broker was on it."""
+        """The connection of a broker ended (``onChannelDestroy``): it is gone. Whether a broker was on it."""
         found = next((key for key, known in self.live.items() if known.channel == channel), None)
         return found is not None and self._lose(*found)
 
@@ -184,7 +189,7 @@ class RouteTable:
         return False
 
     def route(self, topic: str) -> Route | None:
-        """Where the topic has its queues, sorted by broker name; None where nobody has it."""
+        """Where the topic has its queues (``pickupTopicRouteData``), sorted by broker name; None where it has none."""
         queues = self.topics.get(topic)
         if not queues:
             return None
@@ -253,13 +258,13 @@ class RouteTable:
         twin = type(self)(self.settings)
         twin.topics = {topic: dict(queues) for topic, queues in self.topics.items()}
         for name, entry in self.brokers.items():
-            other = twin.brokers[name] = Broker(entry.cluster)
+            other = twin.brokers[name] = BrokerAddresses(entry.cluster)
             other.acting_master, other.addresses = entry.acting_master, dict(entry.addresses)
         twin.clusters = {cluster: set(names) for cluster, names in self.clusters.items()}
         twin.live, twin.revision = dict(self.live), self.revision
         return twin
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return (
             tuple(sorted((topic, tuple(sorted(queues.values()))) for topic, queues in self.topics.items())),

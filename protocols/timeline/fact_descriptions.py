@@ -1,4 +1,4 @@
-"""Facts, queues and times as people read them."""
+"""Facts, queues and times as text for people."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -43,27 +43,27 @@ def seconds(time: Time) -> str:
     return f"{time / 1000:.3f}".rstrip("0").rstrip(".") + "s"
 
 
-def in_words(fact: Any) -> str:
+def describe_fact(fact: object) -> str:
     """One fact as a sentence without its time; `KeyError` for what is no fact."""
     return _WORDS[type(fact)](fact)
 
 
-def of_generation(generation: int | None) -> str:
+def generation_suffix(generation: int | None) -> str:
     """ " (generation 3)"; empty where there is none."""
     return "" if generation is None else f" (generation {generation})"
 
 
 def _commit(fact: Committed) -> str:
     who = fact.member or ("somebody who is not in the group" if fact.error else "an administrator")
-    told = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{of_generation(fact.generation)}"
-    return f"{told}, refused: {fact.error}" if fact.error else told
+    text = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{generation_suffix(fact.generation)}"
+    return f"{text}, refused: {fact.error}" if fact.error else text
 
 
 def _ended(fact: RebalanceEnded) -> str:
     if fact.member is not None:
         return f"{fact.member} has shared anew: {'other queues' if fact.changed else 'nothing changes'}"
     changed = "" if fact.changed else ", nobody's queues change"
-    return f"{fact.group}: rebalance complete{of_generation(fact.generation)}{changed}"
+    return f"{fact.group}: rebalance complete{generation_suffix(fact.generation)}{changed}"
 
 
 def _began(fact: RebalanceBegan) -> str:
@@ -72,8 +72,8 @@ def _began(fact: RebalanceBegan) -> str:
 
 
 _WORDS: Mapping[type, Callable[[Any], str]] = {
-    Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{of_generation(fact.generation)}",
-    Granted: lambda fact: f"{fact.member} is given {queue_names(fact.queues)}{of_generation(fact.generation)}",
+    Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
+    Granted: lambda fact: f"{fact.member} is given {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
     RebalanceBegan: _began,
     RebalanceEnded: _ended,
     Callback: lambda fact: f"{fact.member} is called: {fact.kind} {queue_names(fact.queues)}",

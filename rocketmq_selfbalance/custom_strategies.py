@@ -22,7 +22,7 @@ class CustomStrategy:
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., object]
 
     def allocate(
         self,
@@ -47,14 +47,14 @@ class CustomStrategy:
         return tuple(answer)
 
 
-def setting_names(strategy: Any) -> tuple[str, ...]:
+def setting_names(strategy: object) -> tuple[str, ...]:
     """The settings of a user's class: the parameters it is made with. Others have none."""
     if not isinstance(strategy, type):
         return ()
     return tuple(inspect.signature(strategy).parameters)
 
 
-def made(name: str, strategy: Any, settings: dict[str, Any]) -> Strategy:
+def make_custom(name: str, strategy: Any, settings: dict[str, object]) -> Strategy:
     """A user's class, object or function as a strategy. Ours, and others that answer in positions, stay as they are."""
     if isinstance(strategy, type):
         try:
@@ -68,13 +68,13 @@ def made(name: str, strategy: Any, settings: dict[str, Any]) -> Strategy:
 
 
 def as_strategy(strategy: Strategy | AllocateFunction) -> Strategy:
-    """`made` for what was not registered, and so has no name but its own."""
+    """`make_custom` for what was not registered, and so has no name but its own."""
     name = getattr(strategy, "__name__", type(strategy).__name__)
     check_custom(name, strategy)
-    return made(name, strategy, {})
+    return make_custom(name, strategy, {})
 
 
-def check_custom(name: str, strategy: Any) -> None:
+def check_custom(name: str, strategy: object) -> None:
     """Raise `StrategyError` for what can be no strategy."""
     if not callable(getattr(strategy, "allocate", None if isinstance(strategy, type) else strategy)):
         raise StrategyError(

@@ -1,18 +1,18 @@
-"""What mqadmin would print of the simulated cluster, in the layout of 5.3.3 (spec 9).
+"""The output of mqadmin for the simulated cluster, in the layout of 5.3.3 (spec 9).
 
-The views are functions of what brokers and clients hold now. Where the real tool asks one broker at random, the caller
-says which. Hosts are the names of nodes and ports do not exist here: an address reads ``c1:0``.
+Each command is a function of what brokers and clients hold now. Where the real tool asks one broker at random, the
+caller says which. Hosts are the names of nodes and ports do not exist here: an address reads ``c1:0``.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.java import entry_order, string_entry_order, string_hash
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker.node import Broker
+from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.routes import subscribe_queues
@@ -116,7 +116,7 @@ def allocate_mq(topic: str, route: Route, ids: Sequence[str]) -> str:
     by_broker = {data.broker: data for data in route.queues}
     as_answered = Route(tuple(by_broker[name] for name in string_entry_order(list(by_broker))), route.brokers)
     queues = entry_order(subscribe_queues(topic, as_answered), _hash_code)
-    shares: dict[str, list[dict[str, Any]]] = {}
+    shares: dict[str, list[dict[str, str | int]]] = {}
     for id in ids:
         taken = Averagely().positions(id, queues, ids)
         shares[id] = [_json(queues[position]) for position in taken]
@@ -124,7 +124,7 @@ def allocate_mq(topic: str, route: Route, ids: Sequence[str]) -> str:
     return json.dumps({"result": result}, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _json(queue: Queue) -> dict[str, Any]:
+def _json(queue: Queue) -> dict[str, str | int]:
     return {"brokerName": queue.broker, "queueId": queue.number, "topic": queue.topic}
 
 

@@ -1,13 +1,13 @@
-"""Steps of a state machine that only go to and fro: the first two are told, the others counted."""
+"""Steps of a state machine between the same two states: the first two are shown, the others counted."""
 
 from collections.abc import Iterator
 
 from protocols.engine.nodes import Time
 from protocols.facts import Transition
-from protocols.timeline.words import seconds
+from protocols.timeline.fact_descriptions import seconds
 
 
-class Repeats:
+class RepeatedTransitions:
     """What a state machine did last, for each; to be asked of its steps in their order."""
 
     __slots__ = ("_counted", "_last")
@@ -15,9 +15,9 @@ class Repeats:
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], tuple[Transition | None, Transition]] = {}
         self._counted: dict[tuple[str, str], tuple[int, Time]] = {}
-        """Machine to how many of its steps were not told since the last that was, and when it took the last one."""
+        """Machine to how many of its steps were not shown since the last that was, and when it took the last one."""
 
-    def is_one(self, now: Time, step: Transition) -> bool:
+    def is_repeat(self, now: Time, step: Transition) -> bool:
         """Whether this is the step before the last one again, and so is counted only."""
         machine = step.machine, step.of
         before, last = self._last.get(machine, (None, None))
@@ -28,16 +28,16 @@ class Repeats:
         return True
 
     def counted(self, step: Transition) -> str | None:
-        """What is to be said of steps that were only counted, before another one is told; None where none was."""
+        """The sentence about steps that were only counted, before another one is shown; None where none was."""
         count = self._counted.pop((step.machine, step.of), None)
-        return None if count is None else _in_words(step.machine, step.of, *count)
+        return None if count is None else _sentence(step.machine, step.of, *count)
 
     def rest(self) -> Iterator[str]:
-        """What is left to be said at the end."""
+        """The sentences that are left at the end."""
         for machine, count in self._counted.items():
-            yield _in_words(*machine, *count)
+            yield _sentence(*machine, *count)
 
 
-def _in_words(machine: str, of: str, count: int, last: Time) -> str:
+def _sentence(machine: str, of: str, count: int, last: Time) -> str:
     steps = "1 more step" if count == 1 else f"{count:,} more steps"
     return f"{machine} {of}: the same to and fro, {steps}, the last at {seconds(last)}"

@@ -1,6 +1,4 @@
-"""Listens and only counts: for benchmarks and for sweeps over thousands of runs."""
-
-from typing import Any
+"""Observes a simulation and keeps the figures only: for benchmarks and for sweeps over thousands of runs."""
 
 from protocols.engine.nodes import Message, Time
 from protocols.facts import Owns, RebalanceEnded
@@ -8,7 +6,7 @@ from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Beliefs
 
 
-class Light:
+class FigureRecorder:
     """A `protocols.engine.simulation.Observer` that keeps who owns what, the figures that follow, and nothing else."""
 
     __slots__ = ("beliefs", "generations")
@@ -18,14 +16,13 @@ class Light:
         self.generations = 0
         """Generations that a coordinator completed."""
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        kind = type(fact)
-        if kind is Owns:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        if isinstance(fact, Owns):
             self.beliefs.change(now, *fact)
-        elif kind is RebalanceEnded and fact.member is None:  # type: ignore[attr-defined]
+        elif isinstance(fact, RebalanceEnded) and fact.member is None:
             self.generations += 1
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None: ...
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None: ...
 
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int

@@ -1,13 +1,14 @@
-"""A broker's subscription groups: switches of a group, whoever its members are (spec 2.5). They outlive its process."""
+"""A broker's subscription groups, RocketMQ's ``SubscriptionGroupManager``: switches of a group, whoever its members are
+(spec 2.5). They outlive its process."""
 
-from typing import Any, Self
+from typing import Self
 
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 from rocketmq_selfbalance.messages.administration import SubscriptionGroup
 from rocketmq_selfbalance.messages.topics import TopicConfig
 
 
-class GroupTable:
+class SubscriptionGroupManager:
     """Group to its configuration. ``auto_create`` is ``autoCreateSubscriptionGroup``."""
 
     __slots__ = ("auto_create", "configs")
@@ -41,7 +42,7 @@ class GroupTable:
         twin.configs = dict(self.configs)
         return twin
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return tuple(sorted(self.configs.values()))
 

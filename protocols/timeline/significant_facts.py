@@ -1,4 +1,5 @@
-"""Which facts are news: who owns what, a rebalance, a callback, a refused commit, a remark; what repeats is none."""
+"""Which facts a reader wants to see: who owns what, a rebalance, a callback, a refused commit, a remark. What only
+repeats what was known is not significant."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,13 +7,13 @@ from typing import Any
 from protocols.facts import Callback, Committed, Granted, Noted, Owns, RebalanceBegan, RebalanceEnded
 
 
-def is_worth_telling(fact: Any) -> bool:
-    """Whether the fact (one of `protocols.facts`) is worth telling. Changes of states are not, what they lead to is."""
-    news = _NEWS.get(type(fact))
-    return news is not None and news(fact)
+def is_significant(fact: object) -> bool:
+    """Whether the fact (one of `protocols.facts`) is significant. A step of a state machine is not."""
+    rule = _RULES.get(type(fact))
+    return rule is not None and rule(fact)
 
 
-_NEWS: Mapping[type, Callable[[Any], bool]] = {
+_RULES: Mapping[type, Callable[[Any], bool]] = {
     Owns: lambda fact: True,
     Granted: lambda fact: True,
     RebalanceBegan: lambda fact: True,

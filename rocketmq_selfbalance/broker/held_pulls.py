@@ -1,0 +1,40 @@
+"""A pull that a broker holds because its queue has nothing for it yet: a ``PullRequest`` in the table of RocketMQ's
+``PullRequestHoldService`` (spec 6.3). What is done with it is in `pulls`."""
+
+from typing import NamedTuple
+
+from protocols.engine.nodes import Time, TimerName
+from protocols.queues import Queue
+from rocketmq_selfbalance.messages.pulling import PullMessage
+
+HELD = "held pull"
+"""First part of a timer's name; the others are the queue, the client and the number of its request."""
+
+
+class HeldPull(NamedTuple):
+    """A pull that waits."""
+
+    sender: str
+    message: PullMessage
+    until: Time
+    """When it is answered at the latest."""
+    arrival: Time | None
+    """When the record comes for which it asks; None where nobody knows."""
+
+    @property
+    def due(self) -> Time:
+        """When it is answered, as far as is known."""
+        return self.until if self.arrival is None else min(self.until, self.arrival)
+
+    @property
+    def timer(self) -> TimerName:
+        """Its timer's name."""
+        return HELD, self.message.queue, self.sender, self.message.correlation
+
+
+def key(held: dict[Queue, list[HeldPull]], now: Time) -> tuple[object, ...]:
+    """Held pulls as plain tuples, times relative to now."""
+    return tuple(
+        (tuple(queue), tuple((each.sender, each.message[1:], each.until - now, each.due - now) for each in waiting))
+        for queue, waiting in sorted(held.items())
+    )
