@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 
 
 class Changed(NamedTuple):
@@ -35,20 +37,20 @@ def share_thresholds(consumer: Consumer) -> None:
         consumer.pull_threshold_size_for_queue = max(1, settings.pull_threshold_size_for_topic // count)
 
 
-def _changed(world: World, thread: Thread, step: Changed) -> Call | None:
+def _changed(world: World, now: Time, thread: Thread, step: Changed, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     thread.push(_CallListener(*step))
     if consumer.kind != PUSH:
         return None
     if step.topic in consumer.subscriptions:
-        consumer.subscribe(step.topic, world.now)
+        consumer.subscribe(step.topic, now)
     share_thresholds(consumer)
     # Synchronously, within the pass: brokers must not filter with an older subscription.
     return HeartbeatToAll()
 
 
-def _call_listener(world: World, thread: Thread, step: _CallListener) -> Call | None:
-    world.listener(world.consumer(step.group), step.topic, step.all_queues, step.own)
+def _call_listener(world: World, now: Time, thread: Thread, step: _CallListener, out: Outbox) -> Call | None:
+    world.listener(now, world.consumer(step.group), step.topic, step.all_queues, step.own, out)
     return None
 
 

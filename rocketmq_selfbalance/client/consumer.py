@@ -1,11 +1,8 @@
-"""What one consumer (a group within a client) knows and holds, and the world around its parts.
-
-The parts (`rebalance`, `pull_from_where`, `persisting`, `locks`, ...) work on a `Consumer` through steps of a thread;
-what they do to the outside goes through a `World`: the node's, or that of a player of traces.
-"""
+"""What one consumer (a group within a client) knows and holds (RocketMQ's `DefaultMQPushConsumerImpl` and
+`DefaultLitePullConsumerImpl`, with the tables of their `RebalanceImpl`)."""
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.engine.quiet import Call
@@ -20,7 +17,7 @@ from rocketmq_selfbalance.messages.membership import ConsumerData
 from rocketmq_selfbalance.states import CREATE_JUST
 from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 
-__all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer", "World"]
+__all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer"]
 
 
 class Questions(NamedTuple):
@@ -216,51 +213,3 @@ class Consumer:
             tuple(self.adding),
             self.pool.key(now),
         )
-
-
-class World(Protocol):
-    """What the parts of a client need from what is around them."""
-
-    now: Time
-
-    def consumer(self, group: str) -> Consumer:
-        """The consumer of this group."""
-
-    def master(self, broker: str) -> str | None:
-        """The address of the master of this name, None where the client knows none."""
-
-    def replica(self, broker: str) -> str | None:
-        """Any address of this broker name, None where the client knows none."""
-
-    def has_route(self, topic: str) -> bool:
-        """Whether the client knows a broker of the topic whom it could ask for the members."""
-
-    def commit(self, consumer: Consumer, queue: Queue, offset: int, address: str) -> None:
-        """Send a committed offset, one way."""
-
-    def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str) -> None:
-        """Give locks back, one way."""
-
-    def computed(self, consumer: Consumer, topic: str, target: tuple[Queue, ...]) -> None:
-        """The consumer has computed what it is to own of the topic, and is about to act on it."""
-
-    def unlock_later(self, consumer: Consumer, queue: Queue, delay: Time) -> None:
-        """Give the lock back, one way, after so many milliseconds."""
-
-    def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str) -> None:
-        """Mark the queue as dropped: it is no more the consumer's. (Where it is marked already, nothing.)"""
-
-    def life(self, consumer: Consumer, queue: Queue, event: str, guard: str = "") -> None:
-        """Something happened in the life of the queue at this consumer (see `rocketmq_selfbalance.states`)."""
-
-    def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
-        """The queue is the consumer's now; it will read from here."""
-
-    def pull(self, consumer: Consumer, queue: Queue, offset: int, delay: Time) -> None:
-        """Begin to pull the queue."""
-
-    def listener(self, consumer: Consumer, topic: str, all_queues: tuple[Queue, ...], own: tuple[Queue, ...]) -> None:
-        """``messageQueueChanged``: the user's listener is called, or the lite pull consumer's own."""
-
-    def rebalance_later(self, delay: Time) -> None:
-        """Wake the rebalance thread after so many milliseconds."""

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java, string_entry_order
+from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.service import WakeUp
@@ -70,17 +72,19 @@ def drop_offline(client: "Instance") -> None:
             del client.addresses[broker]
 
 
-def begin_round(client: "Instance", name: str, thread: Thread, call: HeartbeatToAll) -> Any:
+def begin_round(client: "Instance", now: Time, name: str, thread: Thread, call: HeartbeatToAll, out: Outbox) -> Any:
     """The call `HeartbeatToAll`: a round, of which the thread sees only whether it was carried out."""
     thread.push(Beat())
     return None
 
 
-def tell_broker(client: "Instance", name: str, thread: Thread, call: TellBroker) -> Any:
+def tell_broker(client: "Instance", now: Time, name: str, thread: Thread, call: TellBroker, out: Outbox) -> Any:
     """The call `TellBroker`."""
     data = tuple(consumer_data(consumer) for consumer in client.active())
     timeout = client.settings.mq_client_api_timeout_ms
-    return client.ask(name, call.address, timeout, HeartBeat, client.client_id, data)
+    return blocking.ask(
+        client, now, name, call.address, timeout, HeartBeat(client.next_correlation(), client.client_id, data), out
+    )
 
 
 def understood(client: "Instance", call: Any, message: Answer) -> bool:
@@ -88,7 +92,7 @@ def understood(client: "Instance", call: Any, message: Answer) -> bool:
     return message.code == SUCCESS
 
 
-def _beat(client: "Instance", thread: Thread, step: Beat) -> Call | None:
+def _beat(client: "Instance", now: Time, thread: Thread, step: Beat, out: Outbox) -> Call | None:
     thread.value = False
     if client.heartbeating:
         return None
@@ -100,20 +104,20 @@ def _beat(client: "Instance", thread: Thread, step: Beat) -> Call | None:
     return None
 
 
-def _tell_next(client: "Instance", thread: Thread, step: _TellNext) -> Call | None:
+def _tell_next(client: "Instance", now: Time, thread: Thread, step: _TellNext, out: Outbox) -> Call | None:
     if not step.addresses:
         return None
     thread.push(_TellNext(step.addresses[1:]))
     return TellBroker(step.addresses[0])
 
 
-def _round_done(client: "Instance", thread: Thread, step: _RoundDone) -> Call | None:
+def _round_done(client: "Instance", now: Time, thread: Thread, step: _RoundDone, out: Outbox) -> Call | None:
     client.heartbeating = False
     thread.value = step.carried_out
     return None
 
 
-def _tell_new(client: "Instance", thread: Thread, step: TellNewConnection) -> Call | None:
+def _tell_new(client: "Instance", now: Time, thread: Thread, step: TellNewConnection, out: Outbox) -> Call | None:
     if client.heartbeating or not client.active():
         return None
     client.heartbeating = True
@@ -121,7 +125,7 @@ def _tell_new(client: "Instance", thread: Thread, step: TellNewConnection) -> Ca
     return TellBroker(step.address)
 
 
-def _told(client: "Instance", thread: Thread, step: _Told) -> Call | None:
+def _told(client: "Instance", now: Time, thread: Thread, step: _Told, out: Outbox) -> Call | None:
     client.heartbeating = False
     if thread.value is True:
         thread.push(WakeUp(f"connection to {step.address}"))

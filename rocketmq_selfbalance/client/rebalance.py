@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import string_entry_order
 from protocols.queues import Queue, sort_queues
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
 from rocketmq_selfbalance.client.changed import Changed
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.table_update import UpdateTable, update
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.member_lists import in_order, once_for_the_same
 from rocketmq_selfbalance.states import REMOVED
@@ -52,7 +54,7 @@ class _Truncate(NamedTuple):
     group: str
 
 
-def _pass(world: World, thread: Thread, step: Pass) -> Call | None:
+def _pass(world: World, now: Time, thread: Thread, step: Pass, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     consumer.balanced = not (consumer.paused and consumer.kind == PUSH)
     if consumer.balanced:
@@ -75,7 +77,7 @@ def _in_turn(topics: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(string_entry_order(topics))
 
 
-def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
+def _topic(world: World, now: Time, thread: Thread, step: _Topic, out: Outbox) -> Call | None:
     question = step.question
     group, topic = question
     consumer = world.consumer(group)
@@ -89,10 +91,10 @@ def _topic(world: World, thread: Thread, step: _Topic) -> Call | None:
     if queues is None:
         _unknown(consumer, thread, topic)
         return None
-    return update(world, thread, UpdateTable(group, topic, queues, queues))
+    return update(world, now, thread, UpdateTable(group, topic, queues, queues), out)
 
 
-def _ask(world: World, thread: Thread, step: _Ask) -> Call | None:
+def _ask(world: World, now: Time, thread: Thread, step: _Ask, out: Outbox) -> Call | None:
     return step.question
 
 
@@ -102,7 +104,7 @@ def _unknown(consumer: Consumer, thread: Thread, topic: str) -> None:
         thread.push(Changed(consumer.group, topic, (), ()))
 
 
-def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
+def _allocate(world: World, now: Time, thread: Thread, step: _Allocate, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     members: Any = thread.value
     consumer.seen[step.topic] = members
@@ -115,7 +117,7 @@ def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
         except AllocationError:
             consumer.balanced = False
         else:
-            return update(world, thread, UpdateTable(step.group, step.topic, step.queues, target))
+            return update(world, now, thread, UpdateTable(step.group, step.topic, step.queues, target), out)
     return None
 
 
@@ -168,13 +170,13 @@ def _at(queues: tuple[Queue, ...], positions: Sequence[int]) -> tuple[Queue, ...
     return tuple(queues[position] for position in sorted(set(positions)))
 
 
-def _truncate(world: World, thread: Thread, step: _Truncate) -> Call | None:
+def _truncate(world: World, now: Time, thread: Thread, step: _Truncate, out: Outbox) -> Call | None:
     """Queues of topics that are not subscribed any more are cut off: nothing is kept, unlocked or reported
     (spec 5.5)."""
     consumer = world.consumer(step.group)
     for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
-        world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed")
-        world.life(consumer, queue, REMOVED)
+        world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed", out)
+        world.life(consumer, queue, REMOVED, out)
     return None
 
 

@@ -6,7 +6,8 @@ not balance is repeated after a second.
 
 from typing import NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
+from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.heartbeat import TellNewConnection
 from rocketmq_selfbalance.client.instance import Instance
@@ -37,10 +38,10 @@ class _EndPass(NamedTuple):
     """All consumers had their part."""
 
 
-def begin(client: Instance) -> None:
+def begin(client: Instance, now: Time, out: Outbox) -> None:
     """The thread starts, and goes to sleep."""
     client.service.last = client.created
-    client.out.set_timer(TIMER, client.now + client.settings.rebalance_wait_interval_ms)
+    out.set_timer(TIMER, now + client.settings.rebalance_wait_interval_ms)
 
 
 def between_passes(settings: ClientSettings) -> Time:
@@ -48,17 +49,17 @@ def between_passes(settings: ClientSettings) -> Time:
     return max(settings.rebalance_wait_interval_ms, settings.rebalance_min_interval_ms)
 
 
-def wake(client: Instance, why: str) -> None:
+def wake(client: Instance, now: Time, why: str, out: Outbox) -> None:
     """``rebalanceImmediately``."""
     service = client.service
     if why not in service.triggers:
         service.triggers.append(why)
-    service.notified = True
+    service.notified, service.notified_at = True, now
     if client.running and not service.in_pass:
-        look(client)
+        look(client, now, out)
 
 
-def connected(client: Instance, broker: str) -> None:
+def connected(client: Instance, now: Time, broker: str, out: Outbox) -> None:
     """There is a new connection to this broker, which is to hear who is here.
 
     When the process has just gone on after it hung, everything happens at once: the pass asks who is in the group, over
@@ -70,12 +71,12 @@ def connected(client: Instance, broker: str) -> None:
         service.rejoining[broker] = True
     else:
         service.rejoining.pop(broker, None)
-        tell_new(client, broker)
+        tell_new(client, now, broker, out)
 
 
-def tell_new(client: Instance, broker: str) -> None:
+def tell_new(client: Instance, now: Time, broker: str, out: Outbox) -> None:
     """The thread of connection events tells the broker who is here."""
-    client.run(f"connection to {broker}", TellNewConnection(broker))
+    blocking.run(client, now, f"connection to {broker}", (TellNewConnection(broker),), out)
 
 
 def deaf_until(client: Instance, why: str) -> Time:
@@ -85,40 +86,40 @@ def deaf_until(client: Instance, why: str) -> Time:
     if why not in service.triggers:
         return 0.0
     if service.in_pass and service.notified:
-        return client.now + client.settings.rebalance_min_interval_ms
+        return service.notified_at + client.settings.rebalance_min_interval_ms
     return service.waits_until or 0.0
 
 
-def look(client: Instance) -> None:
+def look(client: Instance, now: Time, out: Outbox) -> None:
     """The thread is awake: it begins a pass, or waits out the least interval."""
     service, settings = client.service, client.settings
     service.notified = False
     earliest = service.last + settings.rebalance_min_interval_ms
-    if client.now < earliest:
+    if now < earliest:
         # Of a thousand notices after each other only the first has anything to set.
         if service.waits_until != earliest:
             service.waits_until = earliest
-            client.out.set_timer(TIMER, earliest)
+            out.set_timer(TIMER, earliest)
         return
-    client.out.cancel_timer(TIMER)
+    out.cancel_timer(TIMER)
     service.in_pass = True
     service.trigger = ", ".join(dict.fromkeys(service.triggers)) or PERIODIC
     service.triggers.clear()
-    groups = [consumer.group for consumer in client.active()]
-    client.run(THREAD, *(_PassOf(group) for group in groups), _EndPass())
+    steps = [_PassOf(consumer.group) for consumer in client.active()]
+    blocking.run(client, now, THREAD, [*steps, _EndPass()], out)
 
 
-def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
+def _pass_of(client: Instance, now: Time, thread: Thread, step: _PassOf, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     if client.service.trigger != PERIODIC:
-        client.service.begin(client, consumer)
+        client.service.begin(consumer, out)
     consumer.seen.clear()
-    client.forget_granted(consumer, consumer.subscriptions)
+    client.observed.forget_granted(consumer, consumer.subscriptions, out)
     thread.push(Pass(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
     return None
 
 
-def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
+def _settle(client: Instance, now: Time, thread: Thread, step: _Settle, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     # Brokers give the same object again and again: few have to be looked into.
     lists = {id(each): each for each in consumer.seen.values()}
@@ -127,33 +128,33 @@ def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
     # Where the list changed during the pass, the later one counts.
     consumer.claim = found[-1] if found else None
     repeated = consumer.revision == step.revision and all(each is found[-1] for each in found)
-    quiet = consumer.balanced and (repeated or would_repeat(consumer, client.granted.get(step.group, {})))
+    quiet = consumer.balanced and (repeated or would_repeat(consumer, client.observed.granted.get(step.group, {})))
     consumer.settled = consumer.revision if quiet else None
     return None
 
 
-def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:
+def _end_pass(client: Instance, now: Time, thread: Thread, step: _EndPass, out: Outbox) -> Call | None:
     service, settings = client.service, client.settings
-    client.tell_owned()
-    service.tell_end(client)
+    client.tell_owned(out)
+    service.tell_end(out)
     service.in_pass = False
-    service.last = client.now
+    service.last = now
     balanced = all(consumer.balanced for consumer in client.active())
     if service.notified:
-        look(client)
+        look(client, now, out)
     elif balanced or not settings.rebalance_min_interval_ms:
-        client.out.set_timer(TIMER, client.now + between_passes(settings))
+        out.set_timer(TIMER, now + between_passes(settings))
     else:
-        client.out.set_timer(TIMER, client.now + settings.rebalance_min_interval_ms)
+        out.set_timer(TIMER, now + settings.rebalance_min_interval_ms)
     rejoining, service.rejoining = service.rejoining, {}
     for peer, connected in rejoining.items():
         if connected:
-            tell_new(client, peer)
+            tell_new(client, now, peer, out)
     return None
 
 
-def _wake_up(client: Instance, thread: Thread, step: WakeUp) -> Call | None:
-    wake(client, step.why)
+def _wake_up(client: Instance, now: Time, thread: Thread, step: WakeUp, out: Outbox) -> Call | None:
+    wake(client, now, step.why, out)
     return None
 
 

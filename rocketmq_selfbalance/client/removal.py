@@ -6,12 +6,14 @@ Steps name the queue; ``taken_out`` says whether its process queue has left the 
 
 from typing import NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call
-from rocketmq_selfbalance.client.consumer import Consumer, World
+from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.persisting import Forget, Persist
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
 
 
@@ -73,7 +75,7 @@ def process_queue_of(consumer: Consumer, queue: Queue, taken_out: bool) -> Proce
     return (consumer.leaving if taken_out else consumer.table)[queue]
 
 
-def _remove(world: World, thread: Thread, step: Remove) -> Call | None:
+def _remove(world: World, now: Time, thread: Thread, step: Remove, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     group, queue, _ = step
     if not consumer.locks:
@@ -85,23 +87,23 @@ def _remove(world: World, thread: Thread, step: Remove) -> Call | None:
     return None
 
 
-def _free(world: World, thread: Thread, step: _Free) -> Call | None:
+def _free(world: World, now: Time, thread: Thread, step: _Free, out: Outbox) -> Call | None:
     thread.value = True
     return None
 
 
-def _remove_locked(world: World, thread: Thread, step: _RemoveLocked) -> Call | None:
+def _remove_locked(world: World, now: Time, thread: Thread, step: _RemoveLocked, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = process_queue_of(consumer, step.queue, step.taken_out)
     thread.push(_ConsumeLockTried(*step))
-    if process_queue.dropped and world.now > process_queue.last_lock + consumer.settings.unlock_delay_time_ms:
+    if process_queue.dropped and now > process_queue.last_lock + consumer.settings.unlock_delay_time_ms:
         thread.value = True
         return None
     thread.push(_TryConsumeLock(*step))
     return None
 
 
-def _try_consume_lock(world: World, thread: Thread, step: _TryConsumeLock) -> Call | None:
+def _try_consume_lock(world: World, now: Time, thread: Thread, step: _TryConsumeLock, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     if process_queue_of(consumer, step.queue, step.taken_out).listeners:
         return AwaitConsumeLock(step.group, step.queue, consumer.settings.consume_lock_wait_ms)
@@ -109,47 +111,47 @@ def _try_consume_lock(world: World, thread: Thread, step: _TryConsumeLock) -> Ca
     return None
 
 
-def _lock_tried(world: World, thread: Thread, step: _ConsumeLockTried) -> Call | None:
+def _lock_tried(world: World, now: Time, thread: Thread, step: _ConsumeLockTried, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = process_queue_of(consumer, step.queue, step.taken_out)
     if not thread.value:
         process_queue.try_unlock_times += 1
         if not step.taken_out:
-            world.life(consumer, step.queue, NOT_REMOVABLE)
+            world.life(consumer, step.queue, NOT_REMOVABLE, out)
         thread.value = False
     elif not consumer.settings.delayed_unlock:
         thread.push(Persist(step.group, step.queue), Forget(step.group, step.queue), _GiveBack(*step))
     elif process_queue.count:
-        world.unlock_later(consumer, step.queue, consumer.settings.unlock_delay_time_ms)
+        world.unlock_later(now, consumer, step.queue, consumer.settings.unlock_delay_time_ms, out)
         thread.value = True
     else:
         thread.push(_GiveBack(*step))
     return None
 
 
-def _give_back(world: World, thread: Thread, step: _GiveBack) -> Call | None:
+def _give_back(world: World, now: Time, thread: Thread, step: _GiveBack, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue_of(consumer, step.queue, step.taken_out).locked = False
     address = world.master(step.queue.broker)
     if address is not None:
-        world.unlock(consumer, (step.queue,), address)
+        world.unlock(consumer, (step.queue,), address, out)
     thread.value = True
     return None
 
 
-def _take_out(world: World, thread: Thread, step: TakeOut) -> Call | None:
+def _take_out(world: World, now: Time, thread: Thread, step: TakeOut, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = consumer.table.pop(step.queue, None)
     if process_queue is None:
         return None
     consumer.leaving[step.queue] = process_queue
-    world.drop(consumer, step.queue, process_queue, step.why)
-    world.life(consumer, step.queue, REMOVED)
+    world.drop(consumer, step.queue, process_queue, step.why, out)
+    world.life(consumer, step.queue, REMOVED, out)
     thread.push(Remove(step.group, step.queue, True), _Gone(step.group, step.queue))
     return None
 
 
-def _gone(world: World, thread: Thread, step: _Gone) -> Call | None:
+def _gone(world: World, now: Time, thread: Thread, step: _Gone, out: Outbox) -> Call | None:
     world.consumer(step.group).leaving.pop(step.queue, None)
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from protocols.engine.nodes import Message, Time, TimerName
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.quiet import Call, Exchange, Flow, Guard, Renewal, Rest
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import following, polling, pulling, rebalance_service, tasks
@@ -51,7 +51,7 @@ def rest(client: Instance) -> Rest | None:
     consumers = list(client.consumers.values())
     if not client.running or client.service.has_to_tell or client.sent_back or not all(map(_settled, consumers)):
         return None
-    if not _ABOUT_TO_BE_TOLD.isdisjoint(client.life_of.values()):
+    if not _ABOUT_TO_BE_TOLD.isdisjoint(client.observed.life_of.values()):
         return None
     pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
     under_way, flows = _under_way(client), _flows(client, consumers, pulls)
@@ -278,23 +278,23 @@ def _guarded(client: Instance) -> dict[TimerName, Guard]:
     return found
 
 
-def passed_about(client: Instance, sender: str, kind: type[Message], about: Any) -> None:
+def passed_about(client: Instance, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
     """Messages of this kind were passed over, the last one came now. (Of other kinds nothing is kept.)"""
     if kind is LockBatchMqAnswer:
         for queue, process_queue in client.consumers[about].table.items():
             if client.master(queue.broker) == sender:
-                process_queue.last_lock = client.now
+                process_queue.last_lock = now
     elif kind is PullAnswer:
         group, queue = about
         consumer = client.consumers[group]
         process_queue = consumer.table[queue]
-        process_queue.last_pull = client.now
+        process_queue.last_pull = now
         # The new pull is the last one that was sent. (It has the old one's number: which it is does not matter.)
         of = group, queue, process_queue.number
         number = next(number for number, pulled in client.pulled.items() if pulled[:3] == of)
         client.pulled[number] = client.pulled.pop(number)
         timeout = consumer.settings.consumer_timeout_when_suspend_ms
-        client.out.set_timer(("pull timeout", group, queue), client.now + timeout)
+        out.set_timer(("pull timeout", group, queue), now + timeout)
 
 
 def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> None:

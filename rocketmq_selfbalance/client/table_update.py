@@ -2,16 +2,17 @@
 
 from typing import Any, NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, LockQueues
 from rocketmq_selfbalance.client.changed import Changed
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer, World
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.persisting import Forget
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import LocateStart, Start
 from rocketmq_selfbalance.client.removal import Remove
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.states import (
     CONCURRENT,
     IN_TARGET,
@@ -70,12 +71,12 @@ class _Compare(NamedTuple):
     target: tuple[Queue, ...]
 
 
-def update(world: World, thread: Thread, step: UpdateTable) -> Call | None:
+def update(world: World, now: Time, thread: Thread, step: UpdateTable, out: Outbox) -> Call | None:
     """Begin to do what the step says."""
     consumer = world.consumer(step.group)
-    world.computed(consumer, step.topic, step.target)
+    world.computed(consumer, step.topic, step.target, out)
     consumer.changed, consumer.refused = False, False
-    dropped = _dropped(world, consumer, step)
+    dropped = _dropped(world, now, consumer, step, out)
     table = consumer.table
     if not dropped and all(queue in table for queue in step.target):
         # Nothing is added or removed; a leftover that is still in the table is not held.
@@ -89,35 +90,35 @@ def update(world: World, thread: Thread, step: UpdateTable) -> Call | None:
     return None
 
 
-def _dropped(world: World, consumer: Consumer, step: UpdateTable) -> list[Queue]:
+def _dropped(world: World, now: Time, consumer: Consumer, step: UpdateTable, out: Outbox) -> list[Queue]:
     if not consumer.table:
         return []
     kept = set(step.target)
-    idle_since = world.now - consumer.settings.pull_max_idle_time_ms
+    idle_since = now - consumer.settings.pull_max_idle_time_ms
     found = []
     for queue, process_queue in consumer.table.items():
         if queue.topic != step.topic:
             continue
         if queue not in kept:
-            world.drop(consumer, queue, process_queue, "not in the target")
+            world.drop(consumer, queue, process_queue, "not in the target", out)
         elif consumer.kind == PUSH and process_queue.last_pull < idle_since:
-            world.drop(consumer, queue, process_queue, "no pull for too long")
+            world.drop(consumer, queue, process_queue, "no pull for too long", out)
         else:
             continue
         found.append(queue)
     return sorted(found)
 
 
-def _removed(world: World, thread: Thread, step: _Removed) -> Call | None:
+def _removed(world: World, now: Time, thread: Thread, step: _Removed, out: Outbox) -> Call | None:
     if thread.value:
         consumer = world.consumer(step.group)
         if consumer.table.pop(step.queue, None) is not None:
-            world.life(consumer, step.queue, REMOVED)
+            world.life(consumer, step.queue, REMOVED, out)
         consumer.changed = True
     return None
 
 
-def _add(world: World, thread: Thread, step: _AddFrom) -> Call | None:
+def _add(world: World, now: Time, thread: Thread, step: _AddFrom, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     group, target, position = step
     while position < len(target):
@@ -128,42 +129,42 @@ def _add(world: World, thread: Thread, step: _AddFrom) -> Call | None:
             continue
         if not consumer.locks:
             consumer.adding[queue] = None
-            world.life(consumer, queue, IN_TARGET, CONCURRENT)
-            thread.push(Forget(group, queue), *_locating(world, group, queue), _AddFrom(group, target, position))
+            world.life(consumer, queue, IN_TARGET, out, guard=CONCURRENT)
+            thread.push(Forget(group, queue), *_locating(world, now, group, queue), _AddFrom(group, target, position))
             return None
         address = world.master(queue.broker)
         if address is not None:
             consumer.adding[queue] = None
-            world.life(consumer, queue, IN_TARGET, ORDERED)
+            world.life(consumer, queue, IN_TARGET, out, guard=ORDERED)
             thread.push(_Locked(group, queue), _AddFrom(group, target, position))
             return LockQueues(group, (queue,), address)
         consumer.refused = True
     return None
 
 
-def _locating(world: World, group: str, queue: Queue) -> tuple[Any, ...]:
-    return LocateStart(group, queue), _Located(group, queue, world.now)
+def _locating(world: World, now: Time, group: str, queue: Queue) -> tuple[Any, ...]:
+    return LocateStart(group, queue), _Located(group, queue, now)
 
 
-def _locked(world: World, thread: Thread, step: _Locked) -> Call | None:
+def _locked(world: World, now: Time, thread: Thread, step: _Locked, out: Outbox) -> Call | None:
     locked: Any = thread.value
     consumer = world.consumer(step.group)
     if isinstance(locked, tuple) and step.queue in locked:
-        world.life(consumer, step.queue, LOCK_GRANTED)
-        thread.push(Forget(step.group, step.queue), *_locating(world, step.group, step.queue))
+        world.life(consumer, step.queue, LOCK_GRANTED, out)
+        thread.push(Forget(step.group, step.queue), *_locating(world, now, step.group, step.queue))
     else:
         consumer.adding.pop(step.queue, None)
-        world.life(consumer, step.queue, LOCK_REFUSED)
+        world.life(consumer, step.queue, LOCK_REFUSED, out)
         consumer.refused = True
     return None
 
 
-def _located(world: World, thread: Thread, step: _Located) -> Call | None:
+def _located(world: World, now: Time, thread: Thread, step: _Located, out: Outbox) -> Call | None:
     start: Start = thread.value
     consumer = world.consumer(step.group)
     consumer.adding.pop(step.queue, None)
     if start.offset < 0:
-        world.life(consumer, step.queue, OFFSET_UNKNOWN)
+        world.life(consumer, step.queue, OFFSET_UNKNOWN, out)
     else:
         settings = consumer.settings
         process_queue = ProcessQueue(
@@ -172,21 +173,21 @@ def _located(world: World, thread: Thread, step: _Located) -> Call | None:
         consumer.numbers += 1
         process_queue.number = consumer.numbers
         consumer.table[step.queue] = process_queue
-        world.life(consumer, step.queue, OFFSET_FOUND)
+        world.life(consumer, step.queue, OFFSET_FOUND, out)
         consumer.starting.append((step.queue, start.offset))
         consumer.changed = True
-        world.added(consumer, step.queue, start.offset, start.why)
+        world.added(consumer, step.queue, start.offset, start.why, out)
     return None
 
 
-def _finish(world: World, thread: Thread, step: _Finish) -> Call | None:
+def _finish(world: World, now: Time, thread: Thread, step: _Finish, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     settings = consumer.settings
     if consumer.refused and settings.lock_refused_delay_ms is not None:
-        world.rebalance_later(settings.lock_refused_delay_ms)
+        world.rebalance_later(now, settings.lock_refused_delay_ms, out)
     for queue, offset in consumer.starting:
         if consumer.kind == PUSH:
-            world.pull(consumer, queue, offset, settings.first_pull_delay_ms)
+            world.pull(now, consumer, queue, offset, settings.first_pull_delay_ms, out)
     consumer.starting.clear()
     thread.push(_Compare(step.group, step.topic, step.target))
     if consumer.changed:
@@ -194,7 +195,7 @@ def _finish(world: World, thread: Thread, step: _Finish) -> Call | None:
     return None
 
 
-def _compare(world: World, thread: Thread, step: _Compare) -> Call | None:
+def _compare(world: World, now: Time, thread: Thread, step: _Compare, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     if set(consumer.holds(step.topic)) != set(step.target):
         consumer.balanced = False

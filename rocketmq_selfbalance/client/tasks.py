@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
+from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call, Failure, RefreshRoute
 from rocketmq_selfbalance.client.heartbeat import Beat, drop_offline
 from rocketmq_selfbalance.client.instance import Instance
@@ -52,33 +53,33 @@ TASKS: Mapping[str, Task] = {
 }
 
 
-def begin(client: Instance) -> None:
+def begin(client: Instance, now: Time, out: Outbox) -> None:
     """Set all tasks going."""
     for name, task in TASKS.items():
-        client.task_due[name] = client.now + task.first(client.settings)
-        client.out.set_timer(("task of", name), client.task_due[name])
+        client.task_due[name] = now + task.first(client.settings)
+        out.set_timer(("task of", name), client.task_due[name])
 
 
-def due(client: Instance, name: str) -> None:
+def due(client: Instance, now: Time, name: str, out: Outbox) -> None:
     """A task has its turn; at a fixed rate, however long it takes."""
     task = TASKS[name]
-    client.task_due[name] = max(client.task_due[name] + task.period(client.settings), client.now)
-    client.out.set_timer(("task of", name), client.task_due[name])
+    client.task_due[name] = max(client.task_due[name] + task.period(client.settings), now)
+    out.set_timer(("task of", name), client.task_due[name])
     thread = client.threads.get(THREAD)
     step = task.step()
     # One that still waits for its turn is not there twice.
     if thread is None or step not in thread.left:
-        client.run(THREAD, step)
+        blocking.run(client, now, THREAD, (step,), out)
 
 
-def _update_routes(client: Instance, thread: Thread, step: UpdateRoutes) -> Call | None:
+def _update_routes(client: Instance, now: Time, thread: Thread, step: UpdateRoutes, out: Outbox) -> Call | None:
     topics = sorted_as_java({topic for consumer in client.consumers.values() for topic in consumer.subscriptions})
     thread.value = None
     thread.push(_UpdateNext(tuple(topics)))
     return None
 
 
-def _update_next(client: Instance, thread: Thread, step: _UpdateNext) -> Call | None:
+def _update_next(client: Instance, now: Time, thread: Thread, step: _UpdateNext, out: Outbox) -> Call | None:
     # A name server that does not answer ends this round.
     if thread.value is Failure.FAILED or not step.topics:
         return None
@@ -86,13 +87,13 @@ def _update_next(client: Instance, thread: Thread, step: _UpdateNext) -> Call | 
     return RefreshRoute(step.topics[0])
 
 
-def _heartbeat(client: Instance, thread: Thread, step: PeriodicHeartbeat) -> Call | None:
+def _heartbeat(client: Instance, now: Time, thread: Thread, step: PeriodicHeartbeat, out: Outbox) -> Call | None:
     drop_offline(client)
     thread.push(Beat())
     return None
 
 
-def _persist(client: Instance, thread: Thread, step: PersistOffsets) -> Call | None:
+def _persist(client: Instance, now: Time, thread: Thread, step: PersistOffsets, out: Outbox) -> Call | None:
     thread.push(*(PersistAll(consumer.group) for consumer in client.active()))
     return None
 
