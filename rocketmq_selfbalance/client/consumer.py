@@ -28,15 +28,43 @@ class Questions(NamedTuple):
     calls: tuple[Call, ...]
 
 
+class Rebalancing:
+    """The pass that is under way, or the last one, as far as it concerns this consumer."""
+
+    __slots__ = ("adding", "balanced", "changed", "refused", "seen", "starting")
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Any] = {}
+        """Topic to the answer about its members."""
+        self.balanced = True
+        """Whether the consumer holds what it computed."""
+        self.changed = False
+        """Whether something was added or removed for the topic at hand."""
+        self.refused = False
+        """Whether a lock was, for the topic at hand."""
+        self.adding: dict[Queue, None] = {}
+        """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
+        self.starting: list[tuple[Queue, int]] = []
+        """Queues added and not yet pulled, with their starting offsets."""
+
+    def copy(self) -> "Rebalancing":
+        """An independent copy."""
+        copy = Rebalancing()
+        copy.balanced, copy.changed, copy.refused = self.balanced, self.changed, self.refused
+        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
+        return copy
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return self.balanced, self.changed, self.refused, tuple(self.starting), tuple(self.adding)
+
+
 class Consumer:
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
     __slots__ = (
-        "adding",
-        "balanced",
         "by_hand",
         "by_position",
-        "changed",
         "claim",
         "client_id",
         "consume_from_where",
@@ -55,13 +83,11 @@ class Consumer:
         "pull_threshold_for_queue",
         "pull_threshold_size_for_queue",
         "questions",
-        "refused",
+        "rebalancing",
         "revision",
         "routes",
-        "seen",
         "settings",
         "settled",
-        "starting",
         "state",
         "store",
         "strategy",
@@ -122,16 +148,7 @@ class Consumer:
         """The members, sorted, as the last topics of this pass had them; None where they were not told."""
         self.questions: Questions | None = None
         """Those of a pass, while nothing has changed."""
-        # Of the pass that is under way.
-        self.seen: dict[str, Any] = {}
-        """Topic to the answer about its members."""
-        self.balanced = True
-        self.changed = False
-        self.refused = False
-        self.adding: dict[Queue, None] = {}
-        """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
-        self.starting: list[tuple[Queue, int]] = []
-        """Queues added by this pass and not yet pulled, with their starting offsets."""
+        self.rebalancing = Rebalancing()
 
     @property
     def locks(self) -> bool:
@@ -189,7 +206,7 @@ class Consumer:
         copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
         copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
         copy.pool = self.pool.copy()
-        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
+        copy.rebalancing = self.rebalancing.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:
@@ -206,10 +223,6 @@ class Consumer:
             self.store.key(),
             self.pull_threshold_for_queue,
             self.pull_threshold_size_for_queue,
-            self.balanced,
-            self.changed,
-            self.refused,
-            tuple(self.starting),
-            tuple(self.adding),
+            self.rebalancing.key(),
             self.pool.key(now),
         )

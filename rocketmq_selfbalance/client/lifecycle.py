@@ -151,7 +151,7 @@ def _start_instance(client: Instance, now: Time, out: Outbox) -> None:
     client.running, client.ended = True, False
     client.created = now
     tasks.begin(client, now, out)
-    rebalance_service.begin(client, now, out)
+    rebalance_service.start(client, now, out)
 
 
 def _ask_routes(client: Instance, now: Time, thread: Thread, step: _AskRoutes, out: Outbox) -> Call | None:

@@ -10,19 +10,19 @@ from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.quiet import Renewal, Rest, Stretch
 from rocketmq_selfbalance.client import (
     blocking,
-    changed,
     consuming_orderly,
     following,
     giving_back,
     heartbeat,
     lifecycle,
     locks,
+    message_queue_changed,
     operator,
     persisting,
     polling,
+    process_queue_table,
     pull_from_where,
     pulling,
-    rebalance,
     rebalance_service,
     removal,
     repairing,
@@ -30,7 +30,6 @@ from rocketmq_selfbalance.client import (
     resetting,
     resting,
     routing,
-    table_update,
     tasks,
     timers,
 )
@@ -48,9 +47,8 @@ STEPS: Handlers = {
     **pull_from_where.HANDLERS,
     **persisting.HANDLERS,
     **removal.HANDLERS,
-    **changed.HANDLERS,
-    **table_update.HANDLERS,
-    **rebalance.HANDLERS,
+    **message_queue_changed.HANDLERS,
+    **process_queue_table.HANDLERS,
     **locks.HANDLERS,
     **resetting.HANDLERS,
     **heartbeat.HANDLERS,
@@ -119,7 +117,7 @@ class Client:
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         client = self.instance
         if timer == rebalance_service.TIMER:
-            rebalance_service.look(client, now, out)
+            rebalance_service.run(client, now, out)
         else:
             timers.DUE[timer[0]](client, now, *timer[1:], out)
         if client.observed.dirty:
@@ -129,7 +127,7 @@ class Client:
         client = self.instance
         client.connections.add(peer)
         if client.settings.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
-            rebalance_service.connected(client, now, peer, out)
+            heartbeat.on_channel_active(client, now, peer, out)
             client.tell_owned(out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
@@ -194,7 +192,7 @@ def _is_broker(client: Instance, peer: str) -> bool:
 
 
 def _notified(client: Instance, now: Time, sender: str, message: NotifyConsumerIdsChanged, out: Outbox) -> None:
-    rebalance_service.wake(client, now, _changed_at(sender), out)
+    rebalance_service.rebalance_immediately(client, now, _changed_at(sender), out)
 
 
 def _changed_at(broker: str) -> str:

@@ -34,8 +34,8 @@ class Commit(NamedTuple):
     refreshed: bool = False
 
 
-class Forget(NamedTuple):
-    """Forget the offset in memory."""
+class RemoveOffset(NamedTuple):
+    """``removeOffset``: forget the offset in memory."""
 
     group: str
     queue: Queue
@@ -64,9 +64,9 @@ def _commit(world: World, now: Time, thread: Thread, step: Commit, out: Outbox) 
     return None
 
 
-def _forget(world: World, now: Time, thread: Thread, step: Forget, out: Outbox) -> Call | None:
+def _remove_offset(world: World, now: Time, thread: Thread, step: RemoveOffset, out: Outbox) -> Call | None:
     world.consumer(step.group).store.table.remove(step.queue)
     return None
 
 
-HANDLERS: Handlers = {Persist: _persist, PersistAll: _persist_all, Commit: _commit, Forget: _forget}
+HANDLERS: Handlers = {Persist: _persist, PersistAll: _persist_all, Commit: _commit, RemoveOffset: _remove_offset}

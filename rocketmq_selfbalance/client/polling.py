@@ -16,7 +16,7 @@ from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.offset_store import ReadFrom
 from rocketmq_selfbalance.client.pool import Batch, Work
-from rocketmq_selfbalance.client.pull_from_where import LocateStart, ReadStored, Start
+from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
 from rocketmq_selfbalance.client.settings import PULL
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 
@@ -52,7 +52,7 @@ def begin_pulling(client: Instance, now: Time, consumer: Consumer, queue: Queue,
     locate = (
         ReadStored(consumer.group, queue, ReadFrom.MEMORY_FIRST)
         if consumer.kind == PULL
-        else LocateStart(consumer.group, queue)
+        else ComputePullFromWhere(consumer.group, queue)
     )
     blocking.run(
         client,

@@ -30,7 +30,7 @@ class Start(NamedTuple):
     error: int | None = None
 
 
-class LocateStart(NamedTuple):
+class ComputePullFromWhere(NamedTuple):
     """Find out where to start; leaves a `Start`."""
 
     group: str
@@ -76,7 +76,9 @@ class AdminAnswered(NamedTuple):
     why: str
 
 
-def _locate(world: World, now: Time, thread: Thread, step: LocateStart, out: Outbox) -> Call | None:
+def compute_pull_from_where(
+    world: World, now: Time, thread: Thread, step: ComputePullFromWhere, out: Outbox
+) -> Call | None:
     consumer = world.consumer(step.group)
     if consumer.kind == PULL:
         thread.value = Start(0, "first")
@@ -165,7 +167,7 @@ def _admin_answered(world: World, now: Time, thread: Thread, step: AdminAnswered
 
 
 HANDLERS: Handlers = {
-    LocateStart: _locate,
+    ComputePullFromWhere: compute_pull_from_where,
     ReadStored: _read,
     QueryBroker: _query,
     QueryAnswered: _answered,

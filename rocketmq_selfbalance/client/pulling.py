@@ -12,7 +12,7 @@ from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import Pulled
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.pull_from_where import LocateStart, Start
+from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
@@ -51,7 +51,11 @@ def due(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> N
         again(client, now, consumer, queue, delay, out)
     elif consumer.orderly and consumer.locks and not process_queue.previously_locked:
         blocking.run(
-            client, now, DISPATCHER, (LocateStart(group, queue), _Relocated(group, queue, process_queue.number)), out
+            client,
+            now,
+            DISPATCHER,
+            (ComputePullFromWhere(group, queue), _Relocated(group, queue, process_queue.number)),
+            out,
         )
     else:
         _send(client, now, consumer, queue, process_queue, out, refreshed=False)

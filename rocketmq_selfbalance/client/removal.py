@@ -10,14 +10,14 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.persisting import Forget, Persist
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
 
 
-class Remove(NamedTuple):
+class RemoveUnnecessaryMessageQueue(NamedTuple):
     """Keep the offset of a dropped queue, forget it, unlock. Leaves whether it can leave the table now."""
 
     group: str
@@ -25,7 +25,7 @@ class Remove(NamedTuple):
     taken_out: bool = False
 
 
-class TakeOut(NamedTuple):
+class RemoveProcessQueue(NamedTuple):
     """``removeProcessQueue``: take a queue out of the table and give it up, whatever comes of it."""
 
     group: str
@@ -75,13 +75,15 @@ def process_queue_of(consumer: Consumer, queue: Queue, taken_out: bool) -> Proce
     return (consumer.leaving if taken_out else consumer.table)[queue]
 
 
-def _remove(world: World, now: Time, thread: Thread, step: Remove, out: Outbox) -> Call | None:
+def remove_unnecessary_message_queue(
+    world: World, now: Time, thread: Thread, step: RemoveUnnecessaryMessageQueue, out: Outbox
+) -> Call | None:
     consumer = world.consumer(step.group)
     group, queue, _ = step
     if not consumer.locks:
-        thread.push(Persist(group, queue), Forget(group, queue), _Free())
+        thread.push(Persist(group, queue), RemoveOffset(group, queue), _Free())
     elif consumer.settings.delayed_unlock:
-        thread.push(Persist(group, queue), Forget(group, queue), _TryConsumeLock(*step), _ConsumeLockTried(*step))
+        thread.push(Persist(group, queue), RemoveOffset(group, queue), _TryConsumeLock(*step), _ConsumeLockTried(*step))
     else:
         thread.push(Persist(group, queue), _RemoveLocked(*step))
     return None
@@ -120,7 +122,7 @@ def _lock_tried(world: World, now: Time, thread: Thread, step: _ConsumeLockTried
             world.life(consumer, step.queue, NOT_REMOVABLE, out)
         thread.value = False
     elif not consumer.settings.delayed_unlock:
-        thread.push(Persist(step.group, step.queue), Forget(step.group, step.queue), _GiveBack(*step))
+        thread.push(Persist(step.group, step.queue), RemoveOffset(step.group, step.queue), _GiveBack(*step))
     elif process_queue.count:
         world.unlock_later(now, consumer, step.queue, consumer.settings.unlock_delay_time_ms, out)
         thread.value = True
@@ -139,7 +141,7 @@ def _give_back(world: World, now: Time, thread: Thread, step: _GiveBack, out: Ou
     return None
 
 
-def _take_out(world: World, now: Time, thread: Thread, step: TakeOut, out: Outbox) -> Call | None:
+def remove_process_queue(world: World, now: Time, thread: Thread, step: RemoveProcessQueue, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = consumer.table.pop(step.queue, None)
     if process_queue is None:
@@ -147,7 +149,7 @@ def _take_out(world: World, now: Time, thread: Thread, step: TakeOut, out: Outbo
     consumer.leaving[step.queue] = process_queue
     world.drop(consumer, step.queue, process_queue, step.why, out)
     world.life(consumer, step.queue, REMOVED, out)
-    thread.push(Remove(step.group, step.queue, True), _Gone(step.group, step.queue))
+    thread.push(RemoveUnnecessaryMessageQueue(step.group, step.queue, True), _Gone(step.group, step.queue))
     return None
 
 
@@ -157,8 +159,8 @@ def _gone(world: World, now: Time, thread: Thread, step: _Gone, out: Outbox) -> 
 
 
 HANDLERS: Handlers = {
-    Remove: _remove,
-    TakeOut: _take_out,
+    RemoveUnnecessaryMessageQueue: remove_unnecessary_message_queue,
+    RemoveProcessQueue: remove_process_queue,
     _RemoveLocked: _remove_locked,
     _TryConsumeLock: _try_consume_lock,
     _ConsumeLockTried: _lock_tried,

@@ -11,7 +11,7 @@ from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.persisting import Persist
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.removal import TakeOut
+from rocketmq_selfbalance.client.removal import RemoveProcessQueue
 from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Step, Thread
 from rocketmq_selfbalance.states import RUNNING
@@ -38,7 +38,11 @@ def repair(client: Instance, now: Time, group: str, queue: Queue, offset: int, o
     consumer = client.consumers.get(group)
     if consumer is None or consumer.state != RUNNING:
         return
-    steps: list[Step] = [_Freeze(group, queue, offset), Persist(group, queue), TakeOut(group, queue, "offset illegal")]
+    steps: list[Step] = [
+        _Freeze(group, queue, offset),
+        Persist(group, queue),
+        RemoveProcessQueue(group, queue, "offset illegal"),
+    ]
     if consumer.settings.freeze_repaired_offset:
         steps.append(WakeUp("offset repaired"))
     blocking.run(client, now, f"repair of {queue.topic}-{queue.broker}-{queue.number} of {group}", steps, out)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, Sleep
-from rocketmq_selfbalance.client.rebalance import Pass
-from rocketmq_selfbalance.client.removal import TakeOut
+from rocketmq_selfbalance.client.rebalance_service import DoRebalance
+from rocketmq_selfbalance.client.removal import RemoveProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.client.world import World
 
@@ -45,7 +45,7 @@ def _reset(world: World, now: Time, thread: Thread, step: ResetOffsets, out: Out
         if process_queue is not None and queue.topic == step.topic:
             world.drop(consumer, queue, process_queue, "offset reset", out)
             process_queue.clear()
-    thread.push(_SetOffsets(*step[:3]), _Resume(step.group), Pass(step.group, step.topics))
+    thread.push(_SetOffsets(*step[:3]), _Resume(step.group), DoRebalance(step.group, step.topics))
     return Sleep(consumer.settings.reset_offset_pause_ms)
 
 
@@ -65,7 +65,7 @@ def _set_offset(world: World, now: Time, thread: Thread, step: _SetOffset, out: 
     consumer = world.consumer(step.group)
     if step.queue in consumer.table:
         consumer.store.table.update(step.queue, step.offset, False)
-        thread.push(TakeOut(step.group, step.queue, "offset reset"))
+        thread.push(RemoveProcessQueue(step.group, step.queue, "offset reset"))
     return None
 
 

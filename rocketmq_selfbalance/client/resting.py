@@ -19,7 +19,7 @@ from rocketmq_selfbalance.client.consuming_orderly import lock_thread
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
-from rocketmq_selfbalance.client.rebalance import topics_in_turn
+from rocketmq_selfbalance.client.rebalance_service import topics_in_turn
 from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID, PULL_NOT_FOUND
 from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer

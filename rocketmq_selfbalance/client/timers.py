@@ -84,7 +84,7 @@ def _not_sent_back(client: Instance, now: Time, number: int, out: Outbox) -> Non
 DUE: Mapping[str, Callable[..., None]] = {
     "thread": _thread_waited,
     "task of": tasks.due,
-    "wake": rebalance_service.wake,
+    "wake": rebalance_service.rebalance_immediately,
     "pull": pulling.due,
     "pull timeout": pulling.overdue,
     "repair": repairing.repair,

@@ -8,14 +8,14 @@ from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker.locks import LockManager
 from rocketmq_selfbalance.client import (
-    changed,
     locks,
+    message_queue_changed,
     persisting,
+    process_queue_table,
     pull_from_where,
-    rebalance,
+    rebalance_service,
     removal,
     resetting,
-    table_update,
 )
 from rocketmq_selfbalance.client.calls import (
     AskMaxOffset,
@@ -32,7 +32,7 @@ from rocketmq_selfbalance.client.calls import (
     UnlockQueues,
 )
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.persisting import Forget, Persist
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Step, Thread, answer, run
 
@@ -40,9 +40,9 @@ PARTS: Handlers = {
     **pull_from_where.HANDLERS,
     **persisting.HANDLERS,
     **removal.HANDLERS,
-    **changed.HANDLERS,
-    **table_update.HANDLERS,
-    **rebalance.HANDLERS,
+    **message_queue_changed.HANDLERS,
+    **process_queue_table.HANDLERS,
+    **rebalance_service.HANDLERS,
     **locks.HANDLERS,
     **resetting.HANDLERS,
 }
@@ -142,7 +142,7 @@ class TraceWorld:
         handlers = {
             **PARTS,
             Persist: self._persist,
-            Forget: self._forget,
+            RemoveOffset: self._forget,
             _Keep: lambda world, now, thread, step, out: kept.append(thread.value),
         }
         time: Time = now
@@ -169,7 +169,7 @@ class TraceWorld:
 
     def _forget(self, world: Any, now: Time, thread: Thread, step: Any, out: Any) -> Call | None:
         self.effect("store_remove_offset", list(step.queue))
-        return PARTS[Forget](world, now, thread, step, out)
+        return PARTS[RemoveOffset](world, now, thread, step, out)
 
     def _answer(self, now: Time, call: Call) -> Any:
         brokers = self._brokers

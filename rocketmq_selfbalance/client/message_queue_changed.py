@@ -10,7 +10,7 @@ from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.client.world import World
 
 
-class Changed(NamedTuple):
+class MessageQueueChanged(NamedTuple):
     """The consumer's queues of the topic are ``own`` now, of all that its route has."""
 
     group: str
@@ -37,7 +37,9 @@ def share_thresholds(consumer: Consumer) -> None:
         consumer.pull_threshold_size_for_queue = max(1, settings.pull_threshold_size_for_topic // count)
 
 
-def _changed(world: World, now: Time, thread: Thread, step: Changed, out: Outbox) -> Call | None:
+def message_queue_changed(
+    world: World, now: Time, thread: Thread, step: MessageQueueChanged, out: Outbox
+) -> Call | None:
     consumer = world.consumer(step.group)
     thread.push(_CallListener(*step))
     if consumer.kind != PUSH:
@@ -54,4 +56,4 @@ def _call_listener(world: World, now: Time, thread: Thread, step: _CallListener,
     return None
 
 
-HANDLERS: Handlers = {Changed: _changed, _CallListener: _call_listener}
+HANDLERS: Handlers = {MessageQueueChanged: message_queue_changed, _CallListener: _call_listener}
