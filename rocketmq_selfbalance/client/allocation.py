@@ -1,4 +1,4 @@
-"""What a consumer's strategy gives it of one topic (`AllocateMessageQueueStrategy.allocate`; spec 4.2, 4.3).
+"""What a consumer's strategy gives it of one topic (``AllocateMessageQueueStrategy.allocate``; spec 4.2, 4.3).
 
 Every client of a group computes the same from equal inputs, so that equal allocations are computed once.
 """

@@ -1,5 +1,5 @@
 """The threads of a client instance at work: each is run until it makes a call that blocks, and goes on when the call is
-answered, fails, or has waited long enough (the synchronous invocations of RocketMQ's `NettyRemotingClient`).
+answered, fails, or has waited long enough (the synchronous invocations of RocketMQ's ``NettyRemotingClient``).
 
 What to do with steps, calls and answers is in the tables that the node gives its instance.
 """

@@ -1,5 +1,5 @@
-"""What one consumer (a group within a client) knows and holds (RocketMQ's `DefaultMQPushConsumerImpl` and
-`DefaultLitePullConsumerImpl`, with the tables of their `RebalanceImpl`)."""
+"""What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
+``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``)."""
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple

@@ -1,4 +1,5 @@
-"""Concurrent consumption: batches go to a pool of threads, the smallest unfinished offset is kept (spec 6.5).
+"""Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
+unfinished offset is kept (spec 6.5).
 
 Records of a range that begin together and take equally long are one piece of work.
 """
@@ -21,7 +22,7 @@ _MOST_EXPIRED = 16
 
 
 def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox) -> None:
-    """Records have been fetched and wait to be consumed."""
+    """``submitConsumeRequest``: records have been fetched and wait to be consumed."""
     consumer.pool.backlog.append(batch)
     go_on(client, now, consumer, out)
 
@@ -137,8 +138,8 @@ def finished(client: Instance, consumer: Consumer, process_queue: ProcessQueue, 
 def send_back(
     client: Instance, now: Time, consumer: Consumer, batch: Batch, delay_level: int, tries: int, out: Outbox
 ) -> None:
-    """Give the batch's first record back to its broker, for the retry topic (spec 6.7); ``tries``: how often an ordered
-    consumer had it again before."""
+    """``sendMessageBack``: give the batch's first record back to its broker, for the retry topic (spec 6.7);
+    ``tries``: how often an ordered consumer had it again before."""
     address = client.master(batch.queue.broker)
     if address is None:
         _try_again_later(client, now, consumer, batch, out)
@@ -167,8 +168,8 @@ def _try_again_later(client: Instance, now: Time, consumer: Consumer, batch: Bat
 
 
 def clean_expired(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
-    """Records at the front of a queue that have been in consumption for too long are sent back, so that they hold the
-    others no longer."""
+    """``cleanExpiredMsg``: records at the front of a queue that have been in consumption for too long are sent back,
+    so that they hold the others no longer."""
     limit = consumer.settings.consume_timeout_ms
     out.set_timer(("expired", consumer.group), now + limit)
     works = sorted(consumer.pool.running.values(), key=lambda work: (work.batch.queue, work.batch.first))

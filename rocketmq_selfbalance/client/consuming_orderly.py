@@ -1,4 +1,5 @@
-"""Ordered consumption: one task per queue at a time, under the broker's lock (spec 6.6)."""
+"""Ordered consumption (``ConsumeMessageOrderlyService``): one task per queue at a time, under the broker's lock
+(spec 6.6)."""
 
 from typing import NamedTuple
 
@@ -35,13 +36,13 @@ def lock_thread(group: str) -> str:
 
 
 def renew_locks(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
-    """The periodic lock round."""
+    """``lockMQPeriodically``: the periodic lock round."""
     out.set_timer(("lock", consumer.group), now + consumer.settings.lock_interval_ms)
     blocking.run(client, now, lock_thread(consumer.group), (LockAll(consumer.group),), out)
 
 
 def submit(client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, out: Outbox) -> None:
-    """Begin a consume task for the queue."""
+    """``submitConsumeRequest``: begin a consume task for the queue."""
     out.cancel_timer(("task", consumer.group, queue))
     process_queue = consumer.current(queue, number)
     if process_queue is None:
@@ -201,7 +202,7 @@ def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch,
 
 
 def try_lock(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
-    """A task without a valid lock asks for it."""
+    """``tryLockLaterAndReconsume``: a task without a valid lock asks for it."""
     process_queue = consumer.table.get(queue)
     if process_queue is not None:
         step = _LockedLater(consumer.group, queue, process_queue.number)

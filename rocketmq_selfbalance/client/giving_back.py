@@ -1,4 +1,4 @@
-"""What comes of records that were given back to their broker (spec 6.6, 6.7)."""
+"""What comes of records that were given back to their broker with ``sendMessageBack`` (spec 6.6, 6.7)."""
 
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.client import consuming, consuming_orderly

@@ -1,4 +1,5 @@
-"""Heartbeats: what a client tells the brokers about its consumers, and when (spec 2.1, 3.3, 3.5)."""
+"""Heartbeats: what a client tells the brokers about its consumers, and when (``sendHeartbeatToAllBrokerWithLock`` and
+its siblings; spec 2.1, 3.3, 3.5)."""
 
 from typing import Any, NamedTuple
 
@@ -16,11 +17,13 @@ from rocketmq_selfbalance.messages.membership import ConsumerData, HeartBeat, Su
 
 
 class Beat(NamedTuple):
-    """One round to all known addresses, unless another thread is at it. Leaves whether it was carried out."""
+    """``sendHeartbeatToAllBrokerWithLock``: one round to all known addresses, unless another thread is at it. Leaves
+    whether it was carried out."""
 
 
 class TellNewConnection(NamedTuple):
-    """A connection to this address became active: tell who is here, and rebalance if that was told."""
+    """A connection to this address became active: ``sendHeartbeatToBroker`` says who is here; where that was told, the
+    rebalance thread is woken."""
 
     address: str
 
@@ -61,7 +64,7 @@ def addresses_in_turn(client: Instance) -> tuple[str, ...]:
 
 
 def drop_offline(client: Instance) -> None:
-    """Forget the addresses that no cached route mentions any more."""
+    """``cleanOfflineBroker``: forget the addresses that no cached route mentions any more."""
     known = {address for route in client.routes.values() for data in route.brokers for _, address in data.addresses}
     for broker, addresses in list(client.addresses.items()):
         for number in [number for number, address in addresses.items() if address not in known]:

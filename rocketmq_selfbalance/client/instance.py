@@ -1,4 +1,4 @@
-"""The client instance: what all its consumers share (RocketMQ's `MQClientInstance`; spec 3.1).
+"""The client instance: what all its consumers share (RocketMQ's ``MQClientInstance``; spec 3.1).
 
 The parts see it as their `World`. What it tells the observer is in `observed`, how its threads run in `blocking`.
 """

@@ -1,4 +1,5 @@
-"""How a consumer starts, in five steps, and shuts down, in five (spec 3.2, 3.6).
+"""How a consumer starts, in five steps, and shuts down, in five (``start`` and ``shutdown`` of
+``DefaultMQPushConsumerImpl`` and of ``MQClientInstance``; spec 3.2, 3.6).
 
 Start: prepare (subscriptions, offsets) · consume service · register with the instance, which starts with its first
 consumer · routes of its topics · heartbeat, and wake the rebalance thread. Shutdown: stop consuming (ordered: unlock

@@ -1,4 +1,5 @@
-"""Locks of ordered consumption, as the client keeps them (spec 6.6)."""
+"""Locks of ordered consumption, as the client keeps them: ``lock``, ``lockAll`` and ``unlockAll`` of
+``RebalanceImpl`` (spec 6.6)."""
 
 from typing import Any, NamedTuple
 
@@ -12,19 +13,19 @@ from rocketmq_selfbalance.client.world import World
 
 
 class LockAll(NamedTuple):
-    """Renew the locks of all queues that are not dropped, broker by broker."""
+    """``lockAll``: renew the locks of all queues that are not dropped, broker by broker."""
 
     group: str
 
 
 class UnlockAll(NamedTuple):
-    """Give back all locks, broker by broker, and wait for the answers."""
+    """``unlockAll``: give back all locks, broker by broker, and wait for the answers."""
 
     group: str
 
 
 class LockOne(NamedTuple):
-    """Try to lock one queue. Leaves whether it is locked."""
+    """``lock``: try to lock one queue. Leaves whether it is locked."""
 
     group: str
     queue: Queue

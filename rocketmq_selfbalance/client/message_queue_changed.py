@@ -1,4 +1,5 @@
-"""``messageQueueChanged``: what follows when a consumer's queues of a topic have changed (spec 5.4)."""
+"""``messageQueueChanged`` of ``RebalancePushImpl`` and its siblings: what follows when a consumer's queues of a topic
+have changed (spec 5.4)."""
 
 from typing import NamedTuple
 

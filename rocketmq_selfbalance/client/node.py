@@ -1,4 +1,5 @@
-"""A RocketMQ client as a node: one client instance with the consumers of several groups.
+"""A RocketMQ client as a node: one client instance with the consumers of several groups. (What brokers ask of it, the
+real one takes in its ``ClientRemotingProcessor``.)
 
 This file only says who takes what; the parts are beside it.
 """
@@ -192,6 +193,7 @@ def _is_broker(client: Instance, peer: str) -> bool:
 
 
 def _notified(client: Instance, now: Time, sender: str, message: NotifyConsumerIdsChanged, out: Outbox) -> None:
+    """``notifyConsumerIdsChanged``."""
     rebalance_service.rebalance_immediately(client, now, _changed_at(sender), out)
 
 

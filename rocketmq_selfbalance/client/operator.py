@@ -1,4 +1,5 @@
-"""What the operator tells the client: see `rocketmq_selfbalance.client.commands`."""
+"""What the operator tells the client: the user's calls of ``DefaultMQPushConsumer`` and the like, see
+`rocketmq_selfbalance.client.commands`."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Sending offsets to the brokers, one way, and forgetting them (spec 6.8).
+"""Sending offsets to the brokers, one way, and forgetting them: ``persist``, ``persistAll``,
+``updateConsumeOffsetToBroker`` and ``removeOffset`` of the ``OffsetStore`` (spec 6.8).
 
 Nothing tells the client that a commit was lost.
 """
@@ -13,20 +14,21 @@ from rocketmq_selfbalance.client.world import World
 
 
 class Persist(NamedTuple):
-    """Keep the offset of one queue: send it, or write it into the local file."""
+    """``persist``: keep the offset of one queue: send it, or write it into the local file."""
 
     group: str
     queue: Queue
 
 
 class PersistAll(NamedTuple):
-    """Keep the offsets of all queues in the process queue table; the others in memory are forgotten."""
+    """``persistAll``: keep the offsets of all queues in the process queue table; the others in memory are forgotten."""
 
     group: str
 
 
 class Commit(NamedTuple):
-    """Send this offset to the master, or to any replica. ``refreshed``: the route is fresh."""
+    """``updateConsumeOffsetToBroker``: send this offset to the master, or to any replica. ``refreshed``: the route is
+    fresh."""
 
     group: str
     queue: Queue

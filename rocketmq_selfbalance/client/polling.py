@@ -1,4 +1,5 @@
-"""Pull consumers: their listener decides which queues are pulled, the user's own loop takes the records (spec 5.4).
+"""Pull consumers (``DefaultLitePullConsumerImpl``, ``DefaultMQPullConsumerImpl``): their listener decides which queues
+are pulled, the user's own loop takes the records (spec 5.4).
 
 ``poll()`` marks records as consumed when it hands them out, and each poll keeps the positions when the last time is
 long enough ago.
@@ -31,7 +32,7 @@ class _StartPulling(NamedTuple):
 
 
 def assigned(client: Instance, now: Time, group: str, out: Outbox) -> None:
-    """The queues have changed: begin to pull those that are not pulled yet."""
+    """``updatePullTask``: the queues have changed, begin to pull those that are not pulled yet."""
     consumer = client.consumers.get(group)
     if consumer is None:
         return
@@ -43,7 +44,7 @@ def assigned(client: Instance, now: Time, group: str, out: Outbox) -> None:
 
 
 def begin_pulling(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
-    """A pull task begins: where does it start?"""
+    """A ``PullTaskImpl`` begins: where does it start?"""
     process_queue = consumer.table.get(queue)
     if process_queue is None or process_queue.dropped:
         return
@@ -91,7 +92,7 @@ def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: O
 
 
 def poll(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
-    """The user's loop polls, and handles what it gets before it polls again."""
+    """``poll``: the user's loop polls, and handles what it gets before it polls again."""
     pool = consumer.pool
     while not pool.standing_still and not pool.busy:
         _keep_positions(client, now, consumer)

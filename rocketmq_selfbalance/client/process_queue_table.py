@@ -1,4 +1,4 @@
-"""``updateProcessQueueTableInRebalance`` of RocketMQ's `RebalanceImpl`: from what a consumer computed for a topic to
+"""``updateProcessQueueTableInRebalance`` of RocketMQ's ``RebalanceImpl``: from what a consumer computed for a topic to
 what it holds (spec 5.1, 5.2).
 
 It reads top to bottom: each step stands above the function that does it, and pushes those below it.

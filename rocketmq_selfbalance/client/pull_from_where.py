@@ -1,4 +1,4 @@
-"""Where a new owner starts to read a queue: ``computePullFromWhere`` (spec 5.3)."""
+"""Where a new owner starts to read a queue: ``computePullFromWhere`` of ``RebalancePushImpl`` (spec 5.3)."""
 
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ class Start(NamedTuple):
 
 
 class ComputePullFromWhere(NamedTuple):
-    """Find out where to start; leaves a `Start`."""
+    """``computePullFromWhere``: find out where to start; leaves a `Start`."""
 
     group: str
     queue: Queue
@@ -46,7 +46,8 @@ class ReadStored(NamedTuple):
 
 
 class QueryBroker(NamedTuple):
-    """Ask the queue's broker for the committed offset. ``refreshed``: the route is fresh, any replica will do."""
+    """``fetchConsumeOffsetFromBroker``: ask the queue's broker for the committed offset. ``refreshed``: the route is
+    fresh, any replica will do."""
 
     group: str
     queue: Queue

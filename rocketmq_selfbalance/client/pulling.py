@@ -1,5 +1,5 @@
-"""Pulling: one request per queue travels in a circle between client and broker (`PullMessageService`, and
-`DefaultMQPushConsumerImpl.pullMessage` with its `PullCallback`; spec 6.1 to 6.3)."""
+"""Pulling: one request per queue travels in a circle between client and broker (``PullMessageService``, and
+``DefaultMQPushConsumerImpl.pullMessage`` with its ``PullCallback``; spec 6.1 to 6.3)."""
 
 from typing import NamedTuple
 

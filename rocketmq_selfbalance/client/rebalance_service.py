@@ -1,6 +1,6 @@
-"""The rebalance thread, from what wakes it to what its consumers are to own: RocketMQ's `RebalanceService`,
-``MQClientInstance.doRebalance``, and `RebalanceImpl` with ``doRebalance`` and ``rebalanceByTopic`` (spec 3.4, 4.1, 4.2,
-5.5).
+"""The rebalance thread, from what wakes it to what its consumers are to own: RocketMQ's ``RebalanceService``,
+``MQClientInstance.doRebalance``, and ``RebalanceImpl`` with ``doRebalance`` and ``rebalanceByTopic`` (spec 3.4, 4.1,
+4.2, 5.5).
 
 It reads top to bottom: each step stands above the function that does it, and pushes those below it; the path goes on
 in `process_queue_table`, with ``updateProcessQueueTableInRebalance``.

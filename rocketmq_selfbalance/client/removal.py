@@ -1,4 +1,5 @@
-"""Giving up one queue: ``removeUnnecessaryMessageQueue`` (spec 5.1).
+"""Giving up one queue: ``removeUnnecessaryMessageQueue`` of ``RebalancePushImpl``, ``removeProcessQueue`` of
+``RebalanceImpl`` (spec 5.1).
 
 Steps name the queue; ``taken_out`` says whether its process queue has left the table already (it is then among
 `Consumer.leaving`).
@@ -18,7 +19,8 @@ from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
 
 
 class RemoveUnnecessaryMessageQueue(NamedTuple):
-    """Keep the offset of a dropped queue, forget it, unlock. Leaves whether it can leave the table now."""
+    """``removeUnnecessaryMessageQueue``: keep the offset of a dropped queue, forget it, unlock. Leaves whether it can
+    leave the table now."""
 
     group: str
     queue: Queue
@@ -34,7 +36,8 @@ class RemoveProcessQueue(NamedTuple):
 
 
 class _RemoveLocked(NamedTuple):
-    """5.x: unless the last lock is old enough to use force, no listener may work on the queue."""
+    """``tryRemoveOrderMessageQueue``, 5.x: unless the last lock is old enough to use force, no listener may work on
+    the queue."""
 
     group: str
     queue: Queue
@@ -54,7 +57,7 @@ class _ConsumeLockTried(NamedTuple):
 
 
 class _GiveBack(NamedTuple):
-    """Unlock at the broker, and leave True."""
+    """``unlock`` at the broker, and leave True."""
 
     group: str
     queue: Queue

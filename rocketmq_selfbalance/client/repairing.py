@@ -1,5 +1,5 @@
 """A pull of a push consumer asked beyond its queue (``OFFSET_ILLEGAL``): the queue is given up, and the next pass of
-the rebalance thread takes it again from the offset that the broker told (`PullCallback.onSuccess`; spec 6.3)."""
+the rebalance thread takes it again from the offset that the broker told (``PullCallback.onSuccess``; spec 6.3)."""
 
 from typing import NamedTuple
 

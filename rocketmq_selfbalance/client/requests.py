@@ -1,4 +1,4 @@
-"""The calls of a client's threads as requests to brokers, and the answers as their values."""
+"""The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,5 @@
-"""An administrator sets offsets back through the running clients (spec 2.8, client side)."""
+"""An administrator sets offsets back through the running clients (``MQClientInstance.resetOffset``; spec 2.8, client
+side)."""
 
 from typing import NamedTuple
 

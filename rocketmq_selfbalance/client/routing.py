@@ -1,4 +1,5 @@
-"""What the client knows of topics and brokers, and how it learns it from a name server (spec 1.5)."""
+"""What the client knows of topics and brokers, and how it learns it from a name server
+(``updateTopicRouteInfoFromNameServer``; spec 1.5)."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What the rebalance thread remembers, and what is told of its passes."""
+"""What the rebalance thread remembers (``RebalanceService``), and what is told of its passes. What it does is in
+`rebalance_service`."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

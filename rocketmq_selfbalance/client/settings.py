@@ -1,4 +1,5 @@
-"""Settings of a client with the defaults of 5.3.3 and of 4.5.2 (spec 10.2, 12)."""
+"""Settings of a client (``ClientConfig``, ``DefaultMQPushConsumer``) with the defaults of 5.3.3 and of 4.5.2 (spec
+10.2, 12)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,5 @@
-"""The periodic tasks of a client instance: all on one thread, so that a slow one delays the others (spec 3.3)."""
+"""The periodic tasks of a client instance (``startScheduledTask``): all on one thread, so that a slow one delays the
+others (spec 3.3)."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -25,7 +26,7 @@ class PeriodicHeartbeat(NamedTuple):
 
 
 class PersistOffsets(NamedTuple):
-    """Keep the offsets of all consumers."""
+    """``persistAllConsumerOffset``: keep the offsets of all consumers."""
 
 
 class _UpdateNext(NamedTuple):

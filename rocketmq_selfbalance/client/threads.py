@@ -1,4 +1,5 @@
-"""What one real thread of the client has still to do, as data: steps that are left, and the call it waits for.
+"""What one real thread (``Thread``, ``ServiceThread``) of the client has still to do, as data: steps that are left, and
+the call it waits for.
 
 The real client's threads block in the middle of their work. Here a thread is a stack of steps, each a bare record
 with what it needs. To run it, the step on top is taken off and its handler called, which may push further steps and

@@ -1,4 +1,5 @@
-"""Timers of a client: which of them goes to whom."""
+"""Timers of a client: which of them goes to whom. (In RocketMQ most are tasks of a
+``ScheduledExecutorService``.)"""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,5 +1,5 @@
-"""What is around the parts of a client (`rebalance`, `pull_from_where`, `persisting`, `locks`, ...): they work on a
-`Consumer` through steps of a thread, and do to the outside what this names."""
+"""What is around the parts of a client (`process_queue_table`, `pull_from_where`, `persisting`, `locks`, ...): they
+work on a `Consumer` through steps of a thread, and do to the outside what this names. (A boundary of ours.)"""
 
 from typing import Protocol
 
