@@ -137,8 +137,8 @@ class Consumer:
         """The process queue table: what the consumer holds, dropped leftovers included."""
         self.leaving: dict[Queue, ProcessQueue] = {}
         """Process queues that have left the table before they were given up properly."""
-        self.pull_threshold_for_queue = settings.pull_threshold_for_queue
-        self.pull_threshold_size_for_queue = settings.pull_threshold_size_for_queue
+        self.pull_threshold_for_queue = settings.pulling.pull_threshold_for_queue
+        self.pull_threshold_size_for_queue = settings.pulling.pull_threshold_size_for_queue
         # When it is at rest (see `resting`).
         self.revision = 0
         """Rises with each change of what it holds, subscribes to, or knows of routes."""
@@ -153,7 +153,7 @@ class Consumer:
     @property
     def locks(self) -> bool:
         """Whether its queues have to be locked at the brokers."""
-        return self.orderly and (self.message_model == CLUSTERING or self.settings.broadcasting_orderly_locks)
+        return self.orderly and (self.message_model == CLUSTERING or self.settings.ordered.broadcasting_orderly_locks)
 
     @property
     def consume_type(self) -> str:

@@ -30,7 +30,7 @@ def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: O
 def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """Give idle threads work, as long as there is any."""
     pool = consumer.pool
-    most = consumer.settings.consume_thread_max
+    most = consumer.settings.consuming.consume_thread_max
     while pool.backlog and pool.busy < most and not pool.standing_still:
         batch = pool.backlog[0]
         process_queue = consumer.current(batch.queue, batch.number)
@@ -47,7 +47,7 @@ def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
 
 def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
     """As much from the front of the batch as these threads can begin now and will end together."""
-    size = consumer.settings.consume_message_batch_max_size
+    size = consumer.settings.consuming.consume_message_batch_max_size
     if consumer.by_hand:
         return batch._replace(end=min(batch.end, batch.first + size))
     # Code that takes no time is at once ready for the next records.
@@ -64,7 +64,7 @@ def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
 def _begin(
     client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, piece: Batch, out: Outbox
 ) -> None:
-    pool, size = consumer.pool, consumer.settings.consume_message_batch_max_size
+    pool, size = consumer.pool, consumer.settings.consuming.consume_message_batch_max_size
     count = piece.end - piece.first
     each = pool.takes.get((piece.queue, piece.first), consumer.handle)
     if not each and not consumer.by_hand:
@@ -146,8 +146,8 @@ def send_back(
         return
     number = client.next_correlation()
     client.sent_back[number] = SentBack(consumer.group, *batch, address)
-    out.set_timer(("sent back", number), now + client.settings.send_back_timeout_ms)
-    most = consumer.settings.max_reconsume_times
+    out.set_timer(("sent back", number), now + client.settings.instance.send_back_timeout_ms)
+    most = consumer.settings.consuming.max_reconsume_times
     back = ConsumerSendMsgBack(number, consumer.group, batch.queue, batch.first, delay_level, most, tries)
     out.send(address, back)
 
@@ -164,13 +164,13 @@ def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch,
 
 
 def _try_again_later(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox) -> None:
-    out.set_timer(("again", consumer.group, *batch), now + consumer.settings.send_back_retry_ms)
+    out.set_timer(("again", consumer.group, *batch), now + consumer.settings.consuming.send_back_retry_ms)
 
 
 def clean_expired(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """``cleanExpiredMsg``: records at the front of a queue that have been in consumption for too long are sent back,
     so that they hold the others no longer."""
-    limit = consumer.settings.consume_timeout_ms
+    limit = consumer.settings.consuming.consume_timeout_ms
     out.set_timer(("expired", consumer.group), now + limit)
     works = sorted(consumer.pool.running.values(), key=lambda work: (work.batch.queue, work.batch.first))
     sent: dict[Queue, int] = {}
@@ -185,7 +185,7 @@ def clean_expired(client: Instance, now: Time, consumer: Consumer, out: Outbox) 
             sent[queue] = sent.get(queue, 0) + 1
             single = Batch(queue, number, first, first + 1)
             process_queue.remove([(first, first + 1)])
-            send_back(client, now, consumer, single, consumer.settings.expired_delay_level, 0, out)
+            send_back(client, now, consumer, single, consumer.settings.consuming.expired_delay_level, 0, out)
             first += 1
 
 

@@ -37,7 +37,7 @@ def lock_thread(group: str) -> str:
 
 def renew_locks(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """``lockMQPeriodically``: the periodic lock round."""
-    out.set_timer(("lock", consumer.group), now + consumer.settings.lock_interval_ms)
+    out.set_timer(("lock", consumer.group), now + consumer.settings.ordered.lock_interval_ms)
     blocking.run(client, now, lock_thread(consumer.group), (LockAll(consumer.group),), out)
 
 
@@ -48,7 +48,7 @@ def submit(client: Instance, now: Time, consumer: Consumer, queue: Queue, number
     if process_queue is None:
         return
     pool = consumer.pool
-    if pool.standing_still or pool.busy >= consumer.settings.consume_thread_max:
+    if pool.standing_still or pool.busy >= consumer.settings.consuming.consume_thread_max:
         pool.backlog.append(Batch(queue, number, 0, 0))
         return
     process_queue.task_since = now
@@ -68,12 +68,12 @@ def _next(
     while not process_queue.dropped:
         if consumer.locks and not _lock_holds(client, now, consumer, process_queue):
             process_queue.task_since = None
-            out.set_timer(("try lock", consumer.group, queue), now + settings.try_lock_later_ms)
+            out.set_timer(("try lock", consumer.group, queue), now + settings.ordered.try_lock_later_ms)
             return
         since = process_queue.task_since
-        if since is None or now - since > settings.max_time_consume_continuously_ms:
+        if since is None or now - since > settings.ordered.max_time_consume_continuously_ms:
             process_queue.task_since = None
-            later(client, now, consumer, queue, settings.locked_then_consume_ms, out)
+            later(client, now, consumer, queue, settings.ordered.locked_then_consume_ms, out)
             return
         taken = _take(consumer, queue, process_queue)
         if taken is None:
@@ -87,14 +87,14 @@ def _next(
 
 
 def _lock_holds(client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue) -> bool:
-    limit = consumer.settings.lock_max_live_time_ms
+    limit = consumer.settings.ordered.lock_max_live_time_ms
     return process_queue.locked and not process_queue.lock_expired(now, limit)
 
 
 def _take(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Batch | None:
     """The next records for one call of the listener; all there are where nothing tells the calls apart."""
     pool = consumer.pool
-    size = consumer.settings.consume_message_batch_max_size
+    size = consumer.settings.consuming.consume_message_batch_max_size
     if not (consumer.by_hand or consumer.handle or pool.takes or pool.fails):
         size = max(process_queue.count, size)
     taken = process_queue.take(size)
@@ -138,7 +138,7 @@ def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: 
 def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """Begin the tasks that waited for a thread."""
     pool = consumer.pool
-    while pool.backlog and not pool.standing_still and pool.busy < consumer.settings.consume_thread_max:
+    while pool.backlog and not pool.standing_still and pool.busy < consumer.settings.consuming.consume_thread_max:
         batch = pool.backlog.pop(0)
         submit(client, now, consumer, batch.queue, batch.number, out)
 
@@ -151,7 +151,7 @@ def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Ou
     if process_queue is None:
         return False
     if (queue, first) in consumer.pool.fails:
-        most = consumer.settings.max_reconsume_times
+        most = consumer.settings.consuming.max_reconsume_times
         process_queue.task_since = None
         if most >= 0 and process_queue.gives_up(first, end, most) and not process_queue.dropped:
             _give_up(client, now, consumer, process_queue, work.batch, out)
@@ -167,7 +167,7 @@ def _suspend(
 ) -> None:
     """The queue waits for a moment, then its records come again."""
     process_queue.rollback()
-    pause = consumer.settings.suspend_current_queue_time_ms
+    pause = consumer.settings.ordered.suspend_current_queue_time_ms
     later(client, now, consumer, batch.queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION), out)
 
 
@@ -184,7 +184,7 @@ def _give_up(
     if client.master(batch.queue.broker) is None:
         _suspend(client, now, consumer, process_queue, batch, out)
     else:
-        send_back(client, now, consumer, batch, 0, consumer.settings.max_reconsume_times, out)
+        send_back(client, now, consumer, batch, 0, consumer.settings.consuming.max_reconsume_times, out)
 
 
 def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox, *, success: bool) -> None:
@@ -213,7 +213,7 @@ def _locked_later(client: Instance, now: Time, thread: Thread, step: _LockedLate
     consumer = client.consumer(step.group)
     if consumer.current(step.queue, step.number) is not None:
         settings = consumer.settings
-        delay = settings.locked_then_consume_ms if thread.value else settings.not_locked_then_consume_ms
+        delay = settings.ordered.locked_then_consume_ms if thread.value else settings.ordered.not_locked_then_consume_ms
         later(client, now, consumer, step.queue, delay, out)
     return None
 

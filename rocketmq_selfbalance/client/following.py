@@ -50,15 +50,15 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
                 process_queue.next_offset,
                 _handled_to(process_queue),
                 consumer.handle,
-                consumer.settings.pull_batch_size,
+                consumer.settings.pulling.pull_batch_size,
                 [
                     ("pull timeout", consumer.group, queue),
                     *[("consumed", consumer.group, serial) for serial in works],
                 ],
-                (client.task_due["persist"], client.settings.persist_consumer_offset_interval_ms),
-                consumer.settings.consumer_timeout_when_suspend_ms,
+                (client.task_due["persist"], client.settings.instance.persist_consumer_offset_interval_ms),
+                consumer.settings.pulling.consumer_timeout_when_suspend_ms,
                 consumer.group,
-                _BUSY_THREADS * consumer.settings.consume_thread_max,
+                _BUSY_THREADS * consumer.settings.consuming.consume_thread_max,
             )
         )
     return found
@@ -66,11 +66,12 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
 
 def _keeps_up(consumer: Consumer) -> bool:
     settings, pool = consumer.settings, consumer.pool
-    one_by_one = not consumer.orderly and settings.consume_message_batch_max_size == 1
+    one_by_one = not consumer.orderly and settings.consuming.consume_message_batch_max_size == 1
     return (
         consumer.kind == PUSH
         and consumer.message_model == CLUSTERING
-        and not (consumer.by_hand or pool.takes or pool.fails or pool.standing_still or settings.pull_interval_ms)
+        and not (consumer.by_hand or pool.takes or pool.fails or pool.standing_still)
+        and not settings.pulling.pull_interval_ms
         and (not consumer.handle or one_by_one)
     )
 
@@ -97,7 +98,7 @@ def passed(client: Instance, now: Time, stretch: Stretch, out: Outbox) -> None:
     consumer.store.table.update(queue, position, True)
     process_queue.last_pull = now
     if stretch.held:
-        timeout = consumer.settings.consumer_timeout_when_suspend_ms
+        timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
         out.set_timer(("pull timeout", group, queue), now + timeout)
     else:
         del client.pulled[pull.correlation]

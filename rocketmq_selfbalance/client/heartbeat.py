@@ -102,7 +102,7 @@ def begin_round(client: Instance, now: Time, name: str, thread: Thread, call: He
 def tell_broker(client: Instance, now: Time, name: str, thread: Thread, call: TellBroker, out: Outbox) -> Any:
     """The call `TellBroker`."""
     data = tuple(consumer_data(consumer) for consumer in client.active())
-    timeout = client.settings.mq_client_api_timeout_ms
+    timeout = client.settings.instance.mq_client_api_timeout_ms
     return blocking.ask(
         client, now, name, call.address, timeout, HeartBeat(client.next_correlation(), client.client_id, data), out
     )

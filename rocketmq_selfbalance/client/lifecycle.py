@@ -140,12 +140,12 @@ def _prepared(client: Instance, now: Time, spec: ConsumerSpec) -> Consumer:
 def _start_consuming(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     settings = consumer.settings
     if consumer.locks:
-        out.set_timer(("lock", consumer.group), now + settings.lock_first_ms)
+        out.set_timer(("lock", consumer.group), now + settings.ordered.lock_first_ms)
     if consumer.kind == PUSH:
         if not consumer.orderly:
-            out.set_timer(("expired", consumer.group), now + settings.consume_timeout_ms)
+            out.set_timer(("expired", consumer.group), now + settings.consuming.consume_timeout_ms)
     else:
-        consumer.pool.next_commit = now + settings.auto_commit_interval_ms
+        consumer.pool.next_commit = now + settings.lite_pull.auto_commit_interval_ms
 
 
 def _start_instance(client: Instance, now: Time, out: Outbox) -> None:
@@ -163,7 +163,7 @@ def _ask_routes(client: Instance, now: Time, thread: Thread, step: _AskRoutes, o
 
 
 def _wake_if_told(client: Instance, now: Time, thread: Thread, step: _WakeIfTold, out: Outbox) -> Call | None:
-    if thread.value or not client.settings.rebalance_min_interval_ms:
+    if thread.value or not client.settings.rebalance.rebalance_min_interval_ms:
         thread.push(WakeUp(step.why))
     return None
 
@@ -237,8 +237,8 @@ def _stop(client: Instance, now: Time, thread: Thread, step: _Stop, out: Outbox)
     waits = [
         wait
         for label, wait in (
-            ("pulls are put off at the end", settings.pull_service_stop_ms),
-            ("the last connection's end is missed", settings.event_executor_stop_ms),
+            ("pulls are put off at the end", settings.instance.pull_service_stop_ms),
+            ("the last connection's end is missed", settings.instance.event_executor_stop_ms),
         )
         if wait and out.choose(label, (False, True))
     ]

@@ -32,10 +32,10 @@ def share_thresholds(consumer: Consumer) -> None:
     count, settings = len(consumer.table), consumer.settings
     if not count:
         return
-    if settings.pull_threshold_for_topic != -1:
-        consumer.pull_threshold_for_queue = max(1, settings.pull_threshold_for_topic // count)
-    if settings.pull_threshold_size_for_topic != -1:
-        consumer.pull_threshold_size_for_queue = max(1, settings.pull_threshold_size_for_topic // count)
+    if settings.pulling.pull_threshold_for_topic != -1:
+        consumer.pull_threshold_for_queue = max(1, settings.pulling.pull_threshold_for_topic // count)
+    if settings.pulling.pull_threshold_size_for_topic != -1:
+        consumer.pull_threshold_size_for_queue = max(1, settings.pulling.pull_threshold_size_for_topic // count)
 
 
 def message_queue_changed(

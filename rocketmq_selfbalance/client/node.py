@@ -127,7 +127,7 @@ class Client:
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         client = self.instance
         client.connections.add(peer)
-        if client.settings.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
+        if client.settings.instance.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
             heartbeat.on_channel_active(client, now, peer, out)
             client.tell_owned(out)
 

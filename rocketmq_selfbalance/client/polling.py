@@ -98,7 +98,7 @@ def poll(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
         _keep_positions(client, now, consumer)
         batch = _next(consumer)
         if batch is None:
-            out.set_timer(("poll", consumer.group), now + consumer.settings.poll_timeout_ms)
+            out.set_timer(("poll", consumer.group), now + consumer.settings.lite_pull.poll_timeout_ms)
             return
         process_queue = consumer.table[batch.queue]
         process_queue.remove([(batch.first, batch.end)])
@@ -139,7 +139,7 @@ def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: 
 def _keep_positions(client: Instance, now: Time, consumer: Consumer) -> None:
     if now < consumer.pool.next_commit:
         return
-    consumer.pool.next_commit = now + consumer.settings.auto_commit_interval_ms
+    consumer.pool.next_commit = now + consumer.settings.lite_pull.auto_commit_interval_ms
     keep_positions(consumer)
 
 

@@ -63,7 +63,7 @@ def _drop(world: World, now: Time, consumer: Consumer, step: UpdateProcessQueueT
     if not consumer.table:
         return []
     kept = set(step.target)
-    idle_since = now - consumer.settings.pull_max_idle_time_ms
+    idle_since = now - consumer.settings.rebalance.pull_max_idle_time_ms
     found = []
     for queue, process_queue in consumer.table.items():
         if queue.topic != step.topic:
@@ -169,7 +169,8 @@ def _create_process_queue(
     if start.offset < 0:
         world.life(consumer, step.queue, OFFSET_UNKNOWN, out)
         return None
-    process_queue = ProcessQueue(step.created, locked=settings.queue_starts_locked, record_bytes=settings.record_bytes)
+    locked, size = settings.ordered.queue_starts_locked, settings.pulling.record_bytes
+    process_queue = ProcessQueue(step.created, locked=locked, record_bytes=size)
     consumer.numbers += 1
     process_queue.number = consumer.numbers
     consumer.table[step.queue] = process_queue
@@ -194,11 +195,11 @@ def dispatch_pull_request(
 ) -> Call | None:
     consumer = world.consumer(step.group)
     of_pass, settings = consumer.rebalancing, consumer.settings
-    if of_pass.refused and settings.lock_refused_delay_ms is not None:
-        world.rebalance_later(now, settings.lock_refused_delay_ms, out)
+    if of_pass.refused and settings.rebalance.lock_refused_delay_ms is not None:
+        world.rebalance_later(now, settings.rebalance.lock_refused_delay_ms, out)
     for queue, offset in of_pass.starting:
         if consumer.kind == PUSH:
-            world.pull(now, consumer, queue, offset, settings.first_pull_delay_ms, out)
+            world.pull(now, consumer, queue, offset, settings.rebalance.first_pull_delay_ms, out)
     of_pass.starting.clear()
     thread.push(_CompareWorking(step.group, step.topic, step.target))
     if of_pass.changed:

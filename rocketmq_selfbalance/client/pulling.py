@@ -69,23 +69,23 @@ def again(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: 
 def _held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
     """Why there is no pull now: after so many milliseconds the request has its next turn; None: pull."""
     settings = consumer.settings
-    on_error = settings.pull_time_delay_when_exception_ms
+    on_error = settings.pulling.pull_time_delay_when_exception_ms
     if consumer.state != RUNNING:
         return on_error
     if consumer.paused:
-        return settings.pull_time_delay_when_suspend_ms
-    flow_control = settings.pull_time_delay_when_flow_control_ms
+        return settings.pulling.pull_time_delay_when_suspend_ms
+    flow_control = settings.pulling.pull_time_delay_when_flow_control_ms
     if process_queue.count > consumer.pull_threshold_for_queue:
         return flow_control
     if process_queue.bytes // _MIB > consumer.pull_threshold_size_for_queue:
         return flow_control
     if consumer.kind != PUSH:
-        most = settings.lite_pull_threshold_for_all
+        most = settings.lite_pull.lite_pull_threshold_for_all
         return flow_control if polling.cached(consumer) > most else None
     if consumer.orderly:
         if consumer.locks and not process_queue.locked:
             return on_error
-    elif process_queue.max_span > settings.consume_concurrently_max_span:
+    elif process_queue.max_span > settings.pulling.consume_concurrently_max_span:
         return flow_control
     return None if queue.topic in consumer.subscriptions else on_error
 
@@ -116,7 +116,7 @@ def _send(
     number = client.next_correlation()
     client.pulled[number] = Pulled(consumer.group, queue, process_queue.number, address)
     client.life(consumer, queue, PULL_DUE, out, guard=SENT)
-    timeout = consumer.settings.consumer_timeout_when_suspend_ms
+    timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
     out.set_timer(("pull timeout", consumer.group, queue), now + timeout)
     out.send(address, request(consumer, queue, process_queue, number))
 
@@ -131,8 +131,8 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
         consumer.group,
         queue,
         process_queue.next_offset,
-        settings.pull_batch_size if push else settings.lite_pull_batch_size,
-        settings.broker_suspend_max_time_ms,
+        settings.pulling.pull_batch_size if push else settings.lite_pull.lite_pull_batch_size,
+        settings.pulling.broker_suspend_max_time_ms,
         kept if commits else None,
         consumer.subscriptions.get(queue.topic, 0.0),
     )
@@ -141,7 +141,7 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
 def failed(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
     """No pull, or no answer: again after a while."""
     client.life(consumer, queue, PULL_DUE, out, guard=HELD_BACK)
-    again(client, now, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms, out)
+    again(client, now, consumer, queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
 
 def overdue(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
@@ -164,7 +164,7 @@ def _no_answer(client: Instance, now: Time, pulled: Pulled, out: Outbox) -> None
     if consumer is not None and process_queue is not None:
         out.cancel_timer(("pull timeout", *pulled[:2]))
         client.life(consumer, pulled.queue, PULL_FAILED, out)
-        again(client, now, consumer, pulled.queue, consumer.settings.pull_time_delay_when_exception_ms, out)
+        again(client, now, consumer, pulled.queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
 
 def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> None:
@@ -192,14 +192,14 @@ def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> N
         _repair(client, now, consumer, queue, process_queue, message.next_offset, out)
     else:
         client.life(consumer, queue, PULL_FAILED, out)
-        again(client, now, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms, out)
+        again(client, now, consumer, queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
 
 def would_repeat(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> bool:
     """Whether an answer that brings nothing has the same pull sent again at once, and changes nothing else."""
     kept = consumer.store.table.offsets.get(queue)
     return (
-        not (process_queue.count or process_queue.listeners or consumer.settings.pull_interval_ms)
+        not (process_queue.count or process_queue.listeners or consumer.settings.pulling.pull_interval_ms)
         and (consumer.kind != PUSH or kept == process_queue.next_offset)
         and (not consumer.orderly or not consumer.locks or process_queue.previously_locked)
         and _held_back(consumer, queue, process_queue) is None
@@ -218,8 +218,8 @@ def _consume(client: Instance, now: Time, consumer: Consumer, batch: Batch, bega
 def _once_more(
     client: Instance, now: Time, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: Outbox
 ) -> None:
-    if consumer.settings.pull_interval_ms:
-        again(client, now, consumer, queue, consumer.settings.pull_interval_ms, out)
+    if consumer.settings.pulling.pull_interval_ms:
+        again(client, now, consumer, queue, consumer.settings.pulling.pull_interval_ms, out)
     else:
         due(client, now, consumer.group, queue, out)
 

@@ -43,7 +43,7 @@ TIMER = "rebalance"
 def start(client: Instance, now: Time, out: Outbox) -> None:
     """``start``: the thread goes to sleep."""
     client.service.last = client.created
-    out.set_timer(TIMER, now + client.settings.rebalance_wait_interval_ms)
+    out.set_timer(TIMER, now + client.settings.rebalance.rebalance_wait_interval_ms)
 
 
 def rebalance_immediately(client: Instance, now: Time, why: str, out: Outbox) -> None:
@@ -66,7 +66,7 @@ def run(client: Instance, now: Time, out: Outbox) -> None:
     (``MQClientInstance.doRebalance``)."""
     service, settings = client.service, client.settings
     service.notified = False
-    earliest = service.last + settings.rebalance_min_interval_ms
+    earliest = service.last + settings.rebalance.rebalance_min_interval_ms
     if now < earliest:
         # Of a thousand notices after each other only the first has anything to set.
         if service.waits_until != earliest:
@@ -164,7 +164,7 @@ def _ask(world: World, now: Time, thread: Thread, step: _FindConsumerIdList, out
 
 def _no_route(consumer: Consumer, thread: Thread, topic: str) -> None:
     """The topic counts as balanced, 5.x reports it as changed."""
-    if consumer.settings.message_listener_for_unknown_topics:
+    if consumer.settings.rebalance.message_listener_for_unknown_topics:
         thread.push(MessageQueueChanged(consumer.group, topic, (), ()))
 
 
@@ -247,10 +247,10 @@ def _end_pass(client: Instance, now: Time, thread: Thread, step: _EndPass, out: 
     balanced = all(consumer.rebalancing.balanced for consumer in client.active())
     if service.notified:
         run(client, now, out)
-    elif balanced or not settings.rebalance_min_interval_ms:
+    elif balanced or not settings.rebalance.rebalance_min_interval_ms:
         out.set_timer(TIMER, now + between_passes(settings))
     else:
-        out.set_timer(TIMER, now + settings.rebalance_min_interval_ms)
+        out.set_timer(TIMER, now + settings.rebalance.rebalance_min_interval_ms)
     rejoining, service.rejoining = service.rejoining, {}
     for peer, connected in rejoining.items():
         if connected:
@@ -260,7 +260,7 @@ def _end_pass(client: Instance, now: Time, thread: Thread, step: _EndPass, out: 
 
 def between_passes(settings: ClientSettings) -> Time:
     """How long after a pass the next one begins, if all is balanced and nobody wakes the thread."""
-    return max(settings.rebalance_wait_interval_ms, settings.rebalance_min_interval_ms)
+    return max(settings.rebalance.rebalance_wait_interval_ms, settings.rebalance.rebalance_min_interval_ms)
 
 
 def deaf_until(client: Instance, why: str) -> Time:
@@ -270,7 +270,7 @@ def deaf_until(client: Instance, why: str) -> Time:
     if why not in service.triggers:
         return 0.0
     if service.in_pass and service.notified:
-        return service.notified_at + client.settings.rebalance_min_interval_ms
+        return service.notified_at + client.settings.rebalance.rebalance_min_interval_ms
     return service.waits_until or 0.0
 
 

@@ -85,7 +85,7 @@ def remove_unnecessary_message_queue(
     group, queue, _ = step
     if not consumer.locks:
         thread.push(Persist(group, queue), RemoveOffset(group, queue), _Free())
-    elif consumer.settings.delayed_unlock:
+    elif consumer.settings.ordered.delayed_unlock:
         thread.push(Persist(group, queue), RemoveOffset(group, queue), _TryConsumeLock(*step), _ConsumeLockTried(*step))
     else:
         thread.push(Persist(group, queue), _RemoveLocked(*step))
@@ -101,7 +101,7 @@ def _remove_locked(world: World, now: Time, thread: Thread, step: _RemoveLocked,
     consumer = world.consumer(step.group)
     process_queue = process_queue_of(consumer, step.queue, step.taken_out)
     thread.push(_ConsumeLockTried(*step))
-    if process_queue.dropped and now > process_queue.last_lock + consumer.settings.unlock_delay_time_ms:
+    if process_queue.dropped and now > process_queue.last_lock + consumer.settings.ordered.unlock_delay_time_ms:
         thread.value = True
         return None
     thread.push(_TryConsumeLock(*step))
@@ -111,7 +111,7 @@ def _remove_locked(world: World, now: Time, thread: Thread, step: _RemoveLocked,
 def _try_consume_lock(world: World, now: Time, thread: Thread, step: _TryConsumeLock, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     if process_queue_of(consumer, step.queue, step.taken_out).listeners:
-        return AwaitConsumeLock(step.group, step.queue, consumer.settings.consume_lock_wait_ms)
+        return AwaitConsumeLock(step.group, step.queue, consumer.settings.ordered.consume_lock_wait_ms)
     thread.value = True
     return None
 
@@ -124,10 +124,10 @@ def _lock_tried(world: World, now: Time, thread: Thread, step: _ConsumeLockTried
         if not step.taken_out:
             world.life(consumer, step.queue, NOT_REMOVABLE, out)
         thread.value = False
-    elif not consumer.settings.delayed_unlock:
+    elif not consumer.settings.ordered.delayed_unlock:
         thread.push(Persist(step.group, step.queue), RemoveOffset(step.group, step.queue), _GiveBack(*step))
     elif process_queue.count:
-        world.unlock_later(now, consumer, step.queue, consumer.settings.unlock_delay_time_ms, out)
+        world.unlock_later(now, consumer, step.queue, consumer.settings.ordered.unlock_delay_time_ms, out)
         thread.value = True
     else:
         thread.push(_GiveBack(*step))

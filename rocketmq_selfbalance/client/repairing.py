@@ -30,7 +30,7 @@ def begin(
 ) -> None:
     """Nothing more is consumed of the queue; the rest is done a little later, on another thread."""
     client.drop(consumer, queue, process_queue, "offset illegal", out)
-    out.set_timer(("repair", consumer.group, queue, offset), now + consumer.settings.offset_repair_delay_ms)
+    out.set_timer(("repair", consumer.group, queue, offset), now + consumer.settings.pulling.offset_repair_delay_ms)
 
 
 def repair(client: Instance, now: Time, group: str, queue: Queue, offset: int, out: Outbox) -> None:
@@ -43,7 +43,7 @@ def repair(client: Instance, now: Time, group: str, queue: Queue, offset: int, o
         Persist(group, queue),
         RemoveProcessQueue(group, queue, "offset illegal"),
     ]
-    if consumer.settings.freeze_repaired_offset:
+    if consumer.settings.pulling.freeze_repaired_offset:
         steps.append(WakeUp("offset repaired"))
     blocking.run(client, now, f"repair of {queue.topic}-{queue.broker}-{queue.number} of {group}", steps, out)
 
@@ -51,7 +51,7 @@ def repair(client: Instance, now: Time, group: str, queue: Queue, offset: int, o
 def _freeze(client: Instance, now: Time, thread: Thread, step: _Freeze, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     table = consumer.store.table
-    if consumer.settings.freeze_repaired_offset:
+    if consumer.settings.pulling.freeze_repaired_offset:
         table.update_and_freeze(step.queue, step.offset)
     else:
         table.update(step.queue, step.offset, False)

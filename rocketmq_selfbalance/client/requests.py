@@ -42,14 +42,14 @@ def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMe
         return Failure.FAILED
     addresses = out.choose(BROKER_ASKED, known)
     address = addresses.get(MASTER_ID) or out.choose("replica asked", sorted(addresses.values()))
-    timeout = client.settings.mq_client_api_timeout_ms
+    timeout = client.settings.instance.mq_client_api_timeout_ms
     return blocking.ask(
         client, now, name, address, timeout, GetConsumerListByGroup(client.next_correlation(), call.group), out
     )
 
 
 def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOffset, out: Outbox) -> Any:
-    timeout = client.settings.offset_timeout_ms
+    timeout = client.settings.instance.offset_timeout_ms
     return blocking.ask(
         client,
         now,
@@ -62,14 +62,14 @@ def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOf
 
 
 def _max_offset(client: Instance, now: Time, name: str, thread: Thread, call: AskMaxOffset, out: Outbox) -> Any:
-    timeout = client.settings.offset_timeout_ms
+    timeout = client.settings.instance.offset_timeout_ms
     return blocking.ask(
         client, now, name, call.address, timeout, GetMaxOffset(client.next_correlation(), call.queue), out
     )
 
 
 def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: AskOffsetAt, out: Outbox) -> Any:
-    timeout = client.settings.offset_timeout_ms
+    timeout = client.settings.instance.offset_timeout_ms
     return blocking.ask(
         client,
         now,
@@ -82,7 +82,7 @@ def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: Ask
 
 
 def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueues, out: Outbox) -> Any:
-    timeout, own = client.settings.lock_timeout_ms, client.client_id
+    timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
     return blocking.ask(
         client,
         now,
@@ -95,7 +95,7 @@ def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueu
 
 
 def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: UnlockQueues, out: Outbox) -> Any:
-    timeout, own = client.settings.lock_timeout_ms, client.client_id
+    timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
     return blocking.ask(
         client,
         now,
@@ -108,7 +108,7 @@ def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: Unlock
 
 
 def _unregister(client: Instance, now: Time, name: str, thread: Thread, call: Unregister, out: Outbox) -> Any:
-    timeout, own = client.settings.mq_client_api_timeout_ms, client.client_id
+    timeout, own = client.settings.instance.mq_client_api_timeout_ms, client.client_id
     return blocking.ask(
         client, now, name, call.address, timeout, UnregisterClient(client.next_correlation(), own, call.group), out
     )

@@ -47,7 +47,7 @@ def _reset(world: World, now: Time, thread: Thread, step: ResetOffsets, out: Out
             world.drop(consumer, queue, process_queue, "offset reset", out)
             process_queue.clear()
     thread.push(_SetOffsets(*step[:3]), _Resume(step.group), DoRebalance(step.group, step.topics))
-    return Sleep(consumer.settings.reset_offset_pause_ms)
+    return Sleep(consumer.settings.rebalance.reset_offset_pause_ms)
 
 
 def _set_offsets(world: World, now: Time, thread: Thread, step: _SetOffsets, out: Outbox) -> Call | None:

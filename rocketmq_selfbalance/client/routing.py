@@ -16,7 +16,7 @@ from rocketmq_selfbalance.routes import addresses_of, askable, subscribe_queues
 def refresh(client: Instance, now: Time, name: str, thread: Thread, call: RefreshRoute, out: Outbox) -> Any:
     """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
-    timeout = client.settings.mq_client_api_timeout_ms
+    timeout = client.settings.instance.mq_client_api_timeout_ms
     return blocking.ask(client, now, name, server, timeout, GetRouteInfo(client.next_correlation(), call.topic), out)
 
 

@@ -11,7 +11,7 @@ from rocketmq_selfbalance.client.calls import Call, Failure, RefreshRoute
 from rocketmq_selfbalance.client.heartbeat import Beat, drop_offline
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.client.settings_by_concern import InstanceSettings
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 
 THREAD = "scheduled"
@@ -37,19 +37,25 @@ class Task(NamedTuple):
     """What is done, first how long after the start, and then how often."""
 
     step: type[UpdateRoutes] | type[PeriodicHeartbeat] | type[PersistOffsets]
-    first: Callable[[ClientSettings], Time]
-    period: Callable[[ClientSettings], Time]
+    first: Callable[[InstanceSettings], Time]
+    period: Callable[[InstanceSettings], Time]
 
 
 TASKS: Mapping[str, Task] = {
     "routes": Task(
-        UpdateRoutes, lambda its: its.poll_name_server_first_ms, lambda its: its.poll_name_server_interval_ms
+        UpdateRoutes,
+        lambda its: its.poll_name_server_first_ms,
+        lambda its: its.poll_name_server_interval_ms,
     ),
     "heartbeat": Task(
-        PeriodicHeartbeat, lambda its: its.heartbeat_first_ms, lambda its: its.heartbeat_broker_interval_ms
+        PeriodicHeartbeat,
+        lambda its: its.heartbeat_first_ms,
+        lambda its: its.heartbeat_broker_interval_ms,
     ),
     "persist": Task(
-        PersistOffsets, lambda its: its.persist_first_ms, lambda its: its.persist_consumer_offset_interval_ms
+        PersistOffsets,
+        lambda its: its.persist_first_ms,
+        lambda its: its.persist_consumer_offset_interval_ms,
     ),
 }
 
@@ -57,14 +63,14 @@ TASKS: Mapping[str, Task] = {
 def begin(client: Instance, now: Time, out: Outbox) -> None:
     """Set all tasks going."""
     for name, task in TASKS.items():
-        client.task_due[name] = now + task.first(client.settings)
+        client.task_due[name] = now + task.first(client.settings.instance)
         out.set_timer(("task of", name), client.task_due[name])
 
 
 def due(client: Instance, now: Time, name: str, out: Outbox) -> None:
     """A task has its turn; at a fixed rate, however long it takes."""
     task = TASKS[name]
-    client.task_due[name] = max(client.task_due[name] + task.period(client.settings), now)
+    client.task_due[name] = max(client.task_due[name] + task.period(client.settings.instance), now)
     out.set_timer(("task of", name), client.task_due[name])
     thread = client.threads.get(THREAD)
     step = task.step()

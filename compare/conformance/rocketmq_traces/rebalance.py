@@ -195,7 +195,7 @@ class Clients:
             # Only push consumers react (spec 2.8).
             return self._outcome(step, None)
         world.run(step.now, reset)
-        return self._outcome(step, None)._replace(passed=int(consumer.settings.reset_offset_pause_ms))
+        return self._outcome(step, None)._replace(passed=int(consumer.settings.rebalance.reset_offset_pause_ms))
 
     def _owners(self, step: Step) -> Outcome:
         owners: dict[Queue, list[str]] = {}
