@@ -1,4 +1,4 @@
-"""The calls that block a thread of the real client, and how they can fail.
+"""The calls that block a thread of the real client (``MQClientAPIImpl``), and how they can fail.
 
 A thread that makes one stands still until it is answered; the player of traces answers at once, in a cluster the
 node sends a request and goes on when the answer comes, or the connection ends, or the call's own time is over.
@@ -25,14 +25,16 @@ BROKER_ASKED = "broker asked"
 
 
 class AskMembers(NamedTuple):
-    """Answered by the client ids of the group as one broker of the topic lists them, or `Failure.FAILED`."""
+    """``findConsumerIdList``: answered by the client ids of the group as one broker of the topic lists them, or
+    `Failure.FAILED`."""
 
     group: str
     topic: str
 
 
 class RefreshRoute(NamedTuple):
-    """The name server is asked for the topic's route, which is taken over. Answered by None."""
+    """``updateTopicRouteInfoFromNameServer``: the name server is asked for the topic's route, which is taken over.
+    Answered by None."""
 
     topic: str
 

@@ -1,4 +1,5 @@
-"""What an operator (the user's program, the scenario) tells a client, without a network."""
+"""What an operator (the user's program, the scenario) tells a client, without a network: calls of
+``DefaultMQPushConsumer`` and ``DefaultLitePullConsumer``, and how the user's code behaves."""
 
 from typing import NamedTuple
 

@@ -1,11 +1,8 @@
-"""What one consumer (a group within a client) knows and holds, and the world around its parts.
-
-The parts (`rebalance`, `pull_from_where`, `persisting`, `locks`, ...) work on a `Consumer` through steps of a thread;
-what they do to the outside goes through a `World`: the node's, or that of a player of traces.
-"""
+"""What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
+``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``)."""
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.engine.quiet import Call
@@ -20,7 +17,7 @@ from rocketmq_selfbalance.messages.membership import ConsumerData
 from rocketmq_selfbalance.states import CREATE_JUST
 from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 
-__all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer", "World"]
+__all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer"]
 
 
 class Questions(NamedTuple):
@@ -31,15 +28,43 @@ class Questions(NamedTuple):
     calls: tuple[Call, ...]
 
 
+class Rebalancing:
+    """The pass that is under way, or the last one, as far as it concerns this consumer."""
+
+    __slots__ = ("adding", "balanced", "changed", "refused", "seen", "starting")
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Any] = {}
+        """Topic to the answer about its members."""
+        self.balanced = True
+        """Whether the consumer holds what it computed."""
+        self.changed = False
+        """Whether something was added or removed for the topic at hand."""
+        self.refused = False
+        """Whether a lock was, for the topic at hand."""
+        self.adding: dict[Queue, None] = {}
+        """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
+        self.starting: list[tuple[Queue, int]] = []
+        """Queues added and not yet pulled, with their starting offsets."""
+
+    def copy(self) -> "Rebalancing":
+        """An independent copy."""
+        copy = Rebalancing()
+        copy.balanced, copy.changed, copy.refused = self.balanced, self.changed, self.refused
+        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
+        return copy
+
+    def key(self) -> tuple[Any, ...]:
+        """The state as plain tuples."""
+        return self.balanced, self.changed, self.refused, tuple(self.starting), tuple(self.adding)
+
+
 class Consumer:
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
     __slots__ = (
-        "adding",
-        "balanced",
         "by_hand",
         "by_position",
-        "changed",
         "claim",
         "client_id",
         "consume_from_where",
@@ -58,13 +83,11 @@ class Consumer:
         "pull_threshold_for_queue",
         "pull_threshold_size_for_queue",
         "questions",
-        "refused",
+        "rebalancing",
         "revision",
         "routes",
-        "seen",
         "settings",
         "settled",
-        "starting",
         "state",
         "store",
         "strategy",
@@ -114,8 +137,8 @@ class Consumer:
         """The process queue table: what the consumer holds, dropped leftovers included."""
         self.leaving: dict[Queue, ProcessQueue] = {}
         """Process queues that have left the table before they were given up properly."""
-        self.pull_threshold_for_queue = settings.pull_threshold_for_queue
-        self.pull_threshold_size_for_queue = settings.pull_threshold_size_for_queue
+        self.pull_threshold_for_queue = settings.pulling.pull_threshold_for_queue
+        self.pull_threshold_size_for_queue = settings.pulling.pull_threshold_size_for_queue
         # When it is at rest (see `resting`).
         self.revision = 0
         """Rises with each change of what it holds, subscribes to, or knows of routes."""
@@ -125,21 +148,12 @@ class Consumer:
         """The members, sorted, as the last topics of this pass had them; None where they were not told."""
         self.questions: Questions | None = None
         """Those of a pass, while nothing has changed."""
-        # Of the pass that is under way.
-        self.seen: dict[str, Any] = {}
-        """Topic to the answer about its members."""
-        self.balanced = True
-        self.changed = False
-        self.refused = False
-        self.adding: dict[Queue, None] = {}
-        """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
-        self.starting: list[tuple[Queue, int]] = []
-        """Queues added by this pass and not yet pulled, with their starting offsets."""
+        self.rebalancing = Rebalancing()
 
     @property
     def locks(self) -> bool:
         """Whether its queues have to be locked at the brokers."""
-        return self.orderly and (self.message_model == CLUSTERING or self.settings.broadcasting_orderly_locks)
+        return self.orderly and (self.message_model == CLUSTERING or self.settings.ordered.broadcasting_orderly_locks)
 
     @property
     def consume_type(self) -> str:
@@ -192,7 +206,7 @@ class Consumer:
         copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
         copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
         copy.pool = self.pool.copy()
-        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
+        copy.rebalancing = self.rebalancing.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:
@@ -209,58 +223,6 @@ class Consumer:
             self.store.key(),
             self.pull_threshold_for_queue,
             self.pull_threshold_size_for_queue,
-            self.balanced,
-            self.changed,
-            self.refused,
-            tuple(self.starting),
-            tuple(self.adding),
+            self.rebalancing.key(),
             self.pool.key(now),
         )
-
-
-class World(Protocol):
-    """What the parts of a client need from what is around them."""
-
-    now: Time
-
-    def consumer(self, group: str) -> Consumer:
-        """The consumer of this group."""
-
-    def master(self, broker: str) -> str | None:
-        """The address of the master of this name, None where the client knows none."""
-
-    def replica(self, broker: str) -> str | None:
-        """Any address of this broker name, None where the client knows none."""
-
-    def has_route(self, topic: str) -> bool:
-        """Whether the client knows a broker of the topic whom it could ask for the members."""
-
-    def commit(self, consumer: Consumer, queue: Queue, offset: int, address: str) -> None:
-        """Send a committed offset, one way."""
-
-    def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str) -> None:
-        """Give locks back, one way."""
-
-    def computed(self, consumer: Consumer, topic: str, target: tuple[Queue, ...]) -> None:
-        """The consumer has computed what it is to own of the topic, and is about to act on it."""
-
-    def unlock_later(self, consumer: Consumer, queue: Queue, delay: Time) -> None:
-        """Give the lock back, one way, after so many milliseconds."""
-
-    def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str) -> None:
-        """Mark the queue as dropped: it is no more the consumer's. (Where it is marked already, nothing.)"""
-
-    def life(self, consumer: Consumer, queue: Queue, event: str, guard: str = "") -> None:
-        """Something happened in the life of the queue at this consumer (see `rocketmq_selfbalance.states`)."""
-
-    def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
-        """The queue is the consumer's now; it will read from here."""
-
-    def pull(self, consumer: Consumer, queue: Queue, offset: int, delay: Time) -> None:
-        """Begin to pull the queue."""
-
-    def listener(self, consumer: Consumer, topic: str, all_queues: tuple[Queue, ...], own: tuple[Queue, ...]) -> None:
-        """``messageQueueChanged``: the user's listener is called, or the lite pull consumer's own."""
-
-    def rebalance_later(self, delay: Time) -> None:
-        """Wake the rebalance thread after so many milliseconds."""

@@ -1,10 +1,12 @@
-"""Concurrent consumption: batches go to a pool of threads, the smallest unfinished offset is kept (spec 6.5).
+"""Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
+unfinished offset is kept (spec 6.5).
 
 Records of a range that begin together and take equally long are one piece of work.
 """
 
 from collections.abc import Callable
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
@@ -19,16 +21,16 @@ _MOST_EXPIRED = 16
 """Records of a queue that one round of the clean-up sends back."""
 
 
-def submit(client: Instance, consumer: Consumer, batch: Batch) -> None:
-    """Records have been fetched and wait to be consumed."""
+def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox) -> None:
+    """``submitConsumeRequest``: records have been fetched and wait to be consumed."""
     consumer.pool.backlog.append(batch)
-    go_on(client, consumer)
+    go_on(client, now, consumer, out)
 
 
-def go_on(client: Instance, consumer: Consumer) -> None:
+def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """Give idle threads work, as long as there is any."""
     pool = consumer.pool
-    most = consumer.settings.consume_thread_max
+    most = consumer.settings.consuming.consume_thread_max
     while pool.backlog and pool.busy < most and not pool.standing_still:
         batch = pool.backlog[0]
         process_queue = consumer.current(batch.queue, batch.number)
@@ -40,12 +42,12 @@ def go_on(client: Instance, consumer: Consumer) -> None:
             pool.backlog.pop(0)
         else:
             pool.backlog[0] = batch._replace(first=piece.end)
-        _begin(client, consumer, process_queue, piece)
+        _begin(client, now, consumer, process_queue, piece, out)
 
 
 def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
     """As much from the front of the batch as these threads can begin now and will end together."""
-    size = consumer.settings.consume_message_batch_max_size
+    size = consumer.settings.consuming.consume_message_batch_max_size
     if consumer.by_hand:
         return batch._replace(end=min(batch.end, batch.first + size))
     # Code that takes no time is at once ready for the next records.
@@ -59,24 +61,26 @@ def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
     return batch._replace(end=end)
 
 
-def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, piece: Batch) -> None:
-    pool, size = consumer.pool, consumer.settings.consume_message_batch_max_size
+def _begin(
+    client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, piece: Batch, out: Outbox
+) -> None:
+    pool, size = consumer.pool, consumer.settings.consuming.consume_message_batch_max_size
     count = piece.end - piece.first
     each = pool.takes.get((piece.queue, piece.first), consumer.handle)
     if not each and not consumer.by_hand:
-        _finish(client, consumer, Work(piece, client.now, 0))
+        _finish(client, now, consumer, Work(piece, now, 0), out)
         return
     threads = -(-count // size)
     pool.busy += threads
     pool.serial += 1
-    pool.running[pool.serial] = Work(piece, client.now, threads)
+    pool.running[pool.serial] = Work(piece, now, threads)
     process_queue.listeners += 1
     if consumer.by_hand:
         return
-    client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + each * min(count, size))
+    out.set_timer(("consumed", consumer.group, pool.serial), now + each * min(count, size))
 
 
-def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
+def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
     """The time of a piece of work is over."""
     work = consumer.pool.finish(serial)
     if work is None:
@@ -84,15 +88,17 @@ def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
     process_queue = consumer.current(work.batch.queue, work.batch.number)
     if process_queue is not None:
         process_queue.listeners -= 1
-    _finish(client, consumer, work)
-    go_on(client, consumer)
+    _finish(client, now, consumer, work, out)
+    go_on(client, now, consumer, out)
 
 
 def returned(
     client: Instance,
+    now: Time,
     consumer: Consumer,
     serial: int,
-    end: Callable[[Instance, Consumer, int], None],
+    end: Callable[[Instance, Time, Consumer, int, Outbox], None],
+    out: Outbox,
     *,
     success: bool,
 ) -> None:
@@ -104,20 +110,20 @@ def returned(
     failed = work.batch.queue, work.batch.first
     if not success:
         pool.fails.add(failed)
-    end(client, consumer, serial)
+    end(client, now, consumer, serial, out)
     pool.fails.discard(failed)
 
 
-def _finish(client: Instance, consumer: Consumer, work: Work) -> None:
+def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Outbox) -> None:
     queue, number, first, end = work.batch
-    client.out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+    out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
     process_queue = consumer.current(queue, number)
     if process_queue is None or process_queue.dropped:
         return  # nothing is done with the result: neither kept nor sent back
     failed = consumer.pool.fails and (queue, first) in consumer.pool.fails
     if failed and consumer.message_model == CLUSTERING:
         for offset in range(first, end):
-            send_back(client, consumer, Batch(queue, number, offset, offset + 1), 0)
+            send_back(client, now, consumer, Batch(queue, number, offset, offset + 1), 0, 0, out)
     else:
         finished(client, consumer, process_queue, work.batch)
 
@@ -129,22 +135,24 @@ def finished(client: Instance, consumer: Consumer, process_queue: ProcessQueue, 
         consumer.store.table.update(batch.queue, offset, True)
 
 
-def send_back(client: Instance, consumer: Consumer, batch: Batch, delay_level: int, tries: int = 0) -> None:
-    """Give the batch's first record back to its broker, for the retry topic (spec 6.7); ``tries``: how often an ordered
-    consumer had it again before."""
+def send_back(
+    client: Instance, now: Time, consumer: Consumer, batch: Batch, delay_level: int, tries: int, out: Outbox
+) -> None:
+    """``sendMessageBack``: give the batch's first record back to its broker, for the retry topic (spec 6.7);
+    ``tries``: how often an ordered consumer had it again before."""
     address = client.master(batch.queue.broker)
     if address is None:
-        _try_again_later(client, consumer, batch)
+        _try_again_later(client, now, consumer, batch, out)
         return
     number = client.next_correlation()
     client.sent_back[number] = SentBack(consumer.group, *batch, address)
-    client.out.set_timer(("sent back", number), client.now + client.settings.send_back_timeout_ms)
-    most = consumer.settings.max_reconsume_times
+    out.set_timer(("sent back", number), now + client.settings.instance.send_back_timeout_ms)
+    most = consumer.settings.consuming.max_reconsume_times
     back = ConsumerSendMsgBack(number, consumer.group, batch.queue, batch.first, delay_level, most, tries)
-    client.out.send(address, back)
+    out.send(address, back)
 
 
-def back_answered(client: Instance, consumer: Consumer, batch: Batch, *, success: bool) -> None:
+def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox, *, success: bool) -> None:
     """A broker has the records back, or has not."""
     process_queue = consumer.current(batch.queue, batch.number)
     if process_queue is None or process_queue.dropped:
@@ -152,24 +160,24 @@ def back_answered(client: Instance, consumer: Consumer, batch: Batch, *, success
     if success:
         finished(client, consumer, process_queue, batch)
     else:
-        _try_again_later(client, consumer, batch)
+        _try_again_later(client, now, consumer, batch, out)
 
 
-def _try_again_later(client: Instance, consumer: Consumer, batch: Batch) -> None:
-    client.out.set_timer(("again", consumer.group, *batch), client.now + consumer.settings.send_back_retry_ms)
+def _try_again_later(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox) -> None:
+    out.set_timer(("again", consumer.group, *batch), now + consumer.settings.consuming.send_back_retry_ms)
 
 
-def clean_expired(client: Instance, consumer: Consumer) -> None:
-    """Records at the front of a queue that have been in consumption for too long are sent back, so that they hold the
-    others no longer."""
-    limit = consumer.settings.consume_timeout_ms
-    client.out.set_timer(("expired", consumer.group), client.now + limit)
+def clean_expired(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
+    """``cleanExpiredMsg``: records at the front of a queue that have been in consumption for too long are sent back,
+    so that they hold the others no longer."""
+    limit = consumer.settings.consuming.consume_timeout_ms
+    out.set_timer(("expired", consumer.group), now + limit)
     works = sorted(consumer.pool.running.values(), key=lambda work: (work.batch.queue, work.batch.first))
     sent: dict[Queue, int] = {}
     for work in works:
         queue, number, first, end = work.batch
         process_queue = consumer.current(queue, number)
-        if process_queue is None or process_queue.dropped or client.now - work.since <= limit:
+        if process_queue is None or process_queue.dropped or now - work.since <= limit:
             continue
         while first < end and process_queue.waiting and process_queue.waiting.first == first:
             if sent.get(queue, 0) == _MOST_EXPIRED:
@@ -177,16 +185,16 @@ def clean_expired(client: Instance, consumer: Consumer) -> None:
             sent[queue] = sent.get(queue, 0) + 1
             single = Batch(queue, number, first, first + 1)
             process_queue.remove([(first, first + 1)])
-            send_back(client, consumer, single, consumer.settings.expired_delay_level)
+            send_back(client, now, consumer, single, consumer.settings.consuming.expired_delay_level, 0, out)
             first += 1
 
 
-def move_again(client: Instance, consumer: Consumer) -> None:
+def move_again(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """The user's code goes on: what would have been finished meanwhile is finished now."""
     pool = consumer.pool
     pool.standing_still = False
     stalled, pool.stalled = pool.stalled, []
     for serial in stalled:
-        client.out.set_timer(("consumed", consumer.group, serial), client.now)
+        out.set_timer(("consumed", consumer.group, serial), now)
     if consumer.kind == PUSH and not consumer.orderly:
-        go_on(client, consumer)
+        go_on(client, now, consumer, out)

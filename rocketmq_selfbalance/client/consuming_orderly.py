@@ -1,9 +1,12 @@
-"""Ordered consumption: one task per queue at a time, under the broker's lock (spec 6.6)."""
+"""Ordered consumption (``ConsumeMessageOrderlyService``): one task per queue at a time, under the broker's lock
+(spec 6.6)."""
 
 from typing import NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
 from protocols.queues import Queue
+from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.consuming import send_back
@@ -32,64 +35,66 @@ def lock_thread(group: str) -> str:
     return f"locks of {group}"
 
 
-def renew_locks(client: Instance, consumer: Consumer) -> None:
-    """The periodic lock round."""
-    client.out.set_timer(("lock", consumer.group), client.now + consumer.settings.lock_interval_ms)
-    client.run(lock_thread(consumer.group), LockAll(consumer.group))
+def renew_locks(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
+    """``lockMQPeriodically``: the periodic lock round."""
+    out.set_timer(("lock", consumer.group), now + consumer.settings.ordered.lock_interval_ms)
+    blocking.run(client, now, lock_thread(consumer.group), (LockAll(consumer.group),), out)
 
 
-def submit(client: Instance, consumer: Consumer, queue: Queue, number: int) -> None:
-    """Begin a consume task for the queue."""
-    client.out.cancel_timer(("task", consumer.group, queue))
+def submit(client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, out: Outbox) -> None:
+    """``submitConsumeRequest``: begin a consume task for the queue."""
+    out.cancel_timer(("task", consumer.group, queue))
     process_queue = consumer.current(queue, number)
     if process_queue is None:
         return
     pool = consumer.pool
-    if pool.standing_still or pool.busy >= consumer.settings.consume_thread_max:
+    if pool.standing_still or pool.busy >= consumer.settings.consuming.consume_thread_max:
         pool.backlog.append(Batch(queue, number, 0, 0))
         return
-    process_queue.task_since = client.now
-    _next(client, consumer, queue, process_queue)
+    process_queue.task_since = now
+    _next(client, now, consumer, queue, process_queue, out)
 
 
-def later(client: Instance, consumer: Consumer, queue: Queue, delay: float) -> None:
+def later(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: float, out: Outbox) -> None:
     """Begin a consume task for the queue after so many milliseconds."""
-    client.out.set_timer(("task", consumer.group, queue), client.now + delay)
+    out.set_timer(("task", consumer.group, queue), now + delay)
 
 
-def _next(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
+def _next(
+    client: Instance, now: Time, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: Outbox
+) -> None:
     """One turn of the task's loop, or several where the user's code takes no time."""
     settings = consumer.settings
     while not process_queue.dropped:
-        if consumer.locks and not _lock_holds(client, consumer, process_queue):
+        if consumer.locks and not _lock_holds(client, now, consumer, process_queue):
             process_queue.task_since = None
-            client.out.set_timer(("try lock", consumer.group, queue), client.now + settings.try_lock_later_ms)
+            out.set_timer(("try lock", consumer.group, queue), now + settings.ordered.try_lock_later_ms)
             return
         since = process_queue.task_since
-        if since is None or client.now - since > settings.max_time_consume_continuously_ms:
+        if since is None or now - since > settings.ordered.max_time_consume_continuously_ms:
             process_queue.task_since = None
-            later(client, consumer, queue, settings.locked_then_consume_ms)
+            later(client, now, consumer, queue, settings.ordered.locked_then_consume_ms, out)
             return
         taken = _take(consumer, queue, process_queue)
         if taken is None:
             break
         if consumer.by_hand or consumer.pool.takes.get((queue, taken.first), consumer.handle):
-            _begin(client, consumer, process_queue, taken)
+            _begin(client, now, consumer, process_queue, taken, out)
             return
-        if not _finish(client, consumer, Work(taken, client.now, 0)):
+        if not _finish(client, now, consumer, Work(taken, now, 0), out):
             return
     process_queue.task_since = None
 
 
-def _lock_holds(client: Instance, consumer: Consumer, process_queue: ProcessQueue) -> bool:
-    limit = consumer.settings.lock_max_live_time_ms
-    return process_queue.locked and not process_queue.lock_expired(client.now, limit)
+def _lock_holds(client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue) -> bool:
+    limit = consumer.settings.ordered.lock_max_live_time_ms
+    return process_queue.locked and not process_queue.lock_expired(now, limit)
 
 
 def _take(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Batch | None:
     """The next records for one call of the listener; all there are where nothing tells the calls apart."""
     pool = consumer.pool
-    size = consumer.settings.consume_message_batch_max_size
+    size = consumer.settings.consuming.consume_message_batch_max_size
     if not (consumer.by_hand or consumer.handle or pool.takes or pool.fails):
         size = max(process_queue.count, size)
     taken = process_queue.take(size)
@@ -100,19 +105,21 @@ def _take(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Batc
     return Batch(queue, process_queue.number, *taken[0])
 
 
-def _begin(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+def _begin(
+    client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, batch: Batch, out: Outbox
+) -> None:
     pool = consumer.pool
     pool.busy += 1
     pool.serial += 1
-    pool.running[pool.serial] = Work(batch, client.now, 1)
+    pool.running[pool.serial] = Work(batch, now, 1)
     process_queue.listeners += 1
     if consumer.by_hand:
         return
     each = pool.takes.get((batch.queue, batch.first), consumer.handle)
-    client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + each * (batch.end - batch.first))
+    out.set_timer(("consumed", consumer.group, pool.serial), now + each * (batch.end - batch.first))
 
 
-def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
+def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
     """A call of the listener ends."""
     work = consumer.pool.finish(serial)
     if work is None:
@@ -121,45 +128,47 @@ def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
     process_queue = consumer.current(queue, number)
     if process_queue is not None:
         process_queue.listeners -= 1
-    again = _finish(client, consumer, work)
-    consume_lock_free(client, consumer.group, queue)
+    again = _finish(client, now, consumer, work, out)
+    consume_lock_free(client, now, consumer.group, queue, out)
     if again and process_queue is not None:
-        _next(client, consumer, queue, process_queue)
-    go_on(client, consumer)
+        _next(client, now, consumer, queue, process_queue, out)
+    go_on(client, now, consumer, out)
 
 
-def go_on(client: Instance, consumer: Consumer) -> None:
+def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """Begin the tasks that waited for a thread."""
     pool = consumer.pool
-    while pool.backlog and not pool.standing_still and pool.busy < consumer.settings.consume_thread_max:
+    while pool.backlog and not pool.standing_still and pool.busy < consumer.settings.consuming.consume_thread_max:
         batch = pool.backlog.pop(0)
-        submit(client, consumer, batch.queue, batch.number)
+        submit(client, now, consumer, batch.queue, batch.number, out)
 
 
-def _finish(client: Instance, consumer: Consumer, work: Work) -> bool:
+def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Outbox) -> bool:
     """The listener has returned; whether the task goes on with the next records."""
     queue, number, first, end = work.batch
-    client.out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+    out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
     process_queue = consumer.current(queue, number)
     if process_queue is None:
         return False
     if (queue, first) in consumer.pool.fails:
-        most = consumer.settings.max_reconsume_times
+        most = consumer.settings.consuming.max_reconsume_times
         process_queue.task_since = None
         if most >= 0 and process_queue.gives_up(first, end, most) and not process_queue.dropped:
-            _give_up(client, consumer, process_queue, work.batch)
+            _give_up(client, now, consumer, process_queue, work.batch, out)
         else:
-            _suspend(client, consumer, process_queue, work.batch)
+            _suspend(client, now, consumer, process_queue, work.batch, out)
         return False
     _commit(consumer, queue, process_queue)
     return True
 
 
-def _suspend(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+def _suspend(
+    client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, batch: Batch, out: Outbox
+) -> None:
     """The queue waits for a moment, then its records come again."""
     process_queue.rollback()
-    pause = consumer.settings.suspend_current_queue_time_ms
-    later(client, consumer, batch.queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION))
+    pause = consumer.settings.ordered.suspend_current_queue_time_ms
+    later(client, now, consumer, batch.queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION), out)
 
 
 def _commit(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
@@ -168,42 +177,44 @@ def _commit(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> No
         consumer.store.table.update(queue, offset, False)
 
 
-def _give_up(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
+def _give_up(
+    client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, batch: Batch, out: Outbox
+) -> None:
     """Give the records to their broker for the dead letters, one by one."""
     if client.master(batch.queue.broker) is None:
-        _suspend(client, consumer, process_queue, batch)
+        _suspend(client, now, consumer, process_queue, batch, out)
     else:
-        send_back(client, consumer, batch, 0, consumer.settings.max_reconsume_times)
+        send_back(client, now, consumer, batch, 0, consumer.settings.consuming.max_reconsume_times, out)
 
 
-def back_answered(client: Instance, consumer: Consumer, batch: Batch, *, success: bool) -> None:
+def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox, *, success: bool) -> None:
     """A broker has the first of the records that are given up, or has not."""
     process_queue = consumer.current(batch.queue, batch.number)
     if process_queue is None or process_queue.dropped:
         return
     if success and batch.first + 1 < batch.end:
-        _give_up(client, consumer, process_queue, batch._replace(first=batch.first + 1))
+        _give_up(client, now, consumer, process_queue, batch._replace(first=batch.first + 1), out)
     elif success:
         _commit(consumer, batch.queue, process_queue)
-        submit(client, consumer, batch.queue, batch.number)
+        submit(client, now, consumer, batch.queue, batch.number, out)
     else:
-        _suspend(client, consumer, process_queue, batch)
+        _suspend(client, now, consumer, process_queue, batch, out)
 
 
-def try_lock(client: Instance, consumer: Consumer, queue: Queue) -> None:
-    """A task without a valid lock asks for it."""
+def try_lock(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
+    """``tryLockLaterAndReconsume``: a task without a valid lock asks for it."""
     process_queue = consumer.table.get(queue)
     if process_queue is not None:
         step = _LockedLater(consumer.group, queue, process_queue.number)
-        client.run(lock_thread(consumer.group), LockOne(consumer.group, queue), step)
+        blocking.run(client, now, lock_thread(consumer.group), (LockOne(consumer.group, queue), step), out)
 
 
-def _locked_later(client: Instance, thread: Thread, step: _LockedLater) -> Call | None:
+def _locked_later(client: Instance, now: Time, thread: Thread, step: _LockedLater, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     if consumer.current(step.queue, step.number) is not None:
         settings = consumer.settings
-        delay = settings.locked_then_consume_ms if thread.value else settings.not_locked_then_consume_ms
-        later(client, consumer, step.queue, delay)
+        delay = settings.ordered.locked_then_consume_ms if thread.value else settings.ordered.not_locked_then_consume_ms
+        later(client, now, consumer, step.queue, delay, out)
     return None
 
 

@@ -9,6 +9,7 @@ time, or pulls are spaced, every pull is simulated.
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.engine.quiet import Flow, Stretch
 from protocols.facts import Delivered
 from protocols.queues import Queue
@@ -49,15 +50,15 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
                 process_queue.next_offset,
                 _handled_to(process_queue),
                 consumer.handle,
-                consumer.settings.pull_batch_size,
+                consumer.settings.pulling.pull_batch_size,
                 [
                     ("pull timeout", consumer.group, queue),
                     *[("consumed", consumer.group, serial) for serial in works],
                 ],
-                (client.task_due["persist"], client.settings.persist_consumer_offset_interval_ms),
-                consumer.settings.consumer_timeout_when_suspend_ms,
+                (client.task_due["persist"], client.settings.instance.persist_consumer_offset_interval_ms),
+                consumer.settings.pulling.consumer_timeout_when_suspend_ms,
                 consumer.group,
-                _BUSY_THREADS * consumer.settings.consume_thread_max,
+                _BUSY_THREADS * consumer.settings.consuming.consume_thread_max,
             )
         )
     return found
@@ -65,11 +66,12 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
 
 def _keeps_up(consumer: Consumer) -> bool:
     settings, pool = consumer.settings, consumer.pool
-    one_by_one = not consumer.orderly and settings.consume_message_batch_max_size == 1
+    one_by_one = not consumer.orderly and settings.consuming.consume_message_batch_max_size == 1
     return (
         consumer.kind == PUSH
         and consumer.message_model == CLUSTERING
-        and not (consumer.by_hand or pool.takes or pool.fails or pool.standing_still or settings.pull_interval_ms)
+        and not (consumer.by_hand or pool.takes or pool.fails or pool.standing_still)
+        and not settings.pulling.pull_interval_ms
         and (not consumer.handle or one_by_one)
     )
 
@@ -78,7 +80,7 @@ def _handled_to(process_queue: ProcessQueue) -> int:
     return process_queue.waiting.first if process_queue.waiting else process_queue.next_offset
 
 
-def passed(client: Instance, stretch: Stretch) -> None:
+def passed(client: Instance, now: Time, stretch: Stretch, out: Outbox) -> None:
     """So far the queue has been read until now (more may be told)."""
     pull: Any = stretch.flow.request
     group, queue, position = pull.group, pull.queue, stretch.position
@@ -86,29 +88,29 @@ def passed(client: Instance, stretch: Stretch) -> None:
     process_queue = consumer.table[queue]
     first = _handled_to(process_queue)
     if process_queue.count:
-        _let_go(client, consumer, queue, process_queue)
+        _let_go(client, consumer, queue, process_queue, out)
     process_queue.highest, process_queue.next_offset = position - 1, position
     if position > first:
         since = stretch.handling_since(first)
-        client.out.observe(Delivered(group, consumer.member, queue, first, position, since))
+        out.observe(Delivered(group, consumer.member, queue, first, position, since))
     if not stretch.last:
         return
     consumer.store.table.update(queue, position, True)
-    process_queue.last_pull = client.now
+    process_queue.last_pull = now
     if stretch.held:
-        timeout = consumer.settings.consumer_timeout_when_suspend_ms
-        client.out.set_timer(("pull timeout", group, queue), client.now + timeout)
+        timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
+        out.set_timer(("pull timeout", group, queue), now + timeout)
     else:
         del client.pulled[pull.correlation]
-        client.out.cancel_timer(("pull timeout", group, queue))
-        pulling.again(client, consumer, queue, 0.0)
+        out.cancel_timer(("pull timeout", group, queue))
+        pulling.again(client, now, consumer, queue, 0.0, out)
 
 
-def _let_go(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
+def _let_go(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: Outbox) -> None:
     """What was fetched and in hand is done."""
     pool = consumer.pool
     for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:
         pool.busy -= pool.running.pop(serial).threads
-        client.out.cancel_timer(("consumed", consumer.group, serial))
+        out.cancel_timer(("consumed", consumer.group, serial))
     process_queue.clear()
     process_queue.listeners = 0

@@ -1,4 +1,4 @@
-"""The client id, under which brokers and members know a client (spec 3.1)."""
+"""The client id, under which brokers and members know a client (``ClientConfig.buildMQClientId``; spec 3.1)."""
 
 from rocketmq_selfbalance.codes import BROADCASTING, CLUSTERING
 

@@ -7,9 +7,9 @@ from rocketmq_selfbalance.client.instance import Instance
 
 
 def copy_of(client: Instance) -> Instance:
-    """An independent copy, without the event at hand."""
+    """An independent copy."""
     copy = Instance(client.client_id, client.name_servers, client.settings, client.tables)
-    copy.created, copy.running, copy.ended, copy.now = client.created, client.running, client.ended, client.now
+    copy.created, copy.running, copy.ended = client.created, client.running, client.ended
     copy.name_server, copy.correlation, copy.heartbeating = client.name_server, client.correlation, client.heartbeating
     copy.consumers = {group: consumer.copy() for group, consumer in client.consumers.items()}
     copy.routes, copy.askable = client.routes.copy(), client.askable.copy()
@@ -21,8 +21,7 @@ def copy_of(client: Instance) -> Instance:
     copy.service = client.service.copy()
     copy.service.told = {group: copy.consumers.get(group, of) for group, of in client.service.told.items()}
     copy.task_due = client.task_due.copy()
-    copy.dirty, copy.owned, copy.life_of = client.dirty.copy(), client.owned.copy(), client.life_of.copy()
-    copy.granted = {group: topics.copy() for group, topics in client.granted.items()}
+    copy.observed = client.observed.copy()
     return copy
 
 
@@ -44,5 +43,5 @@ def key_of(client: Instance, now: Time) -> tuple[Any, ...]:
         tuple((last - number, sent) for number, sent in client.sent_back.items()),
         client.service.key(now),
         tuple((name, due - now) for name, due in client.task_due.items()),
-        tuple(sorted(client.life_of.items())),
+        tuple(sorted(client.observed.life_of.items())),
     )

@@ -1,4 +1,5 @@
-"""The text of ``offsets.json``, where a BROADCASTING consumer keeps how far it has come (spec 6.8).
+"""The text of ``offsets.json``, where a BROADCASTING consumer keeps how far it has come (``LocalFileOffsetStore``
+with its ``OffsetSerializeWrapper``; spec 6.8).
 
 It is no valid JSON, as the keys of its map are objects: ``{"offsetTable":{{"brokerName":..,"queueId":..,
 "topic":..}:5}}``. Entries stand in the order of Java's ConcurrentHashMap.

@@ -1,28 +1,31 @@
-"""Locks of ordered consumption, as the client keeps them (spec 6.6)."""
+"""Locks of ordered consumption, as the client keeps them: ``lock``, ``lockAll`` and ``unlockAll`` of
+``RebalanceImpl`` (spec 6.6)."""
 
 from typing import Any, NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, Failure, LockQueues, UnlockQueues
-from rocketmq_selfbalance.client.consumer import Consumer, World
+from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 
 
 class LockAll(NamedTuple):
-    """Renew the locks of all queues that are not dropped, broker by broker."""
+    """``lockAll``: renew the locks of all queues that are not dropped, broker by broker."""
 
     group: str
 
 
 class UnlockAll(NamedTuple):
-    """Give back all locks, broker by broker, and wait for the answers."""
+    """``unlockAll``: give back all locks, broker by broker, and wait for the answers."""
 
     group: str
 
 
 class LockOne(NamedTuple):
-    """Try to lock one queue. Leaves whether it is locked."""
+    """``lock``: try to lock one queue. Leaves whether it is locked."""
 
     group: str
     queue: Queue
@@ -61,13 +64,13 @@ def by_broker(queues: list[Queue]) -> list[tuple[Queue, ...]]:
     return [tuple(found[broker]) for broker in sorted_as_java(found)]
 
 
-def _lock_all(world: World, thread: Thread, step: LockAll) -> Call | None:
+def _lock_all(world: World, now: Time, thread: Thread, step: LockAll, out: Outbox) -> Call | None:
     holds = world.consumer(step.group).holds()
     thread.push(*(_AskToLock(step.group, queues) for queues in by_broker(holds)))
     return None
 
 
-def _ask_to_lock(world: World, thread: Thread, step: _AskToLock) -> Call | None:
+def _ask_to_lock(world: World, now: Time, thread: Thread, step: _AskToLock, out: Outbox) -> Call | None:
     address = world.master(step.queues[0].broker)
     if address is None:
         return None
@@ -75,31 +78,31 @@ def _ask_to_lock(world: World, thread: Thread, step: _AskToLock) -> Call | None:
     return LockQueues(step.group, step.queues, address)
 
 
-def _locks_answered(world: World, thread: Thread, step: _LocksAnswered) -> Call | None:
+def _locks_answered(world: World, now: Time, thread: Thread, step: _LocksAnswered, out: Outbox) -> Call | None:
     locked: Any = thread.value
     if isinstance(locked, tuple):
         consumer = world.consumer(step.group)
         for queue in step.queues:
-            mark(world, consumer, queue, queue in locked)
+            mark(world, now, consumer, queue, queue in locked)
     return None
 
 
-def mark(world: World, consumer: Consumer, queue: Queue, locked: bool) -> None:
+def mark(world: World, now: Time, consumer: Consumer, queue: Queue, locked: bool) -> None:
     """A broker has told whether the queue is locked by us."""
     process_queue = consumer.table.get(queue)
     if process_queue is not None:
         process_queue.locked = locked
         if locked:
-            process_queue.last_lock = world.now
+            process_queue.last_lock = now
 
 
-def _unlock_all(world: World, thread: Thread, step: UnlockAll) -> Call | None:
+def _unlock_all(world: World, now: Time, thread: Thread, step: UnlockAll, out: Outbox) -> Call | None:
     holds = world.consumer(step.group).holds()
     thread.push(*(_AskToUnlock(step.group, queues) for queues in by_broker(holds)))
     return None
 
 
-def _ask_to_unlock(world: World, thread: Thread, step: _AskToUnlock) -> Call | None:
+def _ask_to_unlock(world: World, now: Time, thread: Thread, step: _AskToUnlock, out: Outbox) -> Call | None:
     address = world.master(step.queues[0].broker)
     if address is None:
         return None
@@ -107,7 +110,7 @@ def _ask_to_unlock(world: World, thread: Thread, step: _AskToUnlock) -> Call | N
     return UnlockQueues(step.group, step.queues, address)
 
 
-def _unlocks_answered(world: World, thread: Thread, step: _UnlocksAnswered) -> Call | None:
+def _unlocks_answered(world: World, now: Time, thread: Thread, step: _UnlocksAnswered, out: Outbox) -> Call | None:
     if thread.value is not Failure.FAILED:
         table = world.consumer(step.group).table
         for queue in step.queues:
@@ -116,7 +119,7 @@ def _unlocks_answered(world: World, thread: Thread, step: _UnlocksAnswered) -> C
     return None
 
 
-def _lock_one(world: World, thread: Thread, step: LockOne) -> Call | None:
+def _lock_one(world: World, now: Time, thread: Thread, step: LockOne, out: Outbox) -> Call | None:
     address = world.master(step.queue.broker)
     if address is None:
         thread.value = False
@@ -125,11 +128,11 @@ def _lock_one(world: World, thread: Thread, step: LockOne) -> Call | None:
     return LockQueues(step.group, (step.queue,), address)
 
 
-def _one_answered(world: World, thread: Thread, step: _OneAnswered) -> Call | None:
+def _one_answered(world: World, now: Time, thread: Thread, step: _OneAnswered, out: Outbox) -> Call | None:
     locked: Any = thread.value
     granted = isinstance(locked, tuple) and step.queue in locked
     if granted:
-        mark(world, world.consumer(step.group), step.queue, True)
+        mark(world, now, world.consumer(step.group), step.queue, True)
     thread.value = granted
     return None
 

@@ -1,4 +1,5 @@
-"""A RocketMQ client as a node: one client instance with the consumers of several groups.
+"""A RocketMQ client as a node: one client instance with the consumers of several groups. (What brokers ask of it, the
+real one takes in its ``ClientRemotingProcessor``.)
 
 This file only says who takes what; the parts are beside it.
 """
@@ -9,37 +10,36 @@ from typing import Any, Self, TypeAlias
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.quiet import Renewal, Rest, Stretch
 from rocketmq_selfbalance.client import (
-    changed,
-    consuming,
+    blocking,
     consuming_orderly,
     following,
     giving_back,
     heartbeat,
     lifecycle,
     locks,
+    message_queue_changed,
     operator,
     persisting,
     polling,
+    process_queue_table,
     pull_from_where,
     pulling,
-    rebalance,
     rebalance_service,
     removal,
+    repairing,
     requests,
     resetting,
     resting,
     routing,
-    table_update,
     tasks,
+    timers,
 )
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance, Tables
 from rocketmq_selfbalance.client.instance_state import copy_of, key_of
-from rocketmq_selfbalance.client.pool import Batch
-from rocketmq_selfbalance.client.settings import PUSH, ClientSettings
+from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers
 from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
 from rocketmq_selfbalance.messages.pulling import PullAnswer
@@ -48,9 +48,8 @@ STEPS: Handlers = {
     **pull_from_where.HANDLERS,
     **persisting.HANDLERS,
     **removal.HANDLERS,
-    **changed.HANDLERS,
-    **table_update.HANDLERS,
-    **rebalance.HANDLERS,
+    **message_queue_changed.HANDLERS,
+    **process_queue_table.HANDLERS,
     **locks.HANDLERS,
     **resetting.HANDLERS,
     **heartbeat.HANDLERS,
@@ -58,6 +57,7 @@ STEPS: Handlers = {
     **tasks.HANDLERS,
     **lifecycle.HANDLERS,
     **pulling.HANDLERS,
+    **repairing.HANDLERS,
     **polling.HANDLERS,
     **consuming_orderly.HANDLERS,
 }
@@ -100,36 +100,36 @@ class Client:
         return self.instance.ended
 
     def start(self, now: Time, out: Outbox) -> None:
-        client = self._at(now, out)
+        client = self.instance
         client.created = client.service.last = now
-        client.run(lifecycle.THREAD, *(lifecycle.StartUp(spec) for spec in self.specs))
-        client.tell_owned()
+        blocking.run(client, now, lifecycle.THREAD, [lifecycle.StartUp(spec) for spec in self.specs], out)
+        client.tell_owned(out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        client = self._at(now, out)
+        client = self.instance
         take = _MESSAGES.get(type(message))
         if take is not None:
-            take(client, sender, message)
+            take(client, now, sender, message, out)
         else:
-            client.answered(message)
-        if client.dirty:
-            client.tell_owned()
+            blocking.answered(client, now, message, out)
+        if client.observed.dirty:
+            client.tell_owned(out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        client = self._at(now, out)
+        client = self.instance
         if timer == rebalance_service.TIMER:
-            rebalance_service.look(client)
+            rebalance_service.run(client, now, out)
         else:
-            _TIMERS[timer[0]](client, *timer[1:])
-        if client.dirty:
-            client.tell_owned()
+            timers.DUE[timer[0]](client, now, *timer[1:], out)
+        if client.observed.dirty:
+            client.tell_owned(out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        client = self._at(now, out)
+        client = self.instance
         client.connections.add(peer)
-        if client.settings.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
-            rebalance_service.connected(client, peer)
-            client.tell_owned()
+        if client.settings.instance.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
+            heartbeat.on_channel_active(client, now, peer, out)
+            client.tell_owned(out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self._lost(now, (peer,), out)
@@ -148,13 +148,13 @@ class Client:
         """Nothing is kept of such messages."""
 
     def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
-        resting.passed_about(self._at(now, out), sender, kind, about)
+        resting.passed_about(self.instance, now, sender, kind, about, out)
 
     def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         resting.round_passed(self.instance, now, timer, begun)
 
     def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
-        following.passed(self._at(now, out), stretch)
+        following.passed(self.instance, now, stretch, out)
 
     def judge(self, now: Time, sender: str, message: Any) -> Renewal | None:
         return resting.judge(self.instance, message)
@@ -173,21 +173,16 @@ class Client:
 
     def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:
         """The connections to these peers are gone: what was asked there is not answered."""
-        client = self._at(now, out)
+        client = self.instance
         client.connections.difference_update(peers)
         for peer in peers:
             if peer in client.name_servers:
                 routing.name_server_failed(client, peer)
-        client.failed(peers)
+        blocking.failed(client, now, peers, out)
         for peer in peers:
-            pulling.connection_lost(client, peer)
-            giving_back.connection_lost(client, peer)
-        client.tell_owned()
-
-    def _at(self, now: Time, out: Outbox) -> Instance:
-        client = self.instance
-        client.now, client.out = now, out
-        return client
+            pulling.connection_lost(client, now, peer, out)
+            giving_back.connection_lost(client, now, peer, out)
+        client.tell_owned(out)
 
 
 def _is_broker(client: Instance, peer: str) -> bool:
@@ -197,30 +192,31 @@ def _is_broker(client: Instance, peer: str) -> bool:
 # Messages that are no answers to a thread's call.
 
 
-def _notified(client: Instance, sender: str, message: NotifyConsumerIdsChanged) -> None:
-    rebalance_service.wake(client, _changed_at(sender))
+def _notified(client: Instance, now: Time, sender: str, message: NotifyConsumerIdsChanged, out: Outbox) -> None:
+    """``notifyConsumerIdsChanged``."""
+    rebalance_service.rebalance_immediately(client, now, _changed_at(sender), out)
 
 
 def _changed_at(broker: str) -> str:
     return f"member list changed at {broker}"
 
 
-def _reset(client: Instance, sender: str, message: ResetConsumerClientOffset) -> None:
-    operator.reset(client, message.group, message.topic, message.offsets)
+def _reset(client: Instance, now: Time, sender: str, message: ResetConsumerClientOffset, out: Outbox) -> None:
+    operator.reset(client, now, message.group, message.topic, message.offsets, out)
 
 
-def _pull_answered(client: Instance, sender: str, message: PullAnswer) -> None:
-    pulling.answered(client, message)
+def _pull_answered(client: Instance, now: Time, sender: str, message: PullAnswer, out: Outbox) -> None:
+    pulling.answered(client, now, message, out)
 
 
-def _answer(client: Instance, sender: str, message: Answer) -> None:
+def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outbox) -> None:
     if message.correlation in client.sent_back:
-        giving_back.answered(client, message.correlation, message.code)
+        giving_back.answered(client, now, message.correlation, message.code, out)
     else:
-        client.answered(message)
+        blocking.answered(client, now, message, out)
 
 
-Take: TypeAlias = Callable[[Instance, str, Any], None]
+Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
 _MESSAGES: Mapping[type[Any], Take] = {
     PullAnswer: _pull_answered,
@@ -228,80 +224,4 @@ _MESSAGES: Mapping[type[Any], Take] = {
     NotifyConsumerIdsChanged: _notified,
     ResetConsumerClientOffset: _reset,
     **dict.fromkeys(operator.COMMANDS, operator.take),
-}
-
-
-# Timers: the first part of their names to who takes them.
-
-
-def _thread_waited(client: Instance, thread: str) -> None:
-    if not client.is_overdue(thread):
-        return
-    asked = [each.address for each in client.asked.values() if each.thread == thread]
-    for address in asked:
-        if address in client.name_servers:
-            routing.name_server_failed(client, address)
-    client.waited_enough(thread)
-
-
-def _consumed(client: Instance, group: str, serial: int) -> None:
-    consumer = client.consumers.get(group)
-    if consumer is None or serial not in consumer.pool.running:
-        return
-    if consumer.kind != PUSH:
-        polling.consumed(client, consumer, serial)
-    elif consumer.orderly:
-        consuming_orderly.consumed(client, consumer, serial)
-    else:
-        consuming.consumed(client, consumer, serial)
-
-
-def _again(client: Instance, group: str, *batch: Any) -> None:
-    consumer = client.consumers.get(group)
-    if consumer is not None:
-        consuming.submit(client, consumer, Batch(*batch))
-
-
-def _task(client: Instance, group: str, queue: Any) -> None:
-    consumer = client.consumers.get(group)
-    process_queue = consumer.table.get(queue) if consumer is not None else None
-    if consumer is not None and process_queue is not None:
-        consuming_orderly.submit(client, consumer, queue, process_queue.number)
-
-
-def _unlock(client: Instance, group: str, queue: Any) -> None:
-    consumer, address = client.consumers.get(group), client.master(queue.broker)
-    if consumer is not None and address is not None:
-        client.out.send(address, UnlockBatchMq(client.next_correlation(), group, client.client_id, (queue,), True))
-
-
-def _of_consumer(work: Callable[..., None]) -> Callable[..., None]:
-    """For timers that name a group: its consumer, if it is still there."""
-
-    def take(client: Instance, group: str, *rest: Any) -> None:
-        consumer = client.consumers.get(group)
-        if consumer is not None:
-            work(client, consumer, *rest)
-
-    return take
-
-
-_TIMERS: Mapping[str, Callable[..., None]] = {
-    "thread": _thread_waited,
-    "task of": tasks.due,
-    "wake": rebalance_service.wake,
-    "pull": pulling.due,
-    "pull timeout": pulling.overdue,
-    "repair": pulling.repair,
-    "consumed": _consumed,
-    "again": _again,
-    "task": _task,
-    "unlock": _unlock,
-    "lock": _of_consumer(consuming_orderly.renew_locks),
-    "try lock": _of_consumer(consuming_orderly.try_lock),
-    "expired": _of_consumer(consuming.clean_expired),
-    "poll": _of_consumer(polling.poll),
-    "pull task": _of_consumer(polling.begin_pulling),
-    "assigned": polling.assigned,
-    "sent back": lambda client, number: giving_back.answered(client, number, None),
 }

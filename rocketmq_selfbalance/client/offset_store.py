@@ -1,5 +1,5 @@
 """How far a consumer has come, queue by queue, and how that is kept: at the brokers (CLUSTERING) or in a file of the
-machine (BROADCASTING). Spec 6.8.
+machine (BROADCASTING): RocketMQ's ``OffsetStore`` (spec 6.8).
 
 Neither store talks to anybody: what has to be sent to a broker is returned to the caller, and a value that the caller
 got from a broker is handed back by `RemoteOffsets.found`.
@@ -29,7 +29,7 @@ class ReadFrom(Enum):
 
 
 class Table:
-    """Offsets in memory. A frozen one takes no ordinary update until it is removed."""
+    """``offsetTable``: offsets in memory. A frozen one takes no ordinary update until it is removed."""
 
     __slots__ = ("frozen", "offsets")
 
@@ -73,7 +73,7 @@ class Table:
 
 
 class RemoteOffsets:
-    """Kept at the brokers."""
+    """``RemoteBrokerOffsetStore``: kept at the brokers."""
 
     __slots__ = ("table",)
 
@@ -152,7 +152,7 @@ class OffsetsFile:
 
 
 class LocalOffsets:
-    """Kept in a file of the machine, which outlives the client."""
+    """``LocalFileOffsetStore``: kept in a file of the machine, which outlives the client."""
 
     __slots__ = ("file", "table")
 

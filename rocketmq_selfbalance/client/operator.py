@@ -1,10 +1,12 @@
-"""What the operator tells the client: see `rocketmq_selfbalance.client.commands`."""
+"""What the operator tells the client: the user's calls of ``DefaultMQPushConsumer`` and the like, see
+`rocketmq_selfbalance.client.commands`."""
 
 from typing import Any
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
-from rocketmq_selfbalance.client import consuming, consuming_orderly, lifecycle, polling
+from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, lifecycle, polling
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
     GoOn,
@@ -28,25 +30,26 @@ COMMANDS = (
 )
 
 
-def take(client: Instance, sender: str, command: Any) -> None:
+def take(client: Instance, now: Time, sender: str, command: Any, out: Outbox) -> None:
     """Do what the operator says. A group that is not there is none of our business any more."""
     match command:
         case StartConsumer(spec):
-            client.run(lifecycle.THREAD, lifecycle.StartUp(spec))
+            blocking.run(client, now, lifecycle.THREAD, (lifecycle.StartUp(spec),), out)
         case Shutdown(None):
-            client.run(lifecycle.THREAD, *(lifecycle.ShutDown(group) for group in client.consumers))
+            steps = [lifecycle.ShutDown(group) for group in client.consumers]
+            blocking.run(client, now, lifecycle.THREAD, steps, out)
         case Shutdown(group) if group is not None:
-            client.run(lifecycle.THREAD, lifecycle.ShutDown(group))
+            blocking.run(client, now, lifecycle.THREAD, (lifecycle.ShutDown(group),), out)
         case _ if command.group in client.consumers:
-            _of_consumer(client, command)
+            _of_consumer(client, now, command, out)
 
 
-def _of_consumer(client: Instance, command: Any) -> None:
+def _of_consumer(client: Instance, now: Time, command: Any, out: Outbox) -> None:
     consumer = client.consumers[command.group]
     pool = consumer.pool
     match command:
         case Subscribe(group, topic):
-            lifecycle.subscribe(client, group, topic)
+            lifecycle.subscribe(client, now, group, topic, out)
         case Unsubscribe(_, topic):
             consumer.unsubscribe(topic)
         case CommitNow(group, offsets):
@@ -54,18 +57,18 @@ def _of_consumer(client: Instance, command: Any) -> None:
                 polling.keep_positions(consumer)
             for queue, offset in offsets:
                 consumer.store.table.update(queue, offset, False)
-            client.run(lifecycle.THREAD, lifecycle.KeepOffsets(group))
+            blocking.run(client, now, lifecycle.THREAD, (lifecycle.KeepOffsets(group),), out)
         case StopPolling():
             pool.standing_still = True
         case GoOn():
-            consuming.move_again(client, consumer)
+            consuming.move_again(client, now, consumer, out)
             if consumer.kind != PUSH:
-                polling.poll(client, consumer)
+                polling.poll(client, now, consumer, out)
             elif consumer.orderly:
-                consuming_orderly.go_on(client, consumer)
+                consuming_orderly.go_on(client, now, consumer, out)
         case ListenerReturned(_, serial, success):
             end = consuming_orderly.consumed if consumer.orderly else consuming.consumed
-            consuming.returned(client, consumer, serial, end, success=success)
+            consuming.returned(client, now, consumer, serial, end, out, success=success)
         case RecordTakes(_, queue, offset, duration):
             pool.takes[queue, offset] = duration
         case RecordFails(_, queue, offset):
@@ -74,9 +77,11 @@ def _of_consumer(client: Instance, command: Any) -> None:
             pool.fails.discard((queue, offset))
 
 
-def reset(client: Instance, group: str, topic: str, offsets: tuple[tuple[Queue, int], ...]) -> None:
+def reset(
+    client: Instance, now: Time, group: str, topic: str, offsets: tuple[tuple[Queue, int], ...], out: Outbox
+) -> None:
     """A broker hands on an administrator's reset. Only push consumers react."""
     consumer = client.consumers.get(group)
     if consumer is not None and consumer.kind == PUSH:
         topics = tuple(sorted_as_java(consumer.subscriptions))
-        client.run(f"reset of {group}", ResetOffsets(group, topic, offsets, topics))
+        blocking.run(client, now, f"reset of {group}", (ResetOffsets(group, topic, offsets, topics),), out)

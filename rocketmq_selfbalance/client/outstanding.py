@@ -1,4 +1,5 @@
-"""Requests of a client that were not answered yet, by the kind of who waits for them."""
+"""Requests of a client that were not answered yet, by the kind of who waits for them (the ``ResponseFuture`` objects of
+RocketMQ's ``responseTable``)."""
 
 from typing import NamedTuple
 

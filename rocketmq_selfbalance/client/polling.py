@@ -1,4 +1,5 @@
-"""Pull consumers: their listener decides which queues are pulled, the user's own loop takes the records (spec 5.4).
+"""Pull consumers (``DefaultLitePullConsumerImpl``, ``DefaultMQPullConsumerImpl``): their listener decides which queues
+are pulled, the user's own loop takes the records (spec 5.4).
 
 ``poll()`` marks records as consumed when it hands them out, and each poll keeps the positions when the last time is
 long enough ago.
@@ -7,14 +8,16 @@ long enough ago.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
 from protocols.queues import Queue
+from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.offset_store import ReadFrom
 from rocketmq_selfbalance.client.pool import Batch, Work
-from rocketmq_selfbalance.client.pull_from_where import LocateStart, ReadStored, Start
+from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
 from rocketmq_selfbalance.client.settings import PULL
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 
@@ -28,8 +31,8 @@ class _StartPulling(NamedTuple):
     number: int
 
 
-def assigned(client: Instance, group: str) -> None:
-    """The queues have changed: begin to pull those that are not pulled yet."""
+def assigned(client: Instance, now: Time, group: str, out: Outbox) -> None:
+    """``updatePullTask``: the queues have changed, begin to pull those that are not pulled yet."""
     consumer = client.consumers.get(group)
     if consumer is None:
         return
@@ -37,11 +40,11 @@ def assigned(client: Instance, group: str) -> None:
         process_queue = consumer.table[queue]
         if not process_queue.previously_locked:
             process_queue.previously_locked = True
-            begin_pulling(client, consumer, queue)
+            begin_pulling(client, now, consumer, queue, out)
 
 
-def begin_pulling(client: Instance, consumer: Consumer, queue: Queue) -> None:
-    """A pull task begins: where does it start?"""
+def begin_pulling(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
+    """A ``PullTaskImpl`` begins: where does it start?"""
     process_queue = consumer.table.get(queue)
     if process_queue is None or process_queue.dropped:
         return
@@ -50,12 +53,18 @@ def begin_pulling(client: Instance, consumer: Consumer, queue: Queue) -> None:
     locate = (
         ReadStored(consumer.group, queue, ReadFrom.MEMORY_FIRST)
         if consumer.kind == PULL
-        else LocateStart(consumer.group, queue)
+        else ComputePullFromWhere(consumer.group, queue)
     )
-    client.run(f"pull task of {queue.topic}-{queue.broker}-{queue.number} of {consumer.group}", locate, step)
+    blocking.run(
+        client,
+        now,
+        f"pull task of {queue.topic}-{queue.broker}-{queue.number} of {consumer.group}",
+        (locate, step),
+        out,
+    )
 
 
-def _start_pulling(client: Instance, thread: Thread, step: _StartPulling) -> Call | None:
+def _start_pulling(client: Instance, now: Time, thread: Thread, step: _StartPulling, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     process_queue = consumer.current(step.queue, step.number)
     if process_queue is None or process_queue.dropped:
@@ -63,10 +72,10 @@ def _start_pulling(client: Instance, thread: Thread, step: _StartPulling) -> Cal
     found = thread.value
     start = found if isinstance(found, Start) else Start(max(found, 0), "committed" if found >= 0 else "first")
     if start.offset < 0:
-        client.out.set_timer(("pull task", step.group, step.queue), client.now + _RETRY_START_MS)
+        out.set_timer(("pull task", step.group, step.queue), now + _RETRY_START_MS)
         return None
-    client.out.observe(Position(consumer.group, consumer.member, step.queue, start.offset, start.why))
-    client.pull(consumer, step.queue, start.offset, 0.0)
+    out.observe(Position(consumer.group, consumer.member, step.queue, start.offset, start.why))
+    client.pull(now, consumer, step.queue, start.offset, 0.0, out)
     return None
 
 
@@ -75,32 +84,32 @@ def cached(consumer: Consumer) -> int:
     return sum(process_queue.count for process_queue in consumer.table.values() if not process_queue.dropped)
 
 
-def submit(client: Instance, consumer: Consumer, batch: Batch) -> None:
+def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox) -> None:
     """Records have been fetched; a poll that waits for some gets them."""
     consumer.pool.backlog.append(batch)
     if not consumer.pool.busy:
-        poll(client, consumer)
+        poll(client, now, consumer, out)
 
 
-def poll(client: Instance, consumer: Consumer) -> None:
-    """The user's loop polls, and handles what it gets before it polls again."""
+def poll(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
+    """``poll``: the user's loop polls, and handles what it gets before it polls again."""
     pool = consumer.pool
     while not pool.standing_still and not pool.busy:
-        _keep_positions(client, consumer)
+        _keep_positions(client, now, consumer)
         batch = _next(consumer)
         if batch is None:
-            client.out.set_timer(("poll", consumer.group), client.now + consumer.settings.poll_timeout_ms)
+            out.set_timer(("poll", consumer.group), now + consumer.settings.lite_pull.poll_timeout_ms)
             return
         process_queue = consumer.table[batch.queue]
         process_queue.remove([(batch.first, batch.end)])
         takes = [pool.takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
         duration = sum(takes) if pool.takes else consumer.handle * (batch.end - batch.first)
         if not duration:
-            client.out.observe(Delivered(consumer.group, consumer.member, *batch_range(batch), client.now))
+            out.observe(Delivered(consumer.group, consumer.member, *batch_range(batch), now))
             continue
         pool.busy, pool.serial = 1, pool.serial + 1
-        pool.running[pool.serial] = Work(batch, client.now, 1)
-        client.out.set_timer(("consumed", consumer.group, pool.serial), client.now + duration)
+        pool.running[pool.serial] = Work(batch, now, 1)
+        out.set_timer(("consumed", consumer.group, pool.serial), now + duration)
 
 
 def batch_range(batch: Batch) -> tuple[Queue, int, int]:
@@ -118,19 +127,19 @@ def _next(consumer: Consumer) -> Batch | None:
     return None
 
 
-def consumed(client: Instance, consumer: Consumer, serial: int) -> None:
+def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
     """The loop has handled what it got."""
     work = consumer.pool.finish(serial)
     if work is None:
         return
-    client.out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
-    poll(client, consumer)
+    out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
+    poll(client, now, consumer, out)
 
 
-def _keep_positions(client: Instance, consumer: Consumer) -> None:
-    if client.now < consumer.pool.next_commit:
+def _keep_positions(client: Instance, now: Time, consumer: Consumer) -> None:
+    if now < consumer.pool.next_commit:
         return
-    consumer.pool.next_commit = client.now + consumer.settings.auto_commit_interval_ms
+    consumer.pool.next_commit = now + consumer.settings.lite_pull.auto_commit_interval_ms
     keep_positions(consumer)
 
 

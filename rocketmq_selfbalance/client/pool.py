@@ -1,4 +1,5 @@
-"""The user's side of one consumer: what waits for his code, and what it is working on.
+"""The user's side of one consumer: what waits for his code, and what it is working on (each ``ConsumeRequest`` in the
+``consumeExecutor``).
 
 Work is done on ranges of records. The code of a push consumer runs in so many threads at once; that of a pull consumer
 in one loop of the user's own.

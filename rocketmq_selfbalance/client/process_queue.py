@@ -1,4 +1,5 @@
-"""The client's record of one queue it owns: what was fetched and is not finished, and flags (spec 6.4)."""
+"""``ProcessQueue``: the client's record of one queue it owns, what was fetched and is not finished, and flags (spec
+6.4)."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,12 +1,14 @@
-"""Where a new owner starts to read a queue: ``computePullFromWhere`` (spec 5.3)."""
+"""Where a new owner starts to read a queue: ``computePullFromWhere`` of ``RebalancePushImpl`` (spec 5.3)."""
 
 from typing import Any, NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import AskMaxOffset, AskOffsetAt, Call, Failure, QueryOffset, RefreshRoute
-from rocketmq_selfbalance.client.consumer import PULL, PUSH, World
+from rocketmq_selfbalance.client.consumer import PULL, PUSH
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom, RemoteOffsets
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.codes import (
     CONSUME_FROM_FIRST_OFFSET,
     CONSUME_FROM_TIMESTAMP,
@@ -28,8 +30,8 @@ class Start(NamedTuple):
     error: int | None = None
 
 
-class LocateStart(NamedTuple):
-    """Find out where to start; leaves a `Start`."""
+class ComputePullFromWhere(NamedTuple):
+    """``computePullFromWhere``: find out where to start; leaves a `Start`."""
 
     group: str
     queue: Queue
@@ -44,7 +46,8 @@ class ReadStored(NamedTuple):
 
 
 class QueryBroker(NamedTuple):
-    """Ask the queue's broker for the committed offset. ``refreshed``: the route is fresh, any replica will do."""
+    """``fetchConsumeOffsetFromBroker``: ask the queue's broker for the committed offset. ``refreshed``: the route is
+    fresh, any replica will do."""
 
     group: str
     queue: Queue
@@ -74,7 +77,9 @@ class AdminAnswered(NamedTuple):
     why: str
 
 
-def _locate(world: World, thread: Thread, step: LocateStart) -> Call | None:
+def compute_pull_from_where(
+    world: World, now: Time, thread: Thread, step: ComputePullFromWhere, out: Outbox
+) -> Call | None:
     consumer = world.consumer(step.group)
     if consumer.kind == PULL:
         thread.value = Start(0, "first")
@@ -84,7 +89,7 @@ def _locate(world: World, thread: Thread, step: LocateStart) -> Call | None:
     return None
 
 
-def _read(world: World, thread: Thread, step: ReadStored) -> Call | None:
+def _read(world: World, now: Time, thread: Thread, step: ReadStored, out: Outbox) -> Call | None:
     value = world.consumer(step.group).store.read(step.queue, step.source)
     if value is None:
         thread.push(QueryBroker(step.group, step.queue, False))
@@ -92,7 +97,7 @@ def _read(world: World, thread: Thread, step: ReadStored) -> Call | None:
     return None
 
 
-def _query(world: World, thread: Thread, step: QueryBroker) -> Call | None:
+def _query(world: World, now: Time, thread: Thread, step: QueryBroker, out: Outbox) -> Call | None:
     broker = step.queue.broker
     address = world.master(broker)
     if address is None and step.refreshed:
@@ -108,14 +113,14 @@ def _query(world: World, thread: Thread, step: QueryBroker) -> Call | None:
     return RefreshRoute(step.queue.topic)
 
 
-def _answered(world: World, thread: Thread, step: QueryAnswered) -> Call | None:
+def _answered(world: World, now: Time, thread: Thread, step: QueryAnswered, out: Outbox) -> Call | None:
     store = world.consumer(step.group).store
     assert isinstance(store, RemoteOffsets)
     thread.value = store.found(step.queue, thread.value)
     return None
 
 
-def _decide(world: World, thread: Thread, step: DecideStart) -> Call | None:
+def _decide(world: World, now: Time, thread: Thread, step: DecideStart, out: Outbox) -> Call | None:
     consumer, stored = world.consumer(step.group), thread.value
     thread.value = None
     if stored >= 0:
@@ -138,7 +143,7 @@ def _decide(world: World, thread: Thread, step: DecideStart) -> Call | None:
     return None
 
 
-def _ask_admin(world: World, thread: Thread, step: AskAdmin) -> Call | None:
+def _ask_admin(world: World, now: Time, thread: Thread, step: AskAdmin, out: Outbox) -> Call | None:
     address = world.master(step.queue.broker)
     if address is None:
         if step.refreshed:
@@ -151,7 +156,7 @@ def _ask_admin(world: World, thread: Thread, step: AskAdmin) -> Call | None:
     return AskOffsetAt(step.queue, address, step.timestamp)
 
 
-def _admin_answered(world: World, thread: Thread, step: AdminAnswered) -> Call | None:
+def _admin_answered(world: World, now: Time, thread: Thread, step: AdminAnswered, out: Outbox) -> Call | None:
     answer: Any = thread.value
     if isinstance(answer, Failure):
         thread.value = Start(-1, "", NO_ANSWER)
@@ -163,7 +168,7 @@ def _admin_answered(world: World, thread: Thread, step: AdminAnswered) -> Call |
 
 
 HANDLERS: Handlers = {
-    LocateStart: _locate,
+    ComputePullFromWhere: compute_pull_from_where,
     ReadStored: _read,
     QueryBroker: _query,
     QueryAnswered: _answered,

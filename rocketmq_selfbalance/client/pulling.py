@@ -1,20 +1,18 @@
-"""Pulling: one request per queue travels in a circle between client and broker (spec 6.1 to 6.3)."""
+"""Pulling: one request per queue travels in a circle between client and broker (``PullMessageService``, and
+``DefaultMQPushConsumerImpl.pullMessage`` with its ``PullCallback``; spec 6.1 to 6.3)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
-from rocketmq_selfbalance.client import consuming, consuming_orderly, polling
+from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, polling, repairing
 from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import Pulled
-from rocketmq_selfbalance.client.persisting import Persist
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.pull_from_where import LocateStart, Start
-from rocketmq_selfbalance.client.removal import TakeOut
-from rocketmq_selfbalance.client.service import WakeUp
+from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
@@ -40,72 +38,87 @@ class _RouteAsked(NamedTuple):
     number: int
 
 
-class _Freeze(NamedTuple):
-    group: str
-    queue: Queue
-    offset: int
-
-
-def due(client: Instance, group: str, queue: Queue) -> None:
+def due(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
     """The pull request of this queue has its turn. One whose process queue is gone or dropped is discarded."""
     consumer = client.consumers.get(group)
     process_queue = consumer.table.get(queue) if consumer is not None else None
     if consumer is None or process_queue is None or process_queue.dropped:
         return
-    process_queue.last_pull = client.now
+    process_queue.last_pull = now
     delay = _held_back(consumer, queue, process_queue)
     if delay is not None:
-        client.life(consumer, queue, PULL_DUE, HELD_BACK)
-        again(client, consumer, queue, delay)
+        client.life(consumer, queue, PULL_DUE, out, guard=HELD_BACK)
+        again(client, now, consumer, queue, delay, out)
     elif consumer.orderly and consumer.locks and not process_queue.previously_locked:
-        client.run(DISPATCHER, LocateStart(group, queue), _Relocated(group, queue, process_queue.number))
+        blocking.run(
+            client,
+            now,
+            DISPATCHER,
+            (ComputePullFromWhere(group, queue), _Relocated(group, queue, process_queue.number)),
+            out,
+        )
     else:
-        _send(client, consumer, queue, process_queue, refreshed=False)
+        _send(client, now, consumer, queue, process_queue, out, refreshed=False)
 
 
-def again(client: Instance, consumer: Consumer, queue: Queue, delay: Time) -> None:
+def again(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
     """The queue's pull request has its next turn after so many milliseconds."""
-    client.out.set_timer(("pull", consumer.group, queue), client.now + delay)
+    out.set_timer(("pull", consumer.group, queue), now + delay)
 
 
 def _held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
     """Why there is no pull now: after so many milliseconds the request has its next turn; None: pull."""
     settings = consumer.settings
-    on_error = settings.pull_time_delay_when_exception_ms
+    on_error = settings.pulling.pull_time_delay_when_exception_ms
     if consumer.state != RUNNING:
         return on_error
     if consumer.paused:
-        return settings.pull_time_delay_when_suspend_ms
-    flow_control = settings.pull_time_delay_when_flow_control_ms
+        return settings.pulling.pull_time_delay_when_suspend_ms
+    flow_control = settings.pulling.pull_time_delay_when_flow_control_ms
     if process_queue.count > consumer.pull_threshold_for_queue:
         return flow_control
     if process_queue.bytes // _MIB > consumer.pull_threshold_size_for_queue:
         return flow_control
     if consumer.kind != PUSH:
-        most = settings.lite_pull_threshold_for_all
+        most = settings.lite_pull.lite_pull_threshold_for_all
         return flow_control if polling.cached(consumer) > most else None
     if consumer.orderly:
         if consumer.locks and not process_queue.locked:
             return on_error
-    elif process_queue.max_span > settings.consume_concurrently_max_span:
+    elif process_queue.max_span > settings.pulling.consume_concurrently_max_span:
         return flow_control
     return None if queue.topic in consumer.subscriptions else on_error
 
 
-def _send(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, *, refreshed: bool) -> None:
+def _send(
+    client: Instance,
+    now: Time,
+    consumer: Consumer,
+    queue: Queue,
+    process_queue: ProcessQueue,
+    out: Outbox,
+    *,
+    refreshed: bool,
+) -> None:
     address = client.master(queue.broker) or client.replica(queue.broker)
     if address is None:
         if refreshed:
-            failed(client, consumer, queue)
+            failed(client, now, consumer, queue, out)
         else:
-            client.run(DISPATCHER, _AskRoute(queue.topic), _RouteAsked(consumer.group, queue, process_queue.number))
+            blocking.run(
+                client,
+                now,
+                DISPATCHER,
+                (_AskRoute(queue.topic), _RouteAsked(consumer.group, queue, process_queue.number)),
+                out,
+            )
         return
     number = client.next_correlation()
     client.pulled[number] = Pulled(consumer.group, queue, process_queue.number, address)
-    client.life(consumer, queue, PULL_DUE, SENT)
-    timeout = consumer.settings.consumer_timeout_when_suspend_ms
-    client.out.set_timer(("pull timeout", consumer.group, queue), client.now + timeout)
-    client.out.send(address, request(consumer, queue, process_queue, number))
+    client.life(consumer, queue, PULL_DUE, out, guard=SENT)
+    timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
+    out.set_timer(("pull timeout", consumer.group, queue), now + timeout)
+    out.send(address, request(consumer, queue, process_queue, number))
 
 
 def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, number: int) -> PullMessage:
@@ -118,43 +131,43 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
         consumer.group,
         queue,
         process_queue.next_offset,
-        settings.pull_batch_size if push else settings.lite_pull_batch_size,
-        settings.broker_suspend_max_time_ms,
+        settings.pulling.pull_batch_size if push else settings.lite_pull.lite_pull_batch_size,
+        settings.pulling.broker_suspend_max_time_ms,
         kept if commits else None,
         consumer.subscriptions.get(queue.topic, 0.0),
     )
 
 
-def failed(client: Instance, consumer: Consumer, queue: Queue) -> None:
+def failed(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
     """No pull, or no answer: again after a while."""
-    client.life(consumer, queue, PULL_DUE, HELD_BACK)
-    again(client, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms)
+    client.life(consumer, queue, PULL_DUE, out, guard=HELD_BACK)
+    again(client, now, consumer, queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
 
-def overdue(client: Instance, group: str, queue: Queue) -> None:
+def overdue(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
     """The pull of a queue was not answered in time."""
     for correlation, pulled in client.pulled.items():
         if pulled.queue == queue and pulled.group == group:
-            _no_answer(client, client.pulled.pop(correlation))
+            _no_answer(client, now, client.pulled.pop(correlation), out)
             return
 
 
-def connection_lost(client: Instance, address: str) -> None:
+def connection_lost(client: Instance, now: Time, address: str, out: Outbox) -> None:
     """Pulls that were at this address are not answered."""
     for number in [number for number, pulled in client.pulled.items() if pulled.address == address]:
-        _no_answer(client, client.pulled.pop(number))
+        _no_answer(client, now, client.pulled.pop(number), out)
 
 
-def _no_answer(client: Instance, pulled: Pulled) -> None:
+def _no_answer(client: Instance, now: Time, pulled: Pulled, out: Outbox) -> None:
     consumer = client.consumers.get(pulled.group)
     process_queue = consumer.current(pulled.queue, pulled.number) if consumer is not None else None
     if consumer is not None and process_queue is not None:
-        client.out.cancel_timer(("pull timeout", *pulled[:2]))
-        client.life(consumer, pulled.queue, PULL_FAILED)
-        again(client, consumer, pulled.queue, consumer.settings.pull_time_delay_when_exception_ms)
+        out.cancel_timer(("pull timeout", *pulled[:2]))
+        client.life(consumer, pulled.queue, PULL_FAILED, out)
+        again(client, now, consumer, pulled.queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
 
-def answered(client: Instance, message: PullAnswer) -> None:
+def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> None:
     """A broker has answered a pull."""
     pulled = client.pulled.pop(message.correlation, None)
     consumer = client.consumers.get(pulled.group) if pulled is not None else None
@@ -163,113 +176,94 @@ def answered(client: Instance, message: PullAnswer) -> None:
     process_queue = consumer.current(pulled.queue, pulled.number)
     if process_queue is None:
         return
-    client.out.cancel_timer(("pull timeout", *pulled[:2]))
+    out.cancel_timer(("pull timeout", *pulled[:2]))
     queue, code = pulled.queue, message.code
     if code == SUCCESS:
         first, process_queue.next_offset = process_queue.next_offset, message.next_offset
         began = process_queue.put([(first, message.next_offset)], message.max_offset)
-        _consume(client, consumer, Batch(queue, process_queue.number, first, message.next_offset), began)
-        _once_more(client, consumer, queue, process_queue)
+        _consume(client, now, consumer, Batch(queue, process_queue.number, first, message.next_offset), began, out)
+        _once_more(client, now, consumer, queue, process_queue, out)
     elif code in (PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY):
         process_queue.next_offset = message.next_offset
         if not process_queue.count and consumer.kind == PUSH:
             consumer.store.table.update(queue, message.next_offset, True)
-        _once_more(client, consumer, queue, process_queue)
+        _once_more(client, now, consumer, queue, process_queue, out)
     elif code == PULL_OFFSET_MOVED:
-        _repair(client, consumer, queue, process_queue, message.next_offset)
+        _repair(client, now, consumer, queue, process_queue, message.next_offset, out)
     else:
-        client.life(consumer, queue, PULL_FAILED)
-        again(client, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms)
+        client.life(consumer, queue, PULL_FAILED, out)
+        again(client, now, consumer, queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
 
 def would_repeat(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> bool:
     """Whether an answer that brings nothing has the same pull sent again at once, and changes nothing else."""
     kept = consumer.store.table.offsets.get(queue)
     return (
-        not (process_queue.count or process_queue.listeners or consumer.settings.pull_interval_ms)
+        not (process_queue.count or process_queue.listeners or consumer.settings.pulling.pull_interval_ms)
         and (consumer.kind != PUSH or kept == process_queue.next_offset)
         and (not consumer.orderly or not consumer.locks or process_queue.previously_locked)
         and _held_back(consumer, queue, process_queue) is None
     )
 
 
-def _consume(client: Instance, consumer: Consumer, batch: Batch, began: bool) -> None:
+def _consume(client: Instance, now: Time, consumer: Consumer, batch: Batch, began: bool, out: Outbox) -> None:
     if consumer.kind != PUSH:
-        polling.submit(client, consumer, batch)
+        polling.submit(client, now, consumer, batch, out)
     elif not consumer.orderly:
-        consuming.submit(client, consumer, batch)
+        consuming.submit(client, now, consumer, batch, out)
     elif began:
-        consuming_orderly.submit(client, consumer, batch.queue, batch.number)
+        consuming_orderly.submit(client, now, consumer, batch.queue, batch.number, out)
 
 
-def _once_more(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> None:
-    if consumer.settings.pull_interval_ms:
-        again(client, consumer, queue, consumer.settings.pull_interval_ms)
+def _once_more(
+    client: Instance, now: Time, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: Outbox
+) -> None:
+    if consumer.settings.pulling.pull_interval_ms:
+        again(client, now, consumer, queue, consumer.settings.pulling.pull_interval_ms, out)
     else:
-        due(client, consumer.group, queue)
+        due(client, now, consumer.group, queue, out)
 
 
-def _repair(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, offset: int) -> None:
-    """The offset is not within the queue: give the queue up, and let the rebalance take it again from there."""
-    group, settings = consumer.group, consumer.settings
-    if consumer.kind != PUSH:
-        process_queue.next_offset = offset
-        process_queue.clear()
-        consumer.store.table.update(queue, offset, False)
-        again(client, consumer, queue, 0.0)
+def _repair(
+    client: Instance, now: Time, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, offset: int, out: Outbox
+) -> None:
+    """The offset is not within the queue (``OFFSET_ILLEGAL``): go on where the broker says."""
+    if consumer.kind == PUSH:
+        repairing.begin(client, now, consumer, queue, process_queue, offset, out)
         return
-    client.drop(consumer, queue, process_queue, "offset illegal")
-    client.out.set_timer(("repair", group, queue, offset), client.now + settings.offset_repair_delay_ms)
-
-
-def repair(client: Instance, group: str, queue: Queue, offset: int) -> None:
-    """Keep the offset that the broker told, and give the queue up."""
-    consumer = client.consumers.get(group)
-    if consumer is None or consumer.state != RUNNING:
-        return
-    steps: list[Any] = [_Freeze(group, queue, offset), Persist(group, queue), TakeOut(group, queue, "offset illegal")]
-    if consumer.settings.freeze_repaired_offset:
-        steps.append(WakeUp("offset repaired"))
-    client.run(f"repair of {queue.topic}-{queue.broker}-{queue.number} of {group}", *steps)
-
-
-def _freeze(client: Instance, thread: Thread, step: _Freeze) -> Call | None:
-    consumer = client.consumer(step.group)
-    table = consumer.store.table
-    if consumer.settings.freeze_repaired_offset:
-        table.update_and_freeze(step.queue, step.offset)
-    else:
-        table.update(step.queue, step.offset, False)
-    return None
+    process_queue.next_offset = offset
+    process_queue.clear()
+    consumer.store.table.update(queue, offset, False)
+    again(client, now, consumer, queue, 0.0, out)
 
 
 class _AskRoute(NamedTuple):
     topic: str
 
 
-def _ask_route(client: Instance, thread: Thread, step: _AskRoute) -> Call | None:
+def _ask_route(client: Instance, now: Time, thread: Thread, step: _AskRoute, out: Outbox) -> Call | None:
     return RefreshRoute(step.topic)
 
 
-def _route_asked(client: Instance, thread: Thread, step: _RouteAsked) -> Call | None:
+def _route_asked(client: Instance, now: Time, thread: Thread, step: _RouteAsked, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     process_queue = consumer.current(step.queue, step.number)
     if process_queue is not None and not process_queue.dropped:
-        _send(client, consumer, step.queue, process_queue, refreshed=True)
+        _send(client, now, consumer, step.queue, process_queue, out, refreshed=True)
     return None
 
 
-def _relocated(client: Instance, thread: Thread, step: _Relocated) -> Call | None:
+def _relocated(client: Instance, now: Time, thread: Thread, step: _Relocated, out: Outbox) -> Call | None:
     consumer = client.consumer(step.group)
     process_queue = consumer.current(step.queue, step.number)
     if process_queue is None or process_queue.dropped:
         return None
     start: Start = thread.value
     if start.offset < 0:
-        failed(client, consumer, step.queue)
+        failed(client, now, consumer, step.queue, out)
     else:
         process_queue.next_offset, process_queue.previously_locked = start.offset, True
-        _send(client, consumer, step.queue, process_queue, refreshed=False)
+        _send(client, now, consumer, step.queue, process_queue, out, refreshed=False)
     return None
 
 
@@ -277,5 +271,4 @@ HANDLERS: Handlers = {
     _Relocated: _relocated,
     _RouteAsked: _route_asked,
     _AskRoute: _ask_route,
-    _Freeze: _freeze,
 }

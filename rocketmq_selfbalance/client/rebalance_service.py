@@ -1,29 +1,214 @@
-"""The rebalance thread: when does a pass over all consumers begin (spec 3.4)?
+"""The rebalance thread, from what wakes it to what its consumers are to own: RocketMQ's ``RebalanceService``,
+``MQClientInstance.doRebalance``, and ``RebalanceImpl`` with ``doRebalance`` and ``rebalanceByTopic`` (spec 3.4, 4.1,
+4.2, 5.5).
 
-It sleeps until it is woken or a while has passed. 5.x: no pass begins within a second of the last one, and one that did
-not balance is repeated after a second.
+It reads top to bottom: each step stands above the function that does it, and pushes those below it; the path goes on
+in `process_queue_table`, with ``updateProcessQueueTableInRebalance``.
+
+The thread sleeps until it is woken or a while has passed. 5.x: no pass begins within a second of the last one, and one
+that did not balance is repeated after a second. Each topic is balanced on its own. Nobody coordinates: equal inputs
+give equal answers, and nothing checks that the inputs are equal.
 """
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from protocols.engine.nodes import Time
-from rocketmq_selfbalance.client.calls import Call
-from rocketmq_selfbalance.client.heartbeat import TellNewConnection
+from protocols.engine.nodes import Outbox, Time
+from protocols.java import string_entry_order
+from protocols.queues import Queue
+from rocketmq_selfbalance.client import blocking
+from rocketmq_selfbalance.client.allocation import share_of, would_repeat
+from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.heartbeat import tell_new_connection
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat
+from rocketmq_selfbalance.client.message_queue_changed import MessageQueueChanged
+from rocketmq_selfbalance.client.process_queue_table import (
+    UpdateProcessQueueTable,
+    update_process_queue_table_in_rebalance,
+)
 from rocketmq_selfbalance.client.service import PERIODIC, WakeUp
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.member_lists import in_order
+from rocketmq_selfbalance.states import REMOVED
+from rocketmq_selfbalance.strategies import AllocationError
 
 THREAD = "rebalance"
 TIMER = "rebalance"
 
 
-class _PassOf(NamedTuple):
-    """One consumer's part of the pass."""
+def start(client: Instance, now: Time, out: Outbox) -> None:
+    """``start``: the thread goes to sleep."""
+    client.service.last = client.created
+    out.set_timer(TIMER, now + client.settings.rebalance.rebalance_wait_interval_ms)
+
+
+def rebalance_immediately(client: Instance, now: Time, why: str, out: Outbox) -> None:
+    """``rebalanceImmediately``, ``wakeup``: be it for a notification, a start, or a new connection."""
+    service = client.service
+    if why not in service.triggers:
+        service.triggers.append(why)
+    service.notified, service.notified_at = True, now
+    if client.running and not service.in_pass:
+        run(client, now, out)
+
+
+def _wake_up(client: Instance, now: Time, thread: Thread, step: WakeUp, out: Outbox) -> Call | None:
+    rebalance_immediately(client, now, step.why, out)
+    return None
+
+
+def run(client: Instance, now: Time, out: Outbox) -> None:
+    """``run``: the thread is awake. It waits out the least interval, or begins a pass over all consumers
+    (``MQClientInstance.doRebalance``)."""
+    service, settings = client.service, client.settings
+    service.notified = False
+    earliest = service.last + settings.rebalance.rebalance_min_interval_ms
+    if now < earliest:
+        # Of a thousand notices after each other only the first has anything to set.
+        if service.waits_until != earliest:
+            service.waits_until = earliest
+            out.set_timer(TIMER, earliest)
+        return
+    out.cancel_timer(TIMER)
+    service.in_pass = True
+    service.trigger = ", ".join(dict.fromkeys(service.triggers)) or PERIODIC
+    service.triggers.clear()
+    steps = [_TryRebalance(consumer.group) for consumer in client.active()]
+    blocking.run(client, now, THREAD, [*steps, _EndPass()], out)
+
+
+class _TryRebalance(NamedTuple):
+    """``tryRebalance``: one consumer's part of the pass."""
 
     group: str
+
+
+def try_rebalance(client: Instance, now: Time, thread: Thread, step: _TryRebalance, out: Outbox) -> Call | None:
+    consumer = client.consumer(step.group)
+    if client.service.trigger != PERIODIC:
+        client.service.begin(consumer, out)
+    consumer.rebalancing.seen.clear()
+    client.observed.forget_granted(consumer, consumer.subscriptions, out)
+    thread.push(DoRebalance(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
+    return None
+
+
+class DoRebalance(NamedTuple):
+    """``doRebalance``: balance these topics of the consumer, in this order. Afterwards `Rebalancing.balanced` tells
+    whether it holds what it computed."""
+
+    group: str
+    topics: tuple[str, ...]
+
+
+def do_rebalance(world: World, now: Time, thread: Thread, step: DoRebalance, out: Outbox) -> Call | None:
+    consumer = world.consumer(step.group)
+    consumer.rebalancing.balanced = not (consumer.paused and consumer.kind == PUSH)
+    if consumer.rebalancing.balanced:
+        thread.push(*_each(step), _TruncateMessageQueueNotMyTopic(step.group))
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _each(step: DoRebalance) -> "tuple[_RebalanceByTopic, ...]":
+    return tuple(_RebalanceByTopic(AskMembers(step.group, topic)) for topic in step.topics)
+
+
+def topics_in_turn(consumer: Consumer) -> tuple[str, ...]:
+    """The topics of a consumer in the order of a pass: that of its map of subscriptions."""
+    return _in_turn(tuple(consumer.subscriptions))
+
+
+@lru_cache(maxsize=1024)
+def _in_turn(topics: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(string_entry_order(topics))
+
+
+class _RebalanceByTopic(NamedTuple):
+    """``rebalanceByTopic`` for the topic of which this asks; without a route that is asked for first, once."""
+
+    question: AskMembers
+
+
+def rebalance_by_topic(world: World, now: Time, thread: Thread, step: _RebalanceByTopic, out: Outbox) -> Call | None:
+    question = step.question
+    group, topic = question
+    consumer = world.consumer(group)
+    queues = consumer.routes.get(topic)
+    if consumer.message_model != BROADCASTING:
+        thread.push(_Allocate(group, topic, queues))
+        if world.has_route(topic):
+            return question
+        thread.push(_FindConsumerIdList(question))
+        return RefreshRoute(topic)
+    if queues is None:
+        _no_route(consumer, thread, topic)
+        return None
+    step_for_all = UpdateProcessQueueTable(group, topic, queues, queues)
+    return update_process_queue_table_in_rebalance(world, now, thread, step_for_all, out)
+
+
+class _FindConsumerIdList(NamedTuple):
+    """``findConsumerIdList``, now that the route was asked for."""
+
+    question: AskMembers
+
+
+def _ask(world: World, now: Time, thread: Thread, step: _FindConsumerIdList, out: Outbox) -> Call | None:
+    return step.question
+
+
+def _no_route(consumer: Consumer, thread: Thread, topic: str) -> None:
+    """The topic counts as balanced, 5.x reports it as changed."""
+    if consumer.settings.rebalance.message_listener_for_unknown_topics:
+        thread.push(MessageQueueChanged(consumer.group, topic, (), ()))
+
+
+class _Allocate(NamedTuple):
+    """The members are known, or the question failed: the strategy computes what is the consumer's."""
+
+    group: str
+    topic: str
+    queues: tuple[Queue, ...] | None
+
+
+def _allocate(world: World, now: Time, thread: Thread, step: _Allocate, out: Outbox) -> Call | None:
+    consumer = world.consumer(step.group)
+    members: Any = thread.value
+    consumer.rebalancing.seen[step.topic] = members
+    if step.queues is None:
+        if not step.topic.startswith(RETRY_PREFIX):
+            _no_route(consumer, thread, step.topic)
+    elif isinstance(members, tuple):
+        try:
+            target = share_of(consumer, step.queues, members)
+        except AllocationError:
+            consumer.rebalancing.balanced = False
+        else:
+            update = UpdateProcessQueueTable(step.group, step.topic, step.queues, target)
+            return update_process_queue_table_in_rebalance(world, now, thread, update, out)
+    return None
+
+
+class _TruncateMessageQueueNotMyTopic(NamedTuple):
+    """``truncateMessageQueueNotMyTopic``: queues of topics that are not subscribed any more are cut off; nothing is
+    kept, unlocked or reported."""
+
+    group: str
+
+
+def _truncate(
+    world: World, now: Time, thread: Thread, step: _TruncateMessageQueueNotMyTopic, out: Outbox
+) -> Call | None:
+    consumer = world.consumer(step.group)
+    for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
+        world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed", out)
+        world.life(consumer, queue, REMOVED, out)
+    return None
 
 
 class _Settle(NamedTuple):
@@ -33,49 +218,49 @@ class _Settle(NamedTuple):
     revision: int
 
 
+def _settle(client: Instance, now: Time, thread: Thread, step: _Settle, out: Outbox) -> Call | None:
+    consumer = client.consumer(step.group)
+    # Brokers give the same object again and again: few have to be looked into.
+    lists = {id(each): each for each in consumer.rebalancing.seen.values()}
+    told = all(isinstance(each, tuple) for each in lists.values())
+    found = [in_order(each) for each in lists.values()] if told else []
+    # Where the list changed during the pass, the later one counts.
+    consumer.claim = found[-1] if found else None
+    repeated = consumer.revision == step.revision and all(each is found[-1] for each in found)
+    quiet = consumer.rebalancing.balanced and (
+        repeated or would_repeat(consumer, client.observed.granted.get(step.group, {}))
+    )
+    consumer.settled = consumer.revision if quiet else None
+    return None
+
+
 class _EndPass(NamedTuple):
     """All consumers had their part."""
 
 
-def begin(client: Instance) -> None:
-    """The thread starts, and goes to sleep."""
-    client.service.last = client.created
-    client.out.set_timer(TIMER, client.now + client.settings.rebalance_wait_interval_ms)
+def _end_pass(client: Instance, now: Time, thread: Thread, step: _EndPass, out: Outbox) -> Call | None:
+    service, settings = client.service, client.settings
+    client.tell_owned(out)
+    service.tell_end(out)
+    service.in_pass = False
+    service.last = now
+    balanced = all(consumer.rebalancing.balanced for consumer in client.active())
+    if service.notified:
+        run(client, now, out)
+    elif balanced or not settings.rebalance.rebalance_min_interval_ms:
+        out.set_timer(TIMER, now + between_passes(settings))
+    else:
+        out.set_timer(TIMER, now + settings.rebalance.rebalance_min_interval_ms)
+    rejoining, service.rejoining = service.rejoining, {}
+    for peer, connected in rejoining.items():
+        if connected:
+            tell_new_connection(client, now, peer, out)
+    return None
 
 
 def between_passes(settings: ClientSettings) -> Time:
     """How long after a pass the next one begins, if all is balanced and nobody wakes the thread."""
-    return max(settings.rebalance_wait_interval_ms, settings.rebalance_min_interval_ms)
-
-
-def wake(client: Instance, why: str) -> None:
-    """``rebalanceImmediately``."""
-    service = client.service
-    if why not in service.triggers:
-        service.triggers.append(why)
-    service.notified = True
-    if client.running and not service.in_pass:
-        look(client)
-
-
-def connected(client: Instance, broker: str) -> None:
-    """There is a new connection to this broker, which is to hear who is here.
-
-    When the process has just gone on after it hung, everything happens at once: the pass asks who is in the group, over
-    the connection of which the broker is told. It lists the members sooner than it takes in one (in recordings a
-    heartbeat took it 8 to 22 ms then), so that the whole pass finds that this client is none.
-    """
-    service = client.service
-    if service.in_pass and broker in service.rejoining:
-        service.rejoining[broker] = True
-    else:
-        service.rejoining.pop(broker, None)
-        tell_new(client, broker)
-
-
-def tell_new(client: Instance, broker: str) -> None:
-    """The thread of connection events tells the broker who is here."""
-    client.run(f"connection to {broker}", TellNewConnection(broker))
+    return max(settings.rebalance.rebalance_wait_interval_ms, settings.rebalance.rebalance_min_interval_ms)
 
 
 def deaf_until(client: Instance, why: str) -> Time:
@@ -85,76 +270,18 @@ def deaf_until(client: Instance, why: str) -> Time:
     if why not in service.triggers:
         return 0.0
     if service.in_pass and service.notified:
-        return client.now + client.settings.rebalance_min_interval_ms
+        return service.notified_at + client.settings.rebalance.rebalance_min_interval_ms
     return service.waits_until or 0.0
 
 
-def look(client: Instance) -> None:
-    """The thread is awake: it begins a pass, or waits out the least interval."""
-    service, settings = client.service, client.settings
-    service.notified = False
-    earliest = service.last + settings.rebalance_min_interval_ms
-    if client.now < earliest:
-        # Of a thousand notices after each other only the first has anything to set.
-        if service.waits_until != earliest:
-            service.waits_until = earliest
-            client.out.set_timer(TIMER, earliest)
-        return
-    client.out.cancel_timer(TIMER)
-    service.in_pass = True
-    service.trigger = ", ".join(dict.fromkeys(service.triggers)) or PERIODIC
-    service.triggers.clear()
-    groups = [consumer.group for consumer in client.active()]
-    client.run(THREAD, *(_PassOf(group) for group in groups), _EndPass())
-
-
-def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
-    consumer = client.consumer(step.group)
-    if client.service.trigger != PERIODIC:
-        client.service.begin(client, consumer)
-    consumer.seen.clear()
-    client.forget_granted(consumer, consumer.subscriptions)
-    thread.push(Pass(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
-    return None
-
-
-def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
-    consumer = client.consumer(step.group)
-    # Brokers give the same object again and again: few have to be looked into.
-    lists = {id(each): each for each in consumer.seen.values()}
-    told = all(isinstance(each, tuple) for each in lists.values())
-    found = [in_order(each) for each in lists.values()] if told else []
-    # Where the list changed during the pass, the later one counts.
-    consumer.claim = found[-1] if found else None
-    repeated = consumer.revision == step.revision and all(each is found[-1] for each in found)
-    quiet = consumer.balanced and (repeated or would_repeat(consumer, client.granted.get(step.group, {})))
-    consumer.settled = consumer.revision if quiet else None
-    return None
-
-
-def _end_pass(client: Instance, thread: Thread, step: _EndPass) -> Call | None:
-    service, settings = client.service, client.settings
-    client.tell_owned()
-    service.tell_end(client)
-    service.in_pass = False
-    service.last = client.now
-    balanced = all(consumer.balanced for consumer in client.active())
-    if service.notified:
-        look(client)
-    elif balanced or not settings.rebalance_min_interval_ms:
-        client.out.set_timer(TIMER, client.now + between_passes(settings))
-    else:
-        client.out.set_timer(TIMER, client.now + settings.rebalance_min_interval_ms)
-    rejoining, service.rejoining = service.rejoining, {}
-    for peer, connected in rejoining.items():
-        if connected:
-            tell_new(client, peer)
-    return None
-
-
-def _wake_up(client: Instance, thread: Thread, step: WakeUp) -> Call | None:
-    wake(client, step.why)
-    return None
-
-
-HANDLERS: Handlers = {_PassOf: _pass_of, _Settle: _settle, _EndPass: _end_pass, WakeUp: _wake_up}
+HANDLERS: Handlers = {
+    WakeUp: _wake_up,
+    _TryRebalance: try_rebalance,
+    DoRebalance: do_rebalance,
+    _RebalanceByTopic: rebalance_by_topic,
+    _FindConsumerIdList: _ask,
+    _Allocate: _allocate,
+    _TruncateMessageQueueNotMyTopic: _truncate,
+    _Settle: _settle,
+    _EndPass: _end_pass,
+}

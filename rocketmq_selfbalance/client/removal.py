@@ -1,4 +1,5 @@
-"""Giving up one queue: ``removeUnnecessaryMessageQueue`` (spec 5.1).
+"""Giving up one queue: ``removeUnnecessaryMessageQueue`` of ``RebalancePushImpl``, ``removeProcessQueue`` of
+``RebalanceImpl`` (spec 5.1).
 
 Steps name the queue; ``taken_out`` says whether its process queue has left the table already (it is then among
 `Consumer.leaving`).
@@ -6,24 +7,27 @@ Steps name the queue; ``taken_out`` says whether its process queue has left the 
 
 from typing import NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call
-from rocketmq_selfbalance.client.consumer import Consumer, World
-from rocketmq_selfbalance.client.persisting import Forget, Persist
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
 
 
-class Remove(NamedTuple):
-    """Keep the offset of a dropped queue, forget it, unlock. Leaves whether it can leave the table now."""
+class RemoveUnnecessaryMessageQueue(NamedTuple):
+    """``removeUnnecessaryMessageQueue``: keep the offset of a dropped queue, forget it, unlock. Leaves whether it can
+    leave the table now."""
 
     group: str
     queue: Queue
     taken_out: bool = False
 
 
-class TakeOut(NamedTuple):
+class RemoveProcessQueue(NamedTuple):
     """``removeProcessQueue``: take a queue out of the table and give it up, whatever comes of it."""
 
     group: str
@@ -32,7 +36,8 @@ class TakeOut(NamedTuple):
 
 
 class _RemoveLocked(NamedTuple):
-    """5.x: unless the last lock is old enough to use force, no listener may work on the queue."""
+    """``tryRemoveOrderMessageQueue``, 5.x: unless the last lock is old enough to use force, no listener may work on
+    the queue."""
 
     group: str
     queue: Queue
@@ -52,7 +57,7 @@ class _ConsumeLockTried(NamedTuple):
 
 
 class _GiveBack(NamedTuple):
-    """Unlock at the broker, and leave True."""
+    """``unlock`` at the broker, and leave True."""
 
     group: str
     queue: Queue
@@ -73,90 +78,92 @@ def process_queue_of(consumer: Consumer, queue: Queue, taken_out: bool) -> Proce
     return (consumer.leaving if taken_out else consumer.table)[queue]
 
 
-def _remove(world: World, thread: Thread, step: Remove) -> Call | None:
+def remove_unnecessary_message_queue(
+    world: World, now: Time, thread: Thread, step: RemoveUnnecessaryMessageQueue, out: Outbox
+) -> Call | None:
     consumer = world.consumer(step.group)
     group, queue, _ = step
     if not consumer.locks:
-        thread.push(Persist(group, queue), Forget(group, queue), _Free())
-    elif consumer.settings.delayed_unlock:
-        thread.push(Persist(group, queue), Forget(group, queue), _TryConsumeLock(*step), _ConsumeLockTried(*step))
+        thread.push(Persist(group, queue), RemoveOffset(group, queue), _Free())
+    elif consumer.settings.ordered.delayed_unlock:
+        thread.push(Persist(group, queue), RemoveOffset(group, queue), _TryConsumeLock(*step), _ConsumeLockTried(*step))
     else:
         thread.push(Persist(group, queue), _RemoveLocked(*step))
     return None
 
 
-def _free(world: World, thread: Thread, step: _Free) -> Call | None:
+def _free(world: World, now: Time, thread: Thread, step: _Free, out: Outbox) -> Call | None:
     thread.value = True
     return None
 
 
-def _remove_locked(world: World, thread: Thread, step: _RemoveLocked) -> Call | None:
+def _remove_locked(world: World, now: Time, thread: Thread, step: _RemoveLocked, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = process_queue_of(consumer, step.queue, step.taken_out)
     thread.push(_ConsumeLockTried(*step))
-    if process_queue.dropped and world.now > process_queue.last_lock + consumer.settings.unlock_delay_time_ms:
+    if process_queue.dropped and now > process_queue.last_lock + consumer.settings.ordered.unlock_delay_time_ms:
         thread.value = True
         return None
     thread.push(_TryConsumeLock(*step))
     return None
 
 
-def _try_consume_lock(world: World, thread: Thread, step: _TryConsumeLock) -> Call | None:
+def _try_consume_lock(world: World, now: Time, thread: Thread, step: _TryConsumeLock, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     if process_queue_of(consumer, step.queue, step.taken_out).listeners:
-        return AwaitConsumeLock(step.group, step.queue, consumer.settings.consume_lock_wait_ms)
+        return AwaitConsumeLock(step.group, step.queue, consumer.settings.ordered.consume_lock_wait_ms)
     thread.value = True
     return None
 
 
-def _lock_tried(world: World, thread: Thread, step: _ConsumeLockTried) -> Call | None:
+def _lock_tried(world: World, now: Time, thread: Thread, step: _ConsumeLockTried, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = process_queue_of(consumer, step.queue, step.taken_out)
     if not thread.value:
         process_queue.try_unlock_times += 1
         if not step.taken_out:
-            world.life(consumer, step.queue, NOT_REMOVABLE)
+            world.life(consumer, step.queue, NOT_REMOVABLE, out)
         thread.value = False
-    elif not consumer.settings.delayed_unlock:
-        thread.push(Persist(step.group, step.queue), Forget(step.group, step.queue), _GiveBack(*step))
+    elif not consumer.settings.ordered.delayed_unlock:
+        thread.push(Persist(step.group, step.queue), RemoveOffset(step.group, step.queue), _GiveBack(*step))
     elif process_queue.count:
-        world.unlock_later(consumer, step.queue, consumer.settings.unlock_delay_time_ms)
+        world.unlock_later(now, consumer, step.queue, consumer.settings.ordered.unlock_delay_time_ms, out)
         thread.value = True
     else:
         thread.push(_GiveBack(*step))
     return None
 
 
-def _give_back(world: World, thread: Thread, step: _GiveBack) -> Call | None:
+def _give_back(world: World, now: Time, thread: Thread, step: _GiveBack, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue_of(consumer, step.queue, step.taken_out).locked = False
     address = world.master(step.queue.broker)
     if address is not None:
-        world.unlock(consumer, (step.queue,), address)
+        world.unlock(consumer, (step.queue,), address, out)
     thread.value = True
     return None
 
 
-def _take_out(world: World, thread: Thread, step: TakeOut) -> Call | None:
+def remove_process_queue(world: World, now: Time, thread: Thread, step: RemoveProcessQueue, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     process_queue = consumer.table.pop(step.queue, None)
     if process_queue is None:
         return None
     consumer.leaving[step.queue] = process_queue
-    world.drop(consumer, step.queue, process_queue, step.why)
-    world.life(consumer, step.queue, REMOVED)
-    thread.push(Remove(step.group, step.queue, True), _Gone(step.group, step.queue))
+    world.drop(consumer, step.queue, process_queue, step.why, out)
+    world.life(consumer, step.queue, REMOVED, out)
+    thread.push(RemoveUnnecessaryMessageQueue(step.group, step.queue, True), _Gone(step.group, step.queue))
     return None
 
 
-def _gone(world: World, thread: Thread, step: _Gone) -> Call | None:
+def _gone(world: World, now: Time, thread: Thread, step: _Gone, out: Outbox) -> Call | None:
     world.consumer(step.group).leaving.pop(step.queue, None)
     return None
 
 
 HANDLERS: Handlers = {
-    Remove: _remove,
-    TakeOut: _take_out,
+    RemoveUnnecessaryMessageQueue: remove_unnecessary_message_queue,
+    RemoveProcessQueue: remove_process_queue,
     _RemoveLocked: _remove_locked,
     _TryConsumeLock: _try_consume_lock,
     _ConsumeLockTried: _lock_tried,

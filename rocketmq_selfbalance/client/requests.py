@@ -1,9 +1,10 @@
-"""The calls of a client's threads as requests to brokers, and the answers as their values."""
+"""The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from rocketmq_selfbalance.client import heartbeat, routing
+from protocols.engine.nodes import Outbox, Time
+from rocketmq_selfbalance.client import blocking, heartbeat, routing
 from rocketmq_selfbalance.client.calls import (
     BROKER_ASKED,
     AskMaxOffset,
@@ -35,61 +36,99 @@ from rocketmq_selfbalance.messages.offsets import (
 )
 
 
-def _members(client: Instance, name: str, thread: Thread, call: AskMembers) -> Any:
+def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMembers, out: Outbox) -> Any:
     known = client.askable.get(call.topic)
     if not known:
         return Failure.FAILED
-    addresses = client.out.choose(BROKER_ASKED, known)
-    address = addresses.get(MASTER_ID) or client.out.choose("replica asked", sorted(addresses.values()))
-    timeout = client.settings.mq_client_api_timeout_ms
-    return client.ask(name, address, timeout, GetConsumerListByGroup, call.group)
+    addresses = out.choose(BROKER_ASKED, known)
+    address = addresses.get(MASTER_ID) or out.choose("replica asked", sorted(addresses.values()))
+    timeout = client.settings.instance.mq_client_api_timeout_ms
+    return blocking.ask(
+        client, now, name, address, timeout, GetConsumerListByGroup(client.next_correlation(), call.group), out
+    )
 
 
-def _query(client: Instance, name: str, thread: Thread, call: QueryOffset) -> Any:
-    timeout = client.settings.offset_timeout_ms
-    return client.ask(name, call.address, timeout, QueryConsumerOffset, call.group, call.queue)
+def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOffset, out: Outbox) -> Any:
+    timeout = client.settings.instance.offset_timeout_ms
+    return blocking.ask(
+        client,
+        now,
+        name,
+        call.address,
+        timeout,
+        QueryConsumerOffset(client.next_correlation(), call.group, call.queue),
+        out,
+    )
 
 
-def _max_offset(client: Instance, name: str, thread: Thread, call: AskMaxOffset) -> Any:
-    timeout = client.settings.offset_timeout_ms
-    return client.ask(name, call.address, timeout, GetMaxOffset, call.queue)
+def _max_offset(client: Instance, now: Time, name: str, thread: Thread, call: AskMaxOffset, out: Outbox) -> Any:
+    timeout = client.settings.instance.offset_timeout_ms
+    return blocking.ask(
+        client, now, name, call.address, timeout, GetMaxOffset(client.next_correlation(), call.queue), out
+    )
 
 
-def _offset_at(client: Instance, name: str, thread: Thread, call: AskOffsetAt) -> Any:
-    timeout = client.settings.offset_timeout_ms
-    return client.ask(name, call.address, timeout, SearchOffsetByTimestamp, call.queue, call.timestamp)
+def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: AskOffsetAt, out: Outbox) -> Any:
+    timeout = client.settings.instance.offset_timeout_ms
+    return blocking.ask(
+        client,
+        now,
+        name,
+        call.address,
+        timeout,
+        SearchOffsetByTimestamp(client.next_correlation(), call.queue, call.timestamp),
+        out,
+    )
 
 
-def _lock(client: Instance, name: str, thread: Thread, call: LockQueues) -> Any:
-    timeout, own = client.settings.lock_timeout_ms, client.client_id
-    return client.ask(name, call.address, timeout, LockBatchMq, call.group, own, call.queues)
+def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueues, out: Outbox) -> Any:
+    timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
+    return blocking.ask(
+        client,
+        now,
+        name,
+        call.address,
+        timeout,
+        LockBatchMq(client.next_correlation(), call.group, own, call.queues),
+        out,
+    )
 
 
-def _unlock(client: Instance, name: str, thread: Thread, call: UnlockQueues) -> Any:
-    timeout, own = client.settings.lock_timeout_ms, client.client_id
-    return client.ask(name, call.address, timeout, UnlockBatchMq, call.group, own, call.queues)
+def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: UnlockQueues, out: Outbox) -> Any:
+    timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
+    return blocking.ask(
+        client,
+        now,
+        name,
+        call.address,
+        timeout,
+        UnlockBatchMq(client.next_correlation(), call.group, own, call.queues),
+        out,
+    )
 
 
-def _unregister(client: Instance, name: str, thread: Thread, call: Unregister) -> Any:
-    timeout, own = client.settings.mq_client_api_timeout_ms, client.client_id
-    return client.ask(name, call.address, timeout, UnregisterClient, own, call.group)
+def _unregister(client: Instance, now: Time, name: str, thread: Thread, call: Unregister, out: Outbox) -> Any:
+    timeout, own = client.settings.instance.mq_client_api_timeout_ms, client.client_id
+    return blocking.ask(
+        client, now, name, call.address, timeout, UnregisterClient(client.next_correlation(), own, call.group), out
+    )
 
 
-def _sleep(client: Instance, name: str, thread: Thread, call: Sleep) -> Any:
-    return client.wait(name, call.duration)
+def _sleep(client: Instance, now: Time, name: str, thread: Thread, call: Sleep, out: Outbox) -> Any:
+    return blocking.wait(client, now, name, call.duration, out)
 
 
-def _await_lock(client: Instance, name: str, thread: Thread, call: AwaitConsumeLock) -> Any:
-    return client.wait(name, call.at_most)
+def _await_lock(client: Instance, now: Time, name: str, thread: Thread, call: AwaitConsumeLock, out: Outbox) -> Any:
+    return blocking.wait(client, now, name, call.at_most, out)
 
 
-def consume_lock_free(client: Instance, group: str, queue: Any) -> None:
+def consume_lock_free(client: Instance, now: Time, group: str, queue: Any, out: Outbox) -> None:
     """No listener works on the queue any more: the thread that waits for that has the lock."""
     for name, thread in list(client.threads.items()):
         waiting = thread.waiting
         if isinstance(waiting, AwaitConsumeLock) and waiting.group == group and waiting.queue == queue:
-            client.out.cancel_timer(("thread", name))
-            client.resume(name, True)
+            out.cancel_timer(("thread", name))
+            blocking.resume(client, now, name, True, out)
 
 
 CALLS: Mapping[type[Any], Begin] = {

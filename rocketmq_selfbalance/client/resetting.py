@@ -1,13 +1,15 @@
-"""An administrator sets offsets back through the running clients (spec 2.8, client side)."""
+"""An administrator sets offsets back through the running clients (``MQClientInstance.resetOffset``; spec 2.8, client
+side)."""
 
 from typing import NamedTuple
 
+from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Call, Sleep
-from rocketmq_selfbalance.client.consumer import World
-from rocketmq_selfbalance.client.rebalance import Pass
-from rocketmq_selfbalance.client.removal import TakeOut
+from rocketmq_selfbalance.client.rebalance_service import DoRebalance
+from rocketmq_selfbalance.client.removal import RemoveProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.world import World
 
 
 class ResetOffsets(NamedTuple):
@@ -36,19 +38,19 @@ class _SetOffsets(NamedTuple):
     offsets: tuple[tuple[Queue, int], ...]
 
 
-def _reset(world: World, thread: Thread, step: ResetOffsets) -> Call | None:
+def _reset(world: World, now: Time, thread: Thread, step: ResetOffsets, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     consumer.paused = True
     for queue, _ in step.offsets:
         process_queue = consumer.table.get(queue)
         if process_queue is not None and queue.topic == step.topic:
-            world.drop(consumer, queue, process_queue, "offset reset")
+            world.drop(consumer, queue, process_queue, "offset reset", out)
             process_queue.clear()
-    thread.push(_SetOffsets(*step[:3]), _Resume(step.group), Pass(step.group, step.topics))
-    return Sleep(consumer.settings.reset_offset_pause_ms)
+    thread.push(_SetOffsets(*step[:3]), _Resume(step.group), DoRebalance(step.group, step.topics))
+    return Sleep(consumer.settings.rebalance.reset_offset_pause_ms)
 
 
-def _set_offsets(world: World, thread: Thread, step: _SetOffsets) -> Call | None:
+def _set_offsets(world: World, now: Time, thread: Thread, step: _SetOffsets, out: Outbox) -> Call | None:
     table = world.consumer(step.group).table
     thread.push(
         *(
@@ -60,15 +62,15 @@ def _set_offsets(world: World, thread: Thread, step: _SetOffsets) -> Call | None
     return None
 
 
-def _set_offset(world: World, thread: Thread, step: _SetOffset) -> Call | None:
+def _set_offset(world: World, now: Time, thread: Thread, step: _SetOffset, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     if step.queue in consumer.table:
         consumer.store.table.update(step.queue, step.offset, False)
-        thread.push(TakeOut(step.group, step.queue, "offset reset"))
+        thread.push(RemoveProcessQueue(step.group, step.queue, "offset reset"))
     return None
 
 
-def _resume(world: World, thread: Thread, step: _Resume) -> Call | None:
+def _resume(world: World, now: Time, thread: Thread, step: _Resume, out: Outbox) -> Call | None:
     world.consumer(step.group).paused = False
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from protocols.engine.nodes import Message, Time, TimerName
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.quiet import Call, Exchange, Flow, Guard, Renewal, Rest
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import following, polling, pulling, rebalance_service, tasks
@@ -19,7 +19,7 @@ from rocketmq_selfbalance.client.consuming_orderly import lock_thread
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
-from rocketmq_selfbalance.client.rebalance import topics_in_turn
+from rocketmq_selfbalance.client.rebalance_service import topics_in_turn
 from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID, PULL_NOT_FOUND
 from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
@@ -51,7 +51,7 @@ def rest(client: Instance) -> Rest | None:
     consumers = list(client.consumers.values())
     if not client.running or client.service.has_to_tell or client.sent_back or not all(map(_settled, consumers)):
         return None
-    if not _ABOUT_TO_BE_TOLD.isdisjoint(client.life_of.values()):
+    if not _ABOUT_TO_BE_TOLD.isdisjoint(client.observed.life_of.values()):
         return None
     pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
     under_way, flows = _under_way(client), _flows(client, consumers, pulls)
@@ -76,7 +76,7 @@ def rest(client: Instance) -> Rest | None:
             after_end=True,
             thread=rebalance_service.THREAD,
             awaiting=rebalance_service.TIMER in under_way,
-            within=settings.mq_client_api_timeout_ms,
+            within=settings.instance.mq_client_api_timeout_ms,
         ),
         *_locks(client, consumers, under_way),
     ]
@@ -139,12 +139,12 @@ _TASK_STEPS = {task.step for task in tasks.TASKS.values()}
 def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[str]) -> Exchange:
     return Exchange(
         ("task of", name),
-        tasks.TASKS[name].period(client.settings),
+        tasks.TASKS[name].period(client.settings.instance),
         calls,
         in_turn=name != "persist",
         thread=tasks.THREAD,
         awaiting=name in under_way,
-        within=client.settings.mq_client_api_timeout_ms,
+        within=client.settings.instance.mq_client_api_timeout_ms,
     )
 
 
@@ -226,12 +226,12 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
             calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(queues))))
         yield Exchange(
             ("lock", consumer.group),
-            consumer.settings.lock_interval_ms,
+            consumer.settings.ordered.lock_interval_ms,
             tuple(calls),
             in_turn=True,
             thread=lock_thread(consumer.group),
             awaiting="lock" in under_way,
-            within=consumer.settings.lock_timeout_ms,
+            within=consumer.settings.instance.lock_timeout_ms,
             about=consumer.group,
         )
 
@@ -263,14 +263,14 @@ def judge(client: Instance, message: PullAnswer) -> Renewal | None:
         return None
     if not pulling.would_repeat(consumer, pulled.queue, process_queue):
         return None
-    return Renewal(PullAnswer, 0.0, consumer.settings.broker_suspend_max_time_ms)
+    return Renewal(PullAnswer, 0.0, consumer.settings.pulling.broker_suspend_max_time_ms)
 
 
 def _guarded(client: Instance) -> dict[TimerName, Guard]:
     """Timers for overdue answers, and the answers."""
     found: dict[TimerName, Guard] = {}
     for pulled in client.pulled.values():
-        timeout = client.consumers[pulled.group].settings.consumer_timeout_when_suspend_ms
+        timeout = client.consumers[pulled.group].settings.pulling.consumer_timeout_when_suspend_ms
         found["pull timeout", pulled.group, pulled.queue] = Guard(pulled.address, PullAnswer, timeout)
     for asked in client.asked.values():
         waiting = client.threads[asked.thread].waiting
@@ -278,23 +278,23 @@ def _guarded(client: Instance) -> dict[TimerName, Guard]:
     return found
 
 
-def passed_about(client: Instance, sender: str, kind: type[Message], about: Any) -> None:
+def passed_about(client: Instance, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
     """Messages of this kind were passed over, the last one came now. (Of other kinds nothing is kept.)"""
     if kind is LockBatchMqAnswer:
         for queue, process_queue in client.consumers[about].table.items():
             if client.master(queue.broker) == sender:
-                process_queue.last_lock = client.now
+                process_queue.last_lock = now
     elif kind is PullAnswer:
         group, queue = about
         consumer = client.consumers[group]
         process_queue = consumer.table[queue]
-        process_queue.last_pull = client.now
+        process_queue.last_pull = now
         # The new pull is the last one that was sent. (It has the old one's number: which it is does not matter.)
         of = group, queue, process_queue.number
         number = next(number for number, pulled in client.pulled.items() if pulled[:3] == of)
         client.pulled[number] = client.pulled.pop(number)
-        timeout = consumer.settings.consumer_timeout_when_suspend_ms
-        client.out.set_timer(("pull timeout", group, queue), client.now + timeout)
+        timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
+        out.set_timer(("pull timeout", group, queue), now + timeout)
 
 
 def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> None:
@@ -304,4 +304,4 @@ def round_passed(client: Instance, now: Time, timer: TimerName, begun: Time) -> 
         return
     what, *of = timer
     if what == "task of":
-        client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings)
+        client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings.instance)

@@ -1,7 +1,10 @@
-"""What the client knows of topics and brokers, and how it learns it from a name server (spec 1.5)."""
+"""What the client knows of topics and brokers, and how it learns it from a name server
+(``updateTopicRouteInfoFromNameServer``; spec 1.5)."""
 
 from typing import Any
 
+from protocols.engine.nodes import Outbox, Time
+from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import RefreshRoute
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.threads import Thread
@@ -10,11 +13,11 @@ from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteI
 from rocketmq_selfbalance.routes import addresses_of, askable, subscribe_queues
 
 
-def refresh(client: Instance, name: str, thread: Thread, call: RefreshRoute) -> Any:
+def refresh(client: Instance, now: Time, name: str, thread: Thread, call: RefreshRoute, out: Outbox) -> Any:
     """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
-    timeout = client.settings.mq_client_api_timeout_ms
-    return client.ask(name, server, timeout, GetRouteInfo, call.topic)
+    timeout = client.settings.instance.mq_client_api_timeout_ms
+    return blocking.ask(client, now, name, server, timeout, GetRouteInfo(client.next_correlation(), call.topic), out)
 
 
 def answered(client: Instance, call: RefreshRoute, message: RouteInfoAnswer) -> None:

@@ -1,13 +1,13 @@
-"""What the rebalance thread remembers, and what is told of its passes."""
+"""What the rebalance thread remembers (``RebalanceService``), and what is told of its passes. What it does is in
+`rebalance_service`."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.client.consumer import Consumer
-    from rocketmq_selfbalance.client.instance import Instance
 
 PERIODIC = "periodic"
 """The trigger of a pass that nothing but the time caused."""
@@ -22,11 +22,24 @@ class WakeUp(NamedTuple):
 class RebalanceService:
     """``last``: the end of the last pass. A wake-up sets ``notified``; several are one."""
 
-    __slots__ = ("changed", "in_pass", "last", "notified", "rejoining", "told", "trigger", "triggers", "waits_until")
+    __slots__ = (
+        "changed",
+        "in_pass",
+        "last",
+        "notified",
+        "notified_at",
+        "rejoining",
+        "told",
+        "trigger",
+        "triggers",
+        "waits_until",
+    )
 
     def __init__(self) -> None:
         self.last: Time = 0.0
         self.notified = False
+        self.notified_at: Time = 0.0
+        """The last wake-up."""
         self.waits_until: Time | None = None
         """The end of the least interval that was waited out last."""
         self.in_pass = False
@@ -48,16 +61,16 @@ class RebalanceService:
         under_way = self.in_pass and (self.trigger != PERIODIC or bool(self.told))
         return under_way or self.notified or bool(self.triggers)
 
-    def begin(self, client: "Instance", consumer: "Consumer") -> None:
+    def begin(self, consumer: "Consumer", out: Outbox) -> None:
         """The consumer's part of the pass is worth telling."""
         if self.in_pass and consumer.group not in self.told:
             self.told[consumer.group] = consumer
-            client.out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
+            out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
 
-    def tell_end(self, client: "Instance") -> None:
+    def tell_end(self, out: Outbox) -> None:
         """The pass is over."""
         for group, consumer in self.told.items():
-            client.out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
+            out.observe(RebalanceEnded(group, None, group in self.changed, consumer.member))
         self.told.clear()
         self.changed.clear()
 
@@ -65,7 +78,7 @@ class RebalanceService:
         """An independent copy."""
         copy = RebalanceService()
         copy.last, copy.notified, copy.in_pass, copy.trigger = self.last, self.notified, self.in_pass, self.trigger
-        copy.waits_until, copy.rejoining = self.waits_until, self.rejoining.copy()
+        copy.notified_at, copy.waits_until, copy.rejoining = self.notified_at, self.waits_until, self.rejoining.copy()
         copy.triggers, copy.told, copy.changed = self.triggers.copy(), self.told.copy(), self.changed.copy()
         return copy
 

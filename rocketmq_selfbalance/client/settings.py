@@ -1,11 +1,20 @@
-"""Settings of a client with the defaults of 5.3.3 and of 4.5.2 (spec 10.2, 12)."""
+"""Settings of a client (``ClientConfig``, ``DefaultMQPushConsumer``) with the defaults of 5.3.3 and of 4.5.2 (spec
+10.2, 12)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
+from rocketmq_selfbalance.client.settings_by_concern import (
+    ConsumeSettings,
+    InstanceSettings,
+    LitePullSettings,
+    OrderlySettings,
+    PullSettings,
+    RebalanceSettings,
+)
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
     CLUSTERING,
@@ -20,103 +29,41 @@ PUSH, LITE_PULL, PULL = "push", "lite_pull", "pull"
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Fields that end in ``_ms`` are milliseconds of virtual time. The names that users write are in `REAL_NAMES`."""
+    """What a consumer is, and the settings of its parts. The names that users write are in `REAL_NAMES`."""
 
-    # The client instance.
-    poll_name_server_interval_ms: Time = 30_000.0
-    poll_name_server_first_ms: Time = 10.0
-    heartbeat_broker_interval_ms: Time = 30_000.0
-    heartbeat_first_ms: Time = 1_000.0
-    persist_consumer_offset_interval_ms: Time = 5_000.0
-    persist_first_ms: Time = 10_000.0
-    mq_client_api_timeout_ms: Time = 3_000.0
-    """Routes, heartbeats, member lists, taking leave."""
-    offset_timeout_ms: Time = 5_000.0
-    lock_timeout_ms: Time = 1_000.0
-    send_back_timeout_ms: Time = 5_000.0
-    enable_heartbeat_channel_event_listener: bool = True
-    """A connection that becomes active is told who is here, and wakes the rebalance thread."""
-
-    # The rebalance thread.
-    rebalance_wait_interval_ms: Time = 20_000.0
-    rebalance_min_interval_ms: Time = 1_000.0
-    """No pass within this time of the last one, and the pause after a pass that did not balance; 0: neither."""
-    lock_refused_delay_ms: Time | None = 500.0
-    """The thread is woken so long after a refused lock; None: it is not."""
-    first_pull_delay_ms: Time = 500.0
-
-    # Ordered consumption.
-    lock_interval_ms: Time = 20_000.0
-    lock_first_ms: Time = 1_000.0
-    lock_max_live_time_ms: Time = 30_000.0
-    unlock_delay_time_ms: Time = 20_000.0
-    consume_lock_wait_ms: Time = 500.0
-    """How long a removal waits for the listener that works on the queue."""
-    queue_starts_locked: bool = True
-    """4.5: a new queue is marked as locked only by the next lock round."""
-    broadcasting_orderly_locks: bool = False
-    delayed_unlock: bool = False
-    """4.x: the offset is forgotten first; with messages still in the cache the unlock follows after
-    ``unlock_delay_time_ms``."""
-    max_time_consume_continuously_ms: Time = 60_000.0
-    suspend_current_queue_time_ms: Time = 1_000.0
-    try_lock_later_ms: Time = 100.0
-    """A consume task without a valid lock tries to get it after this time,"""
-    locked_then_consume_ms: Time = 10.0
-    """goes on so long after it has it,"""
-    not_locked_then_consume_ms: Time = 3_000.0
-    """or so long after it was refused."""
-
-    # Pulling.
-    pull_max_idle_time_ms: Time = 120_000.0
-    pull_time_delay_when_exception_ms: Time = 1_000.0
-    pull_time_delay_when_flow_control_ms: Time = 50.0
-    pull_time_delay_when_suspend_ms: Time = 1_000.0
-    broker_suspend_max_time_ms: Time = 15_000.0
-    consumer_timeout_when_suspend_ms: Time = 30_000.0
-    pull_interval_ms: Time = 0.0
-    pull_batch_size: int = 32
-    pull_threshold_for_queue: int = 1000
-    pull_threshold_size_for_queue: int = 100
-    """MiB."""
-    pull_threshold_for_topic: int = -1
-    pull_threshold_size_for_topic: int = -1
-    consume_concurrently_max_span: int = 2000
-    offset_repair_delay_ms: Time = 0.0
-    freeze_repaired_offset: bool = True
-    record_bytes: int = 0
-    """Size of every record's body. (No setting of RocketMQ: records here have no content.)"""
-
-    # Consuming.
-    consume_message_batch_max_size: int = 1
-    consume_thread_max: int = 20
-    consume_timeout_ms: Time = 900_000.0
-    max_reconsume_times: int = -1
-    """How often a record is tried again; -1: as the group's ``retryMaxTimes`` at the broker says, ordered for ever."""
-    send_back_retry_ms: Time = 5_000.0
-    """A record that could not be sent back is given to the listener again after this time."""
-    expired_delay_level: int = 3
-    reset_offset_pause_ms: Time = 10_000.0
-    pull_service_stop_ms: Time = 1_000.0
-    """How long a client that shuts down waits for pulls that are put off, where there are any."""
-    event_executor_stop_ms: Time = 3_000.0
-    """How long it waits for the thread that handles events of connections, where that has missed the last one."""
-
-    # What a consumer is.
     kind: str = PUSH
     orderly: bool = False
     message_model: str = CLUSTERING
     consume_from_where: str = CONSUME_FROM_LAST_OFFSET
     consume_timestamp_back_ms: Time = 1_800_000.0
     """CONSUME_FROM_TIMESTAMP: so long before the consumer was created, in whole seconds."""
-    message_listener_for_unknown_topics: bool = True
-    """5.x: a topic without a route is reported as changed at every pass."""
+    instance: InstanceSettings = field(default_factory=InstanceSettings)
+    rebalance: RebalanceSettings = field(default_factory=RebalanceSettings)
+    ordered: OrderlySettings = field(default_factory=OrderlySettings)
+    pulling: PullSettings = field(default_factory=PullSettings)
+    consuming: ConsumeSettings = field(default_factory=ConsumeSettings)
+    lite_pull: LitePullSettings = field(default_factory=LitePullSettings)
 
-    # Lite pull.
-    auto_commit_interval_ms: Time = 5_000.0
-    lite_pull_batch_size: int = 10
-    lite_pull_threshold_for_all: int = 10_000
-    poll_timeout_ms: Time = 5_000.0
+
+_DEFAULTS = ClientSettings()
+_PARTS = tuple(each.name for each in fields(ClientSettings) if is_dataclass(getattr(_DEFAULTS, each.name)))
+_PART_OF: Mapping[str, str] = {each.name: part for part in _PARTS for each in fields(getattr(_DEFAULTS, part))}
+"""Name of a field to the name of the part in which it stands; those of `ClientSettings` itself stand in none."""
+
+
+def with_fields(base: ClientSettings, changes: Mapping[str, Any]) -> ClientSettings:
+    """The settings changed in these fields, whichever part each of them stands in."""
+    own: dict[str, Any] = {name: value for name, value in changes.items() if name not in _PART_OF}
+    for part in _PARTS:
+        of_part = {name: value for name, value in changes.items() if _PART_OF.get(name) == part}
+        if of_part:
+            own[part] = replace(getattr(base, part), **of_part)
+    return replace(base, **own)
+
+
+def field_of(settings: ClientSettings, name: str) -> Any:
+    """The value of a field, whichever part it stands in."""
+    return getattr(getattr(settings, _PART_OF[name]) if name in _PART_OF else settings, name)
 
 
 VERSION_4_5: Mapping[str, Any] = {
@@ -246,17 +193,17 @@ def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) ->
             continue
         if name not in REAL_NAMES:
             raise UserError(f"{where}: no client setting {name!r} in RocketMQ, expected one of {', '.join(REAL_NAMES)}")
-        field = REAL_NAMES[name]
-        changes[field] = _checked(field, name, value, where, getattr(base, field))
-    return replace(base, **changes)
+        of = REAL_NAMES[name]
+        changes[of] = _checked(of, name, value, where, field_of(base, of))
+    return with_fields(base, changes)
 
 
-def _checked(field: str, name: str, value: Any, where: str, default: Any) -> Any:
-    if field in CHOICES:
-        if value not in CHOICES[field]:
-            raise UserError(f"{where}: {name} is {value!r}, expected one of {', '.join(CHOICES[field])}")
-    elif field in RANGES:
-        least, most, off = RANGES[field]
+def _checked(of: str, name: str, value: Any, where: str, default: Any) -> Any:
+    if of in CHOICES:
+        if value not in CHOICES[of]:
+            raise UserError(f"{where}: {name} is {value!r}, expected one of {', '.join(CHOICES[of])}")
+    elif of in RANGES:
+        least, most, off = RANGES[of]
         if not _is_whole(value) or not (least <= value <= most or (off and value == -1)):
             minus = "-1 or " if off else ""
             raise UserError(f"{where}: {name} is {value!r}, expected {minus}a whole number from {least} to {most}")

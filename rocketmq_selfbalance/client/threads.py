@@ -1,4 +1,5 @@
-"""What one real thread of the client has still to do, as data: steps that are left, and the call it waits for.
+"""What one real thread (``Thread``, ``ServiceThread``) of the client has still to do, as data: steps that are left, and
+the call it waits for.
 
 The real client's threads block in the middle of their work. Here a thread is a stack of steps, each a bare record
 with what it needs. To run it, the step on top is taken off and its handler called, which may push further steps and
@@ -10,6 +11,7 @@ compared, and looked at.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.client.calls import Call
 
 Step: TypeAlias = tuple[Any, ...]
@@ -43,19 +45,19 @@ class Thread:
         return tuple(self.left), self.value, self.waiting
 
 
-Handler: TypeAlias = Callable[[Any, Thread, Any], Call | None]
-"""World, thread and step to the call that the thread has to wait for, None if it can go on."""
+Handler: TypeAlias = Callable[[Any, Time, Thread, Any, Outbox], Call | None]
+"""World, time, thread, step and outbox to the call that the thread has to wait for, None if it can go on."""
 
 Handlers: TypeAlias = Mapping[type[Any], Handler]
 
 
-def run(world: Any, thread: Thread, handlers: Handlers) -> Call | None:
+def run(world: Any, now: Time, thread: Thread, handlers: Handlers, out: Outbox) -> Call | None:
     """Do the thread's steps until it has to wait (the call is returned) or nothing is left (None)."""
     left = thread.left
     thread.waiting = None
     while left:
         step = left.pop()
-        call = handlers[type(step)](world, thread, step)
+        call = handlers[type(step)](world, now, thread, step, out)
         if call is not None:
             thread.waiting = call
             return call
@@ -63,7 +65,7 @@ def run(world: Any, thread: Thread, handlers: Handlers) -> Call | None:
     return None
 
 
-def answer(world: Any, thread: Thread, value: Any, handlers: Handlers) -> Call | None:
+def answer(world: Any, now: Time, thread: Thread, value: Any, handlers: Handlers, out: Outbox) -> Call | None:
     """The call that the thread waited for has this answer: it runs on."""
     thread.value = value
-    return run(world, thread, handlers)
+    return run(world, now, thread, handlers, out)

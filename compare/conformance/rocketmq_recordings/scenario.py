@@ -135,7 +135,7 @@ def _in_run(event: Event, number: int) -> Event:
     """Members that start put their pulls off a little longer than set, each in its own way."""
     if not isinstance(event, Join):
         return event
-    delay = ClientSettings().pull_time_delay_when_exception_ms + number_below(
+    delay = ClientSettings().pulling.pull_time_delay_when_exception_ms + number_below(
         RETRY_LATER_MS, "retry", number, event.join
     )
     return event.model_copy(update={"settings": {**event.settings, "pullTimeDelayMillsWhenException": delay}})

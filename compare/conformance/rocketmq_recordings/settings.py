@@ -41,4 +41,4 @@ def settings_of(recording: Recording) -> dict[str, Any]:
 def shortest_interval(recording: Recording) -> float:
     """From one pass of a client to the next, and from its making to the first: so many milliseconds at least."""
     given = {name: value for name, value in settings_of(recording).items() if name in (_SHORTEST_INTERVAL, _VERSION)}
-    return with_settings(ClientSettings(), given, "settings").rebalance_min_interval_ms
+    return with_settings(ClientSettings(), given, "settings").rebalance.rebalance_min_interval_ms

@@ -8,6 +8,7 @@ from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.offset_store import RemoteOffsets
 from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
+from rocketmq_selfbalance.client.settings_by_concern import PullSettings
 from rocketmq_selfbalance.strategies import (
     AVG,
     AVG_BY_CIRCLE,
@@ -36,8 +37,10 @@ def make_consumer(step: Step) -> Consumer:
         orderly=step.truth("orderly"),
         message_model=step.text("message_model"),
         consume_from_where=step.text("consume_from_where"),
-        pull_threshold_for_topic=step.number("pull_threshold_for_topic"),
-        pull_threshold_size_for_topic=step.number("pull_threshold_size_for_topic"),
+        pulling=PullSettings(
+            pull_threshold_for_topic=step.number("pull_threshold_for_topic"),
+            pull_threshold_size_for_topic=step.number("pull_threshold_size_for_topic"),
+        ),
     )
     client = step.text("client")
     strategy = strategy_named(step.text("strategy"))

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from protocols import Queue, sort_queues
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker.locks import RebalanceLockManager
 from rocketmq_selfbalance.client import (
-    changed,
     locks,
+    message_queue_changed,
     persisting,
+    process_queue_table,
     pull_from_where,
-    rebalance,
+    rebalance_service,
     removal,
     resetting,
-    table_update,
 )
 from rocketmq_selfbalance.client.calls import (
     AskMaxOffset,
@@ -32,7 +32,7 @@ from rocketmq_selfbalance.client.calls import (
     UnlockQueues,
 )
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.persisting import Forget, Persist
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.threads import Handlers, Step, Thread, answer, run
 
@@ -40,9 +40,9 @@ PARTS: Handlers = {
     **pull_from_where.HANDLERS,
     **persisting.HANDLERS,
     **removal.HANDLERS,
-    **changed.HANDLERS,
-    **table_update.HANDLERS,
-    **rebalance.HANDLERS,
+    **message_queue_changed.HANDLERS,
+    **process_queue_table.HANDLERS,
+    **rebalance_service.HANDLERS,
     **locks.HANDLERS,
     **resetting.HANDLERS,
 }
@@ -50,6 +50,9 @@ PARTS: Handlers = {
 Answer: TypeAlias = int | Failure
 
 LOCK_MAX_LIVE_MS = 60_000
+
+_NO_OUTBOX: Any = None
+"""The parts reach the outside through their world alone: one that used the outbox itself would fail here."""
 
 
 class Surroundings(Protocol):
@@ -129,19 +132,26 @@ class TraceWorld:
     """The world of one client's parts. All answers come at once; what the parts do is recorded in ``effects``."""
 
     def __init__(self, consumer: Consumer, brokers: Surroundings) -> None:
-        self.now: Time = 0
         self._consumer, self._brokers = consumer, brokers
         self._effects: dict[str, list[Any]] = {}
 
     def run(self, now: int, *steps: Step) -> Any:
         """Do these steps; what the last one leaves."""
-        self.now = now
         thread = Thread(*steps, _Keep())
         kept: list[Any] = []
-        handlers = {**PARTS, Persist: self._persist, Forget: self._forget, _Keep: lambda w, t, s: kept.append(t.value)}
-        call = run(self, thread, handlers)
+        handlers = {
+            **PARTS,
+            Persist: self._persist,
+            RemoveOffset: self._forget,
+            _Keep: lambda world, now, thread, step, out: kept.append(thread.value),
+        }
+        time: Time = now
+        call = run(self, time, thread, handlers, _NO_OUTBOX)
         while call is not None:
-            call = answer(self, thread, self._answer(call), handlers)
+            value = self._answer(time, call)
+            if isinstance(call, Sleep):
+                time += call.duration
+            call = answer(self, time, thread, value, handlers, _NO_OUTBOX)
         return kept[0]
 
     def take_effects(self) -> dict[str, list[Any]]:
@@ -153,15 +163,15 @@ class TraceWorld:
         """Something was done to the surroundings."""
         self._effects.setdefault(kind, []).append(record)
 
-    def _persist(self, world: Any, thread: Thread, step: Any) -> Call | None:
+    def _persist(self, world: Any, now: Time, thread: Thread, step: Any, out: Any) -> Call | None:
         self.effect("store_persist", list(step.queue))
-        return PARTS[Persist](world, thread, step)
+        return PARTS[Persist](world, now, thread, step, out)
 
-    def _forget(self, world: Any, thread: Thread, step: Any) -> Call | None:
+    def _forget(self, world: Any, now: Time, thread: Thread, step: Any, out: Any) -> Call | None:
         self.effect("store_remove_offset", list(step.queue))
-        return PARTS[Forget](world, thread, step)
+        return PARTS[RemoveOffset](world, now, thread, step, out)
 
-    def _answer(self, call: Call) -> Any:
+    def _answer(self, now: Time, call: Call) -> Any:
         brokers = self._brokers
         match call:
             case AskMembers(group, _):
@@ -174,18 +184,18 @@ class TraceWorld:
             case AskOffsetAt(queue, _, timestamp):
                 return self._told("broker_search_offset", [list(queue), int(timestamp)], brokers.at_time(queue))
             case LockQueues(group, queues, _):
-                granted = brokers.lock(self.now, group, queues, self._consumer.client_id)
+                granted = brokers.lock(now, group, queues, self._consumer.client_id)
                 self.effect("broker_lock", [listed(queues), "error" if granted is None else listed(granted)])
                 return Failure.FAILED if granted is None else granted
             case UnlockQueues(_, queues, address):
-                self.unlock(self._consumer, queues, address)
+                self.unlock(self._consumer, queues, address, _NO_OUTBOX)
             case RefreshRoute(topic):
                 self.effect("route_refresh_asked", topic)
             case HeartbeatToAll():
                 self.effect("heartbeat_to_all_brokers_is_rebalance", True)
-                brokers.heartbeat(self.now, self._consumer)
-            case Sleep(duration):
-                self.now += duration
+                brokers.heartbeat(now, self._consumer)
+            case Sleep():
+                pass
             case AwaitConsumeLock():
                 return False
             case _:
@@ -211,36 +221,44 @@ class TraceWorld:
     def has_route(self, topic: str) -> bool:
         return True
 
-    def commit(self, consumer: Consumer, queue: Queue, offset: int, address: str) -> None:
+    def commit(self, consumer: Consumer, queue: Queue, offset: int, address: str, out: Outbox) -> None:
         self.effect("broker_offset_commit", [list(queue), offset])
         self._brokers.commit(consumer.group, queue, offset)
 
-    def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str) -> None:
+    def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str, out: Outbox) -> None:
         self.effect("broker_unlock", listed(queues))
         self._brokers.unlock(consumer.group, queues, consumer.client_id)
 
-    def unlock_later(self, consumer: Consumer, queue: Queue, delay: Time) -> None:
+    def unlock_later(self, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
         raise TypeError("the recorded release unlocks at once")
 
-    def computed(self, consumer: Consumer, topic: str, target: tuple[Queue, ...]) -> None:
+    def computed(self, consumer: Consumer, topic: str, target: tuple[Queue, ...], out: Outbox) -> None:
         """Nothing is recorded of it."""
 
-    def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str) -> None:
+    def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str, out: Outbox) -> None:
         process_queue.dropped = True
 
-    def life(self, consumer: Consumer, queue: Queue, event: str, guard: str = "") -> None:
+    def life(self, consumer: Consumer, queue: Queue, event: str, out: Outbox, guard: str = "") -> None:
         """Nothing is recorded of it."""
 
-    def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
+    def added(self, consumer: Consumer, queue: Queue, offset: int, why: str, out: Outbox) -> None:
         """Nothing is recorded of it."""
 
-    def pull(self, consumer: Consumer, queue: Queue, offset: int, delay: Time) -> None:
+    def pull(self, now: Time, consumer: Consumer, queue: Queue, offset: int, delay: Time, out: Outbox) -> None:
         self.effect("pull_request_next_offset_and_delay_ms", [list(queue), offset, int(delay)])
 
-    def listener(self, consumer: Consumer, topic: str, all_queues: tuple[Queue, ...], own: tuple[Queue, ...]) -> None:
+    def listener(
+        self,
+        now: Time,
+        consumer: Consumer,
+        topic: str,
+        all_queues: tuple[Queue, ...],
+        own: tuple[Queue, ...],
+        out: Outbox,
+    ) -> None:
         self.effect("listener_topic_all_divided", [topic, listed(all_queues), listed(own)])
 
-    def rebalance_later(self, delay: Time) -> None:
+    def rebalance_later(self, now: Time, delay: Time, out: Outbox) -> None:
         self.effect("rebalance_later_ms", int(delay))
 
 

@@ -10,7 +10,7 @@ from compare.conformance.rocketmq_traces.client_world import Answer, Brokers, Tr
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom
-from rocketmq_selfbalance.client.pull_from_where import LocateStart, Start
+from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
 
 
 def play(line: Line) -> list[Difference]:
@@ -51,7 +51,7 @@ class Starts:
         brokers.committed[consumer.group, asked] = _answer(step, "broker_offset", Failure.NOT_FOUND)
         brokers.ends[asked] = _answer(step, "max_offset", Failure.FAILED)
         brokers.by_time[asked] = _answer(step, "search_offset", Failure.FAILED)
-        start: Start = world.run(step.now, LocateStart(consumer.group, asked))
+        start: Start = world.run(step.now, ComputePullFromWhere(consumer.group, asked))
         thrown = {"error": "MQClientException", "response_code": start.error}
         after = consumer.store.read(asked, ReadFrom.MEMORY)
         return Outcome(

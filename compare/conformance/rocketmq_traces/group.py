@@ -14,7 +14,7 @@ from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
 from rocketmq_selfbalance.client.offset_store import RemoteOffsets
 from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.rebalance import Pass
+from rocketmq_selfbalance.client.rebalance_service import DoRebalance
 from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
 from rocketmq_selfbalance.routes import subscribe_queues
 
@@ -148,8 +148,8 @@ class WholeGroup:
         if sorted(order) != sorted(consumer.subscriptions):
             expected = f"the topics {sorted(consumer.subscriptions)} in some order"
             raise MalformedCase("topic_order", expected, order)
-        self._world(step).run(step.now, Pass(self.group, tuple(order)))
-        return self._outcome(consumer.balanced)
+        self._world(step).run(step.now, DoRebalance(self.group, tuple(order)))
+        return self._outcome(consumer.rebalancing.balanced)
 
     def _consumed(self, step: Step) -> Outcome:
         consumer, consumed = self._consumer(step), queue("queue", step.arguments.get("queue"))

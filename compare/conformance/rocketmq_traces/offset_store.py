@@ -11,7 +11,7 @@ from protocols import Queue, sort_queues
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, OffsetStore, ReadFrom, RemoteOffsets
-from rocketmq_selfbalance.client.persisting import Commit, Forget, Persist
+from rocketmq_selfbalance.client.persisting import Commit, Persist, RemoveOffset
 from rocketmq_selfbalance.client.pull_from_where import ReadStored
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.strategies import Averagely
@@ -91,7 +91,7 @@ class Store:
     def _remove(self, step: Step) -> Outcome:
         wanted = _queue(step)
         if wanted is not None:
-            self.world.run(step.now, Forget(_GROUP, wanted))
+            self.world.run(step.now, RemoveOffset(_GROUP, wanted))
         return self._outcome()
 
     def _clone(self, step: Step) -> Outcome:

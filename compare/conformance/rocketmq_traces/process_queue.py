@@ -59,8 +59,8 @@ class Messages:
         return Outcome(state=self._state())
 
     def _expired(self, step: Step) -> Outcome:
-        pull = self.queue.pull_expired(step.now, self.settings.pull_max_idle_time_ms)
-        lock = self.queue.lock_expired(step.now, self.settings.lock_max_live_time_ms)
+        pull = self.queue.pull_expired(step.now, self.settings.rebalance.pull_max_idle_time_ms)
+        lock = self.queue.lock_expired(step.now, self.settings.ordered.lock_max_live_time_ms)
         return Outcome({"pull_expired": pull, "lock_expired": lock})
 
     def _pull_and_lock(self, step: Step) -> Outcome:

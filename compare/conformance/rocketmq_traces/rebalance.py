@@ -16,8 +16,8 @@ from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
 from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.process_queue import NOTHING as NO_OFFSET
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.rebalance import Pass
-from rocketmq_selfbalance.client.removal import TakeOut
+from rocketmq_selfbalance.client.rebalance_service import DoRebalance
+from rocketmq_selfbalance.client.removal import RemoveProcessQueue
 from rocketmq_selfbalance.client.resetting import ResetOffsets
 
 _FAULTS = ("offset_query", "admin_query", "lock", "offset_commit")
@@ -158,8 +158,8 @@ class Clients:
 
     def _rebalance(self, step: Step) -> Outcome:
         consumer = self._consumer(step)
-        self._world(step.text("client")).run(step.now, Pass(consumer.group, _order(step, consumer)))
-        return self._outcome(step, consumer.balanced)
+        self._world(step.text("client")).run(step.now, DoRebalance(consumer.group, _order(step, consumer)))
+        return self._outcome(step, consumer.rebalancing.balanced)
 
     def _update(self, step: Step) -> Outcome:
         table = self._consumer(step).store.table
@@ -184,7 +184,7 @@ class Clients:
 
     def _take_out(self, step: Step) -> Outcome:
         group = self._consumer(step).group
-        self._world(step.text("client")).run(step.now, TakeOut(group, _queue(step), "offset illegal"))
+        self._world(step.text("client")).run(step.now, RemoveProcessQueue(group, _queue(step), "offset illegal"))
         return self._outcome(step, None)
 
     def _reset(self, step: Step) -> Outcome:
@@ -195,7 +195,7 @@ class Clients:
             # Only push consumers react (spec 2.8).
             return self._outcome(step, None)
         world.run(step.now, reset)
-        return self._outcome(step, None)._replace(passed=int(consumer.settings.reset_offset_pause_ms))
+        return self._outcome(step, None)._replace(passed=int(consumer.settings.rebalance.reset_offset_pause_ms))
 
     def _owners(self, step: Step) -> Outcome:
         owners: dict[Queue, list[str]] = {}

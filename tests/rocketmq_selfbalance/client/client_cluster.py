@@ -16,7 +16,7 @@ from rocketmq_selfbalance.broker.topics import TopicConfigManager
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.client.settings import ClientSettings, with_fields
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
@@ -81,7 +81,9 @@ class Cluster:
         **settings: Any,
     ) -> None:
         """A client with one consumer starts now."""
-        spec = ConsumerSpec(group, name, tuple(topics), strategy or Averagely(), ClientSettings(**settings), handle)
+        spec = ConsumerSpec(
+            group, name, tuple(topics), strategy or Averagely(), with_fields(ClientSettings(), settings), handle
+        )
         self.simulation.start(name, Client(client_id or name, ("namesrv",), (spec,)))
 
     def run(self, duration: Time) -> None:

@@ -1,5 +1,7 @@
 """A client's plain parts: process queue, offset stores, settings, states."""
 
+from dataclasses import fields, is_dataclass
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +14,16 @@ from rocketmq_selfbalance.client.commands import RecordTakes, Shutdown, StopPoll
 from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets, write_offsets
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, ReadFrom, RemoteOffsets
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
-from rocketmq_selfbalance.client.settings import VERSION_4_5, ClientSettings, with_settings
+from rocketmq_selfbalance.client.settings import (
+    CHOICES,
+    RANGES,
+    REAL_NAMES,
+    VERSION_4_5,
+    ClientSettings,
+    field_of,
+    with_fields,
+    with_settings,
+)
 from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 from rocketmq_selfbalance.strategies import ByConfig
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
@@ -80,11 +91,28 @@ def test_keeping_nothing_forgets_nothing_and_keeping_some_forgets_the_others_uns
     assert store.read(other, ReadFrom.MEMORY) == -1
 
 
+def test_a_fields_name_says_in_which_part_of_the_settings_it_stands() -> None:
+    base = ClientSettings()
+    parts = [getattr(base, each.name) for each in fields(base) if is_dataclass(getattr(base, each.name))]
+    names = [each.name for record in (base, *parts) for each in fields(record)]
+    assert len(set(names)) == len(names)
+    assert {*REAL_NAMES.values(), *VERSION_4_5, *RANGES, *CHOICES} <= set(names)
+    other = with_fields(base, {"orderly": True, "pull_batch_size": 7, "lock_first_ms": 3.0})
+    assert [field_of(other, name) for name in ("orderly", "pull_batch_size", "lock_first_ms")] == [True, 7, 3.0]
+    unchanged = set(names) - {"orderly", "pull_batch_size", "lock_first_ms", "pulling", "ordered"}
+    assert all(field_of(other, name) == field_of(base, name) for name in unchanged)
+
+
 def test_settings_are_written_under_rocketmqs_names() -> None:
     base = ClientSettings()
-    assert with_settings(base, {"rocketmq.client.rebalance.waitInterval": 5}, "x").rebalance_wait_interval_ms == 5.0
+    changed = with_settings(base, {"rocketmq.client.rebalance.waitInterval": 5}, "x")
+    assert changed.rebalance.rebalance_wait_interval_ms == 5.0
     old = with_settings(base, {"version": "4.5", "pullBatchSize": 16}, "x")
-    assert (old.rebalance_min_interval_ms, old.first_pull_delay_ms, old.pull_batch_size) == (0.0, 0.0, 16)
+    assert (
+        old.rebalance.rebalance_min_interval_ms,
+        old.rebalance.first_pull_delay_ms,
+        old.pulling.pull_batch_size,
+    ) == (0.0, 0.0, 16)
     for given_, told in (
         ({"pullBatchsize": 1}, "no client setting 'pullBatchsize'"),
         ({"awaitTerminationMillisWhenShutdown": 500}, "is 500, which is not modelled, expected 0"),

@@ -10,7 +10,7 @@ from protocols.engine.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, BrokerNode
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings
+from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings, with_fields
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.nameserver import NameServer
@@ -70,14 +70,14 @@ def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool)
 @settings(max_examples=5, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(1, 150)), max_size=4))
 def test_a_quiet_run_observes_what_a_full_one_does(given_: dict[str, object], events: list[tuple[str, int]]) -> None:
-    chosen = ClientSettings(**given_)  # type: ignore[arg-type]
+    chosen = with_fields(ClientSettings(), given_)
     full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
     assert quiet[:2] == full[:2]
 
 
 @pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"kind": LITE_PULL}])
 def test_a_client_that_wakes_when_its_connections_have_ended_does_the_same_in_both(given_: dict[str, object]) -> None:
-    chosen = ClientSettings(**given_)  # type: ignore[arg-type]
+    chosen = with_fields(ClientSettings(), given_)
     events = [("freeze", 40), ("start", 30), ("freeze", 5)]
     full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
     assert quiet[:2] == full[:2]
@@ -87,7 +87,7 @@ def test_a_client_that_wakes_when_its_connections_have_ended_does_the_same_in_bo
 @pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": PULL}])
 def test_most_of_an_hour_at_rest_is_passed_over(given_: dict[str, object]) -> None:
     events = [("start", 3_000)]
-    chosen = ClientSettings(**given_)  # type: ignore[arg-type]
+    chosen = with_fields(ClientSettings(), given_)
     full, quiet = run(chosen, events, full=True), run(chosen, events, full=False)
     assert quiet[:2] == full[:2]
     assert quiet[2] < full[2] / 4
