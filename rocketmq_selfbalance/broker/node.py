@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Renewal, Rest, Stretch
-from protocols.load import Production
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import administration, following, notifying, pulls, registering, requests, resting
+from rocketmq_selfbalance.broker import administration, notifying, pulls, registering, requests
 from rocketmq_selfbalance.broker.consumers import CLIENT_UNREGISTER, ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.locks import LockManager
@@ -18,7 +16,6 @@ from rocketmq_selfbalance.broker.registering import REGISTER
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
 from rocketmq_selfbalance.codes import PERM_WRITE
-from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.pulling import PullMessage
 from rocketmq_selfbalance.messages.topics import TopicConfig
 
@@ -35,8 +32,6 @@ class Broker:
         "committers",
         "consumers",
         "disk",
-        "followed",
-        "heartbeats",
         "held",
         "locks",
         "name",
@@ -45,8 +40,6 @@ class Broker:
         "settings",
         "unflushed",
     )
-
-    judged = frozenset({PullMessage})
 
     def __init__(
         self,
@@ -75,12 +68,8 @@ class Broker:
         self.changed_groups: dict[str, None] = {}
         """Groups whose members are to be told at the next `NOTIFY`, where changes are collected."""
         self.unflushed = False
-        self.heartbeats: dict[str, HeartBeat] = {}
-        """Client to its last heartbeat."""
         self.committers: dict[tuple[str, Queue], str] = {}
-        """(Group, queue) to who committed last."""
-        self.followed: dict[tuple[str, str, int], following.Followed] = {}
-        """(Group, topic, queue number) to reading that was passed over, as long as it may lie ahead."""
+        """(Group, queue) to who committed last: what he repeats is not told as a fact."""
 
     def start(self, now: Time, out: Outbox) -> None:
         settings, store = self.settings, self.disk.store
@@ -118,7 +107,6 @@ class Broker:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.active.pop(peer, None)
         out.cancel_timer((IDLE, peer))
-        self.heartbeats.pop(peer, None)
         pulls.forget(self, peer, out)
         notifying.tell(self, now, self.consumers.channel_closed(peer), out)
 
@@ -126,9 +114,8 @@ class Broker:
 
     def busy(self, now: Time, peer: str) -> None:
         """Something was read from this client, or written to it: its connection is not idle."""
-        last = self.active.get(peer)
-        if last is not None and last <= now:
-            self.active[peer] = now
+        if peer in self.active:
+            self.active[peer] = max(now, self.active[peer])
 
     def beaten(self, now: Time, peer: str, out: Outbox) -> None:
         """A heartbeat has come: its connection will not be looked at before it may be idle."""
@@ -166,7 +153,7 @@ class Broker:
 
     def stop(self, now: Time, out: Outbox) -> None:
         """The process ends properly."""
-        self._write_offsets(now)
+        self.write_offsets()
         registering.unregister(self, out)
 
     # The clock.
@@ -187,62 +174,25 @@ class Broker:
         self.closed(now, peer, out)
 
     def _flush(self, now: Time, out: Outbox) -> None:
-        # Not where a round was passed over: its time, too, may lie ahead.
-        self.followed = {key: each for key, each in self.followed.items() if each.last.until > now}
-        self._write_offsets(now)
+        self.write_offsets()
         out.set_timer(FLUSH, now + self.settings.flush_consumer_offset_interval_ms)
 
-    def _write_offsets(self, now: Time) -> None:
+    def write_offsets(self) -> None:
+        """The committed offsets are written to the disk, if they changed."""
         if self.unflushed:
-            self.disk.offsets = self.offsets.stored(following.offsets_at(self, now))
-            self.unflushed = bool(self.followed)
+            self.disk.offsets = self.offsets.stored()
+            self.unflushed = False
 
     def _deliver(self, now: Time, out: Outbox) -> None:
         for topic, number in self.disk.store.deliver(now):
             pulls.wake(self, now, topic, number, out)
         self.schedule_delivery(now, out)
 
-    # Quiet times (`protocols.engine.quiet`).
-
-    def rest(self, now: Time) -> Rest | None:
-        settings = self.settings
-        exchanges = [
-            registering.exchange(self),
-            Exchange(SCAN, settings.scan_channels_interval_ms),
-            Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
-        ]
-        if not settings.real_time_notify_consumer_change and not self.changed_groups:
-            exchanges.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
-        return resting.rest(self, now, tuple(exchanges), IDLE)
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        self.busy(now, sender)
-        resting.passed(self, now, sender, kind, out)
-
-    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
-        self.busy(now, sender)
-        resting.passed_about(self, now, sender, kind, about)
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        if timer == FLUSH:
-            self._write_offsets(begun)
-
-    def judge(self, now: Time, sender: str, message: Any) -> Renewal | None:
-        return resting.judge(self, now, sender, message)
-
-    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
-        return following.leads(self, now, sender, request)
-
-    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
-        following.led(self, now, sender, stretch, out)
-
     def copy(self) -> Self:
         twin = type(self)(self.name, self.disk.copy(), self.settings, self.name_servers)
         twin.consumers, twin.offsets, twin.locks = self.consumers.copy(), self.offsets.copy(), self.locks.copy()
         twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
-        twin.heartbeats = dict(self.heartbeats)
-        twin.followed = dict(self.followed)
         twin.unflushed, twin.committers = self.unflushed, dict(self.committers)
         return twin
 

@@ -4,7 +4,7 @@ Whoever sends a commit wins; nobody is asked whether it owns the queue. The key 
 the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from protocols.engine.nodes import Time
@@ -21,6 +21,11 @@ class Stored(NamedTuple):
 
     version: DataVersion
     offsets: Table
+
+    def with_offset(self, group: str, topic: str, number: int, offset: int) -> "Stored":
+        """The same with another offset of this queue."""
+        key = _key(topic, group)
+        return self._replace(offsets={**self.offsets, key: {**self.offsets.get(key, {}), number: offset}})
 
 
 class Updated(NamedTuple):
@@ -184,12 +189,9 @@ class OffsetManager:
 
     # The file.
 
-    def stored(self, others: Mapping[tuple[str, str, int], int] | None = None) -> Stored:
-        """What a flush writes. ``others``: (group, topic, number) to the offset where it is another than now."""
-        table = {key: dict(offsets) for key, offsets in self.offsets.items()}
-        for (group, topic, number), offset in (others or {}).items():
-            table[_key(topic, group)][number] = offset
-        return Stored(self.version, table)
+    def stored(self) -> Stored:
+        """What a flush writes."""
+        return Stored(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
 
     def load(self, stored: Stored) -> None:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""

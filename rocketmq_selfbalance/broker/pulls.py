@@ -71,25 +71,9 @@ def pull(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Ou
 
 def hold(broker: "Broker", now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """The pull waits for a record."""
-    held = Held(sender, message, now + message.suspend_ms, _arrival(broker, message))
-    _put(broker, held)
-    # In a stretch that is passed over the record may have come by now.
-    out.set_timer(held.timer, max(now, held.due))
-
-
-def hold_again(broker: "Broker", now: Time, sender: str, group: str, queue: Queue) -> None:
-    """The pull was answered with nothing, and has come again, now for the last time. (It keeps its number: which it is
-    does not matter.)"""
-    again = next(each for each in broker.held[queue] if (each.sender, each.message.group) == (sender, group))
-    broker.held[queue] = [each for each in broker.held[queue] if each is not again]
-    _put(broker, again._replace(until=now + again.message.suspend_ms))
-
-
-def _put(broker: "Broker", held: Held) -> None:
-    waiting = broker.held.setdefault(held.message.queue, [])
-    waiting.append(held)
-    # In the order in which they came: what was passed over may lie ahead of now.
-    waiting.sort(key=lambda each: each.until - each.message.suspend_ms)
+    held = Held(sender, message, now + message.suspend_ms, arrival(broker, message))
+    broker.held.setdefault(message.queue, []).append(held)
+    out.set_timer(held.timer, held.due)
 
 
 def commit(broker: "Broker", now: Time, sender: str, told: Committed, out: Outbox) -> None:
@@ -162,7 +146,7 @@ def held_due(broker: "Broker", now: Time, timer: TimerName, out: Outbox) -> None
     """A held pull has waited for its time, or its record is there."""
     for held in broker.held.get(timer[1], ()):
         if held.timer == timer:
-            _release(broker, held, out)
+            release(broker, held, out)
             broker.push(now, held.sender, _late_answer(broker, now, held.message), out)
             return
 
@@ -178,9 +162,9 @@ def expect(broker: "Broker", now: Time, topic: str, out: Outbox) -> None:
     """Records come to the topic at other times than before: so are pulls that are held there answered."""
     for queue in [each for each in broker.held if each.topic == topic]:
         for at, held in enumerate(broker.held[queue]):
-            arrival = _arrival(broker, held.message)
-            if arrival != held.arrival:
-                following = broker.held[queue][at] = held._replace(arrival=arrival)
+            expected = arrival(broker, held.message)
+            if expected != held.arrival:
+                following = broker.held[queue][at] = held._replace(arrival=expected)
                 out.set_timer(held.timer, max(now, following.due))
 
 
@@ -195,17 +179,11 @@ def _late_answer(broker: "Broker", now: Time, message: PullMessage) -> PullAnswe
 def forget(broker: "Broker", sender: str, out: Outbox) -> None:
     """A connection ended: nobody waits for its pulls."""
     for held in [each for waiting in broker.held.values() for each in waiting if each.sender == sender]:
-        _release(broker, held, out)
+        release(broker, held, out)
 
 
-def let_go(broker: "Broker", sender: str, queue: Queue, group: str, out: Outbox) -> None:
-    """The sender's pulls of the queue for this group are held no more."""
-    for held in list(broker.held.get(queue, ())):
-        if (held.sender, held.message.group) == (sender, group):
-            _release(broker, held, out)
-
-
-def _release(broker: "Broker", held: Held, out: Outbox) -> None:
+def release(broker: "Broker", held: Held, out: Outbox) -> None:
+    """The pull is held no more."""
     queue = held.message.queue
     left = [each for each in broker.held[queue] if each is not held]
     if left:
@@ -223,6 +201,7 @@ def key(held: dict[Queue, list[Held]], now: Time) -> tuple[Any, ...]:
     )
 
 
-def _arrival(broker: "Broker", message: PullMessage) -> Time | None:
+def arrival(broker: "Broker", message: PullMessage) -> Time | None:
+    """When the record comes for which this asks; None where nobody knows."""
     stored = broker.disk.store.queue(message.queue.topic, message.queue.number)
     return None if stored is None else stored.next_arrival(message.offset)

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.engine.quiet import Call, Exchange
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
@@ -31,7 +30,7 @@ def register(broker: "Broker", topics: tuple[TopicConfig, ...], out: Outbox) -> 
 def register_again(broker: "Broker", now: Time, out: Outbox) -> None:
     """The period is over: every name server is told of all topics."""
     register(broker, broker.disk.topics.told(), out)
-    out.set_timer(REGISTER, now + _period(broker.settings))
+    out.set_timer(REGISTER, now + period(broker.settings))
 
 
 def unregister(broker: "Broker", out: Outbox) -> None:
@@ -40,12 +39,6 @@ def unregister(broker: "Broker", out: Outbox) -> None:
         out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, MASTER_ID, broker.name))
 
 
-def exchange(broker: "Broker") -> Exchange:
-    """What is told again and again, for quiet times (`protocols.engine.quiet`)."""
-    version = broker.disk.topics.version
-    calls = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
-    return Exchange(REGISTER, _period(broker.settings), calls)
-
-
-def _period(settings: BrokerSettings) -> Time:
+def period(settings: BrokerSettings) -> Time:
+    """How often all topics are told, in milliseconds."""
     return min(max(settings.register_name_server_period_ms, SHORTEST_PERIOD_MS), LONGEST_PERIOD_MS)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
-from rocketmq_selfbalance.broker import following, notifying, pulls
+from rocketmq_selfbalance.broker import notifying, pulls
 from rocketmq_selfbalance.broker.groups import retry_topic
 from rocketmq_selfbalance.codes import (
     CONSUME_ACTIVELY,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 def _heartbeat(broker: "Broker", now: Time, sender: str, message: HeartBeat, out: Outbox) -> None:
     settings = broker.settings
-    broker.heartbeats[sender] = message
     broker.beaten(now, sender, out)
     for data in message.consumers:
         if settings.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
@@ -94,7 +93,7 @@ def _commit(broker: "Broker", now: Time, sender: str, message: UpdateConsumerOff
     told = Committed(message.group, message.queue, message.offset, sender, None, refusal)
     if answer is not None:
         out.observe(told)
-    elif not following.is_ahead(broker, now, message.group, topic, number):
+    else:
         pulls.commit(broker, now, sender, told, out)
     if not message.oneway:
         out.send(sender, Answer(message.correlation, SUCCESS if answer is None else answer.code))

@@ -5,10 +5,9 @@ what they do to the outside goes through a `World`: the node's, or that of a pla
 """
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from protocols.engine.nodes import Time
-from protocols.engine.quiet import Call
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
@@ -23,14 +22,6 @@ from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 __all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer", "World"]
 
 
-class Questions(NamedTuple):
-    """The calls of a pass that is at rest (see `resting`), at this revision, with this claim."""
-
-    revision: int
-    claim: Any
-    calls: tuple[Call, ...]
-
-
 class Consumer:
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
@@ -40,7 +31,6 @@ class Consumer:
         "by_hand",
         "by_position",
         "changed",
-        "claim",
         "client_id",
         "consume_from_where",
         "consume_timestamp",
@@ -57,13 +47,9 @@ class Consumer:
         "pool",
         "pull_threshold_for_queue",
         "pull_threshold_size_for_queue",
-        "questions",
         "refused",
-        "revision",
         "routes",
-        "seen",
         "settings",
-        "settled",
         "starting",
         "state",
         "store",
@@ -116,18 +102,7 @@ class Consumer:
         """Process queues that have left the table before they were given up properly."""
         self.pull_threshold_for_queue = settings.pull_threshold_for_queue
         self.pull_threshold_size_for_queue = settings.pull_threshold_size_for_queue
-        # When it is at rest (see `resting`).
-        self.revision = 0
-        """Rises with each change of what it holds, subscribes to, or knows of routes."""
-        self.settled: int | None = None
-        """The revision at which another pass would change nothing; None where that cannot be told."""
-        self.claim: tuple[str, ...] | None = None
-        """The members, sorted, as the last topics of this pass had them; None where they were not told."""
-        self.questions: Questions | None = None
-        """Those of a pass, while nothing has changed."""
         # Of the pass that is under way.
-        self.seen: dict[str, Any] = {}
-        """Topic to the answer about its members."""
         self.balanced = True
         self.changed = False
         self.refused = False
@@ -158,18 +133,15 @@ class Consumer:
         """Subscribe to a topic, or make its subscription a newer version."""
         self.subscriptions[topic] = now
         self.data = None
-        self.revision += 1
 
     def unsubscribe(self, topic: str) -> None:
         """The topic is of no interest any more; its queues go with the next pass."""
         self.subscriptions.pop(topic, None)
         self.data = None
-        self.revision += 1
 
     def set_route(self, topic: str, queues: tuple[Queue, ...]) -> None:
         """The topic's readable queues are these."""
         self.routes[topic] = queues
-        self.revision += 1
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
         """The process queue of this number, where it is still in the table."""
@@ -192,7 +164,7 @@ class Consumer:
         copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
         copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
         copy.pool = self.pool.copy()
-        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
+        copy.starting, copy.adding = self.starting.copy(), self.adding.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:

@@ -295,7 +295,6 @@ class Instance:
     def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str) -> None:
         if not process_queue.dropped:
             process_queue.dropped = True
-            consumer.revision += 1
             self.life(consumer, queue, DROP)
             self.dirty[consumer.group] = None
             self.out.cancel_timer(("pull", consumer.group, queue))
@@ -307,7 +306,6 @@ class Instance:
 
     def added(self, consumer: Consumer, queue: Queue, offset: int, why: str) -> None:
         self.dirty[consumer.group] = None
-        consumer.revision += 1
         if consumer.kind != LITE_PULL:
             self.out.observe(Position(consumer.group, consumer.member, queue, offset, why))
 

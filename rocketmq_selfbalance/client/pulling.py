@@ -53,7 +53,7 @@ def due(client: Instance, group: str, queue: Queue) -> None:
     if consumer is None or process_queue is None or process_queue.dropped:
         return
     process_queue.last_pull = client.now
-    delay = _held_back(consumer, queue, process_queue)
+    delay = held_back(consumer, queue, process_queue)
     if delay is not None:
         client.life(consumer, queue, PULL_DUE, HELD_BACK)
         again(client, consumer, queue, delay)
@@ -68,7 +68,7 @@ def again(client: Instance, consumer: Consumer, queue: Queue, delay: Time) -> No
     client.out.set_timer(("pull", consumer.group, queue), client.now + delay)
 
 
-def _held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
+def held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
     """Why there is no pull now: after so many milliseconds the request has its next turn; None: pull."""
     settings = consumer.settings
     on_error = settings.pull_time_delay_when_exception_ms
@@ -180,17 +180,6 @@ def answered(client: Instance, message: PullAnswer) -> None:
     else:
         client.life(consumer, queue, PULL_FAILED)
         again(client, consumer, queue, consumer.settings.pull_time_delay_when_exception_ms)
-
-
-def would_repeat(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> bool:
-    """Whether an answer that brings nothing has the same pull sent again at once, and changes nothing else."""
-    kept = consumer.store.table.offsets.get(queue)
-    return (
-        not (process_queue.count or process_queue.listeners or consumer.settings.pull_interval_ms)
-        and (consumer.kind != PUSH or kept == process_queue.next_offset)
-        and (not consumer.orderly or not consumer.locks or process_queue.previously_locked)
-        and _held_back(consumer, queue, process_queue) is None
-    )
 
 
 def _consume(client: Instance, consumer: Consumer, batch: Batch, began: bool) -> None:

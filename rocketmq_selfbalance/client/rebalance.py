@@ -105,7 +105,6 @@ def _unknown(consumer: Consumer, thread: Thread, topic: str) -> None:
 def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
     consumer = world.consumer(step.group)
     members: Any = thread.value
-    consumer.seen[step.topic] = members
     if step.queues is None:
         if not step.topic.startswith(RETRY_PREFIX):
             _unknown(consumer, thread, step.topic)
@@ -117,24 +116,6 @@ def _allocate(world: World, thread: Thread, step: _Allocate) -> Call | None:
         else:
             return update(world, thread, UpdateTable(step.group, step.topic, step.queues, target))
     return None
-
-
-def would_repeat(consumer: Consumer, held: Mapping[str, tuple[Queue, ...]]) -> bool:
-    """Whether a pass that finds the members of `Consumer.claim` everywhere would compute what the last one did
-    (``held``: topic to queues), and the consumer holds that."""
-    members, table = consumer.claim, consumer.table
-    if members is None or consumer.by_position is None:
-        return False
-    for topic in consumer.subscriptions:
-        queues = consumer.routes.get(topic)
-        try:
-            target = () if queues is None else share_of(consumer, queues, members)
-        except AllocationError:
-            return False
-        if target != held.get(topic, ()):
-            return False
-    owned = [queue for queues in held.values() for queue in queues]
-    return len(owned) == len(table) and all(queue in table and not table[queue].dropped for queue in owned)
 
 
 def share_of(consumer: Consumer, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:

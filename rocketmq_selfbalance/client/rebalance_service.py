@@ -10,11 +10,10 @@ from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.heartbeat import TellNewConnection
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn, would_repeat
+from rocketmq_selfbalance.client.rebalance import Pass, topics_in_turn
 from rocketmq_selfbalance.client.service import PERIODIC, WakeUp
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.member_lists import in_order
 
 THREAD = "rebalance"
 TIMER = "rebalance"
@@ -24,13 +23,6 @@ class _PassOf(NamedTuple):
     """One consumer's part of the pass."""
 
     group: str
-
-
-class _Settle(NamedTuple):
-    """The consumer's part is over, which began at this revision."""
-
-    group: str
-    revision: int
 
 
 class _EndPass(NamedTuple):
@@ -78,17 +70,6 @@ def tell_new(client: Instance, broker: str) -> None:
     client.run(f"connection to {broker}", TellNewConnection(broker))
 
 
-def deaf_until(client: Instance, why: str) -> Time:
-    """Before this time another wake-up for the same reason would change nothing: the thread waits out the least
-    interval, whatever comes, or will when the pass is over that is under way."""
-    service = client.service
-    if why not in service.triggers:
-        return 0.0
-    if service.in_pass and service.notified:
-        return client.now + client.settings.rebalance_min_interval_ms
-    return service.waits_until or 0.0
-
-
 def look(client: Instance) -> None:
     """The thread is awake: it begins a pass, or waits out the least interval."""
     service, settings = client.service, client.settings
@@ -112,23 +93,8 @@ def _pass_of(client: Instance, thread: Thread, step: _PassOf) -> Call | None:
     consumer = client.consumer(step.group)
     if client.service.trigger != PERIODIC:
         client.service.begin(client, consumer)
-    consumer.seen.clear()
     client.forget_granted(consumer, consumer.subscriptions)
-    thread.push(Pass(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
-    return None
-
-
-def _settle(client: Instance, thread: Thread, step: _Settle) -> Call | None:
-    consumer = client.consumer(step.group)
-    # Brokers give the same object again and again: few have to be looked into.
-    lists = {id(each): each for each in consumer.seen.values()}
-    told = all(isinstance(each, tuple) for each in lists.values())
-    found = [in_order(each) for each in lists.values()] if told else []
-    # Where the list changed during the pass, the later one counts.
-    consumer.claim = found[-1] if found else None
-    repeated = consumer.revision == step.revision and all(each is found[-1] for each in found)
-    quiet = consumer.balanced and (repeated or would_repeat(consumer, client.granted.get(step.group, {})))
-    consumer.settled = consumer.revision if quiet else None
+    thread.push(Pass(step.group, topics_in_turn(consumer)))
     return None
 
 
@@ -157,4 +123,4 @@ def _wake_up(client: Instance, thread: Thread, step: WakeUp) -> Call | None:
     return None
 
 
-HANDLERS: Handlers = {_PassOf: _pass_of, _Settle: _settle, _EndPass: _end_pass, WakeUp: _wake_up}
+HANDLERS: Handlers = {_PassOf: _pass_of, _EndPass: _end_pass, WakeUp: _wake_up}

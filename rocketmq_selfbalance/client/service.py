@@ -42,12 +42,6 @@ class RebalanceService:
         self.changed: set[str] = set()
         """Groups whose queues have changed in this pass."""
 
-    @property
-    def has_to_tell(self) -> bool:
-        """Whether a pass is to come or under way of which something is told, even if it finds nothing."""
-        under_way = self.in_pass and (self.trigger != PERIODIC or bool(self.told))
-        return under_way or self.notified or bool(self.triggers)
-
     def begin(self, client: "Instance", consumer: "Consumer") -> None:
         """The consumer's part of the pass is worth telling."""
         if self.in_pass and consumer.group not in self.told:

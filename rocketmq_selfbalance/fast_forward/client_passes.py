@@ -1,0 +1,109 @@
+"""Whether a client's next rebalance pass would find what it holds already.
+
+Nothing of earlier passes is remembered: a pass depends on topics, routes and members alone, and what it would compute
+is compared with what the last one computed and with what the consumer holds.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from protocols.engine.fast_forward.contract import Call
+from protocols.queues import Queue
+from rocketmq_selfbalance.client.calls import BROKER_ASKED
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.rebalance import share_of, topics_in_turn
+from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID
+from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup
+from rocketmq_selfbalance.strategies import AllocationError
+
+Held: TypeAlias = Mapping[str, tuple[Queue, ...]]
+"""Topic to queues."""
+
+
+class _Checked(NamedTuple):
+    """What was compared last with these members, and with what result."""
+
+    members: tuple[str, ...]
+    topics: tuple[str, ...]
+    routes: Held
+    held: Held
+    repeats: bool
+    owned: frozenset[Queue]
+
+
+class Passes:
+    """The passes of one client."""
+
+    __slots__ = ("_checked", "_client", "_would_repeat")
+
+    def __init__(self, client: Instance) -> None:
+        self._client = client
+        self._checked: dict[str, _Checked] = {}
+        """Group to the last comparison, which is made again when anything else is known."""
+        self._would_repeat = self.would_repeat
+
+    def calls(self) -> tuple[Call, ...] | None:
+        """The questions of a pass, whose claim is `would_repeat`; None where a pass would do anything else."""
+        calls: list[Call] = []
+        for consumer in self._client.consumers.values():
+            if consumer.message_model == BROADCASTING:
+                if not self._repeats(consumer, ()):
+                    return None
+                continue
+            same: dict[int, Call] = {}
+            for topic in topics_in_turn(consumer):
+                known = self._client.askable.get(topic, ())
+                call = same.get(id(known))
+                if call is None:
+                    peers = tuple([addresses.get(MASTER_ID, "") for addresses in known])
+                    if not peers or "" in peers:
+                        return None
+                    claim = self._would_repeat
+                    call = same[id(known)] = Call(peers, GetConsumerListByGroup, ConsumerList, BROKER_ASKED, claim)
+                calls.append(call)
+        return tuple(calls)
+
+    def would_repeat(self, lists: Mapping[str, tuple[str, ...]]) -> bool:
+        """Whether a pass changes nothing that finds these members everywhere. ``lists``: group to its members, sorted;
+        equal lists are the same object."""
+        for group, consumer in self._client.consumers.items():
+            if consumer.message_model != BROADCASTING:
+                members = lists.get(group)
+                if members is None or not self._repeats(consumer, members):
+                    return False
+        return True
+
+    def _repeats(self, consumer: Consumer, members: tuple[str, ...]) -> bool:
+        """Whether the consumer holds what it would compute."""
+        held = self._client.granted.get(consumer.group, {})
+        known = self._checked.get(consumer.group)
+        topics = tuple(consumer.subscriptions)
+        if (
+            known is None
+            or known.members is not members
+            or known.topics != topics
+            or known.routes != consumer.routes
+            or known.held != held
+        ):
+            repeats = held.keys() <= consumer.subscriptions.keys() and _computes(consumer, members, held)
+            owned = frozenset(queue for queues in held.values() for queue in queues)
+            known = _Checked(members, topics, dict(consumer.routes), dict(held), repeats, owned)
+            self._checked[consumer.group] = known
+        return known.repeats and known.owned == consumer.table.keys()
+
+
+def _computes(consumer: Consumer, members: tuple[str, ...], held: Held) -> bool:
+    """Whether a pass among these members computes for each topic what is held."""
+    for topic in consumer.subscriptions:
+        queues = consumer.routes.get(topic)
+        try:
+            if queues is None or consumer.message_model == BROADCASTING:
+                target = queues or ()
+            else:
+                target = share_of(consumer, queues, members)
+        except AllocationError:
+            return False
+        if target != held.get(topic, ()):
+            return False
+    return True
