@@ -67,7 +67,7 @@ class ClientAdapter:
         consumers = list(client.consumers.values())
         if not client.running or _has_to_tell(client.service) or client.sent_back or not all(map(_waits, consumers)):
             return None
-        if not _ABOUT_TO_BE_TOLD.isdisjoint(client.life_of.values()):
+        if self._passes.are_refused or not _ABOUT_TO_BE_TOLD.isdisjoint(client.life_of.values()):
             return None
         pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
         under_way, flows = _under_way(client), _flows(client, consumers, pulls)
@@ -78,7 +78,7 @@ class ClientAdapter:
             return None
         exchanges = (
             *_tasks(client, consumers, commits, under_way),
-            _passes(client, members, under_way),
+            _passes(client, members, under_way, vital=not self._passes.are_known),
             *_locks(client, consumers, under_way),
         )
         harmless = _harmless(exchanges)
@@ -144,7 +144,7 @@ def _tasks(
     yield _task(client, "persist", commits, under_way)
 
 
-def _passes(client: Instance, calls: tuple[Call, ...], under_way: set[str]) -> Exchange:
+def _passes(client: Instance, calls: tuple[Call, ...], under_way: set[str], *, vital: bool) -> Exchange:
     return Exchange(
         rebalance_service.TIMER,
         rebalance_service.between_passes(client.settings),
@@ -154,6 +154,7 @@ def _passes(client: Instance, calls: tuple[Call, ...], under_way: set[str]) -> E
         thread=rebalance_service.THREAD,
         awaiting=rebalance_service.TIMER in under_way,
         within=client.settings.mq_client_api_timeout_ms,
+        vital=vital,
     )
 
 

@@ -1,13 +1,14 @@
 """Whether a client's next rebalance pass would find what it holds already.
 
-Nothing of earlier passes is remembered: a pass depends on topics, routes and members alone, and what it would compute
-is compared with what the last one computed and with what the consumer holds.
+A pass depends on topics, routes and members alone. Who the members are the brokers know: the client's adapter is
+asked whether a pass that is told of these would compute what the last one did, and whether the consumer holds that.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.fast_forward.contract import Call
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import BROKER_ASKED
 from rocketmq_selfbalance.client.consumer import Consumer
@@ -35,13 +36,27 @@ class _Checked(NamedTuple):
 class Passes:
     """The passes of one client."""
 
-    __slots__ = ("_checked", "_client", "_would_repeat")
+    __slots__ = ("_agreed", "_checked", "_client", "_refused_at", "_would_repeat")
 
     def __init__(self, client: Instance) -> None:
         self._client = client
         self._checked: dict[str, _Checked] = {}
         """Group to the last comparison, which is made again when anything else is known."""
+        self._agreed: Mapping[str, tuple[str, ...]] | None = None
+        """The last members with which a pass would have changed nothing."""
+        self._refused_at: Time | None = None
+        """The end of the pass after which there were others."""
         self._would_repeat = self.would_repeat
+
+    @property
+    def are_known(self) -> bool:
+        """Whether a pass would change nothing, as far as the members are known; else the brokers have to tell."""
+        return self._agreed is not None and self._all_repeat(self._agreed)
+
+    @property
+    def are_refused(self) -> bool:
+        """Whether the next pass will change something, as the brokers told before."""
+        return self._refused_at == self._client.service.last and not self.are_known
 
     def calls(self) -> tuple[Call, ...] | None:
         """The questions of a pass, whose claim is `would_repeat`; None where a pass would do anything else."""
@@ -67,6 +82,14 @@ class Passes:
     def would_repeat(self, lists: Mapping[str, tuple[str, ...]]) -> bool:
         """Whether a pass changes nothing that finds these members everywhere. ``lists``: group to its members, sorted;
         equal lists are the same object."""
+        repeats = self._all_repeat(lists)
+        if repeats:
+            self._agreed = lists
+        else:
+            self._refused_at = self._client.service.last
+        return repeats
+
+    def _all_repeat(self, lists: Mapping[str, tuple[str, ...]]) -> bool:
         for group, consumer in self._client.consumers.items():
             if consumer.message_model != BROADCASTING:
                 members = lists.get(group)

@@ -137,6 +137,8 @@ class Exchange(NamedTuple):
     """A round is under way: not all answers have come."""
     within: Time = inf
     """So many milliseconds after its request each answer has come, else it is overdue."""
+    vital: bool = False
+    """Where it is not alive the node is not quiescent: only the peers can tell."""
     about: Hashable = None
     """What the requests are about, where nodes distinguish them by that. The receiver's value in ``harmless`` is a
     mapping of that to claims then, and both sides are told of each for itself."""

@@ -109,7 +109,11 @@ class FastForward:
             return False, simulation.now
         self._active = ""
         currents = Currents(simulation, world.states, world.adapters)
-        alive, busy = world.alive(currents)
+        found_alive = world.alive(currents)
+        if isinstance(found_alive, Active):
+            self._active, self._asked = found_alive
+            return False, simulation.now
+        alive, busy = found_alive
         horizon = world.disturbance(alive, currents)
         found: list[tuple[Process, list[ScheduledExchange], Passed]] = []
         missed = 0

@@ -53,8 +53,9 @@ class QuiescentWorld(NamedTuple):
                 adapters[process] = adapter
         return cls(simulation, {name: states[name] for name in processes if name in states}, adapters)
 
-    def alive(self, currents: Currents) -> tuple[dict[str, list[ScheduledExchange]], set[str]]:
-        """Process to its exchanges that are alive; those processes of which messages are under way."""
+    def alive(self, currents: Currents) -> tuple[dict[str, list[ScheduledExchange]], set[str]] | Active:
+        """Process to its exchanges that are alive; those processes of which messages are under way. One who is not
+        quiescent as its peers do not agree, if there is one."""
         carrying = self._carrying(currents)
         held = self._held_exchanges(currents)
         alive: dict[str, list[ScheduledExchange]] = {}
@@ -67,6 +68,8 @@ class QuiescentWorld(NamedTuple):
             for exchange in state.exchanges:
                 links = self._links(process, exchange)
                 if links is None:
+                    if exchange.vital:
+                        return Active(name, len(self.states))
                     continue
                 under_way = under_way or self._is_under_way(links, carrying)
                 timer = process.timers.get(exchange.timer, _NEVER)
