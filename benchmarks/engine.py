@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import simpy
 from tabulate import tabulate
 
+from protocols.engine.fast_forward.driver import FastForward
 from protocols.engine.links import Latency
 from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
+from tests.protocols.engine.lease_adapters import ADAPTERS
 from tests.protocols.engine.leases import Client, Server
 
 PENDING = 1000
@@ -167,7 +169,9 @@ def simpy_messages() -> int:
 
 def leases(full: bool, clients: int, minutes: float) -> tuple[float, int]:
     """CPU seconds and messages: clients renew their leases every 300 ms, each half minute one of them is killed."""
-    simulation = Simulation(full=full)
+    simulation = Simulation()
+    if not full:
+        FastForward(simulation, ADAPTERS)
     simulation.start("server", Server())
     for number in range(clients):
         client = Client(("server",), polls=False, checks=False)

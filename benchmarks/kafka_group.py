@@ -41,7 +41,7 @@ class Two:
             run={"for": 3_600_000.0},
         )
         observer = Recorder() if tracing else None
-        self.simulation = Simulation(latency=Latency(2.0, 2.0), observer=observer, tracing=tracing, full=True)
+        self.simulation = Simulation(latency=Latency(2.0, 2.0), observer=observer, tracing=tracing)
         self.cluster = KafkaCluster(scenario, SystemPart(system=f"kafka:{assignor}"), self.simulation)
         self.cluster.start()
         self.simulation.run(20_000.0)

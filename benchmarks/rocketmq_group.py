@@ -45,7 +45,7 @@ class Two:
             groups={"g": GroupPart(members=members)},
             run=RunPart.model_validate({"for": HOUR_MS}),
         )
-        self.simulation = Simulation(latency=Latency(2.0, 2.0), full=True)
+        self.simulation = Simulation(latency=Latency(2.0, 2.0))
         self.cluster = RocketMQCluster(scenario, SystemPart(system="rocketmq:AVG"), self.simulation)
         self.cluster.start()
         self.simulation.run(20_000.0)

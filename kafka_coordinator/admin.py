@@ -18,7 +18,6 @@ from kafka_coordinator.messages import (
     OffsetCommitAnswer,
 )
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Rest
 from protocols.facts import Noted
 
 FIND_AGAIN_MS = 100.0
@@ -67,16 +66,6 @@ class Admin:
         """Asked again after a pause."""
         if self.todo:
             self._pause(now, out)
-
-    def rest(self, now: Time) -> Rest | None:
-        """At rest where there is nothing to do (`protocols.engine.quiet`)."""
-        return None if self.todo else Rest()
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        """Nothing is sent to it again and again."""
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """It does nothing again and again."""
 
     def copy(self) -> Self:
         """An independent copy."""

@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
-from kafka_coordinator.coordinator import resting
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.node import Coordinator
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Rest
 
 ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -37,13 +35,11 @@ class ClusterState(NamedTuple):
 class Broker:
     """One broker. ``storage`` is the cluster's ``__consumer_offsets``, see `Coordinator`."""
 
-    __slots__ = ("_answers", "_senders", "cluster", "coordinator")
+    __slots__ = ("_answers", "cluster", "coordinator")
 
     def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, cluster: ClusterState) -> None:
         self.coordinator = Coordinator(name, settings, storage, cluster.offsets_leaders)
         self.cluster = cluster
-        self._senders: dict[str, resting.Sender] = {}
-        """As of the last question whether it is at rest."""
         self._answers: dict[tuple[str, ...] | None, tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]] = {}
 
     def start(self, now: Time, out: Outbox) -> None:
@@ -74,24 +70,10 @@ class Broker:
         """Nobody reads answers on this connection any more."""
         self.coordinator.closed(now, peer, out)
 
-    def rest(self, now: Time) -> Rest | None:
-        """How the broker is at rest (`protocols.engine.quiet`)."""
-        found = resting.senders(self.coordinator.core)
-        self._senders = found or {}
-        return None if found is None else resting.rest(found)
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        """Messages that changed nothing were passed over."""
-        resting.passed(self.coordinator.core, self._senders[sender], now, kind, out)
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """A broker begins no exchange."""
-
     def copy(self) -> Self:
         """An independent copy, with a copy of the storage (see `Coordinator.copy`)."""
         made = object.__new__(type(self))
         made.coordinator, made.cluster, made._answers = self.coordinator.copy(), self.cluster, {}
-        made._senders = {}
         return made
 
     def key(self, now: Time) -> tuple[object, ...]:

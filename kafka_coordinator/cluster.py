@@ -6,6 +6,7 @@ process of its own, those of one ``process`` die and hang together. Its ``client
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any, Final
 
 from kafka_coordinator.admin import Admin, ResetOffsets
@@ -73,6 +74,11 @@ class KafkaCluster:
     def apply(self, event: Event) -> None:
         """The event happens now."""
         apply_event(event, self, _OWN, self.simulation, self.places)
+
+    def fast_forward(self) -> None:
+        """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
+        driver = import_module("protocols.engine.fast_forward.driver")
+        driver.FastForward(self.simulation, import_module("kafka_coordinator.fast_forward").ADAPTERS)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""

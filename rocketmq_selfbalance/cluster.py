@@ -7,6 +7,7 @@ A process is one client instance with a consumer for each of its members; its no
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any, Final
 
 from protocols.engine.nodes import Message
@@ -65,6 +66,11 @@ class RocketMQCluster:
     def apply(self, event: Event) -> None:
         """The event happens now."""
         apply_event(event, self, _OWN, self.simulation, self.places)
+
+    def fast_forward(self) -> None:
+        """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
+        driver = import_module("protocols.engine.fast_forward.driver")
+        driver.FastForward(self.simulation, import_module("rocketmq_selfbalance.fast_forward").ADAPTERS)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""

@@ -89,6 +89,7 @@ class World:
         self._timeline: tuple[object, Timeline] | None = None
         self.simulation = Simulation(seed=seed, latency=Latency(*self.scenario.run.latency), observer=self)
         self.cluster: LiveCluster = cluster_of(system)(self.scenario, self._part, self.simulation)  # type: ignore[assignment]
+        self.cluster.fast_forward()
         self.calls: dict[int, Event | None] = {self.simulation.at(0.0, self.cluster.start, BEGINNING): None}
 
     @property

@@ -18,7 +18,6 @@ from kafka_coordinator.consumer import (
     operator,
     polling,
     positions,
-    resting,
     timers,
 )
 from kafka_coordinator.consumer.commands import Close
@@ -35,7 +34,6 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Rest
 
 
 class Consumer:
@@ -93,17 +91,6 @@ class Consumer:
         """A connection is gone."""
         connections.refused(self.state, now, peer, out)
         self._settle(now, out)
-
-    def rest(self, now: Time) -> Rest | None:
-        """How the consumer is at rest (`protocols.engine.quiet`)."""
-        return resting.rest(self.state)
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        """Answers that changed nothing were passed over."""
-        resting.passed(self.state, now, kind)
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """Nothing but the timer changed, and that is moved already."""
 
     def copy(self) -> Self:
         """An independent copy of the state."""

@@ -1,21 +1,17 @@
 """Links between two processes: first in, first out, with a latency for every message and with faults."""
 
-from collections import deque
-from collections.abc import Callable, Collection
 from functools import lru_cache
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from protocols.engine.nodes import TICK, Message, Time
 from protocols.engine.randomness import STEPS, WORDS, number_below, words
 
 if TYPE_CHECKING:
-    from protocols.engine.process import Entry, Process
+    from protocols.engine.process import Process
 
 NEVER: Time = -inf
-
-DeafUntil: TypeAlias = Callable[[str, type[Message]], Time]
 
 
 class Latency(NamedTuple):
@@ -50,20 +46,15 @@ class Link:
     """
 
     __slots__ = (
-        "_deaf_until",
         "_drawn_to",
         "_simulation",
         "_spread",
         "_stream",
-        "_vain",
-        "_vain_until",
         "back",
-        "deaf_to",
         "drawn",
         "fault",
         "harmed",
         "last_arrival",
-        "left_out",
         "open",
         "receiver",
         "sender",
@@ -91,14 +82,6 @@ class Link:
         """When a message was lost or delayed last: who waits for an answer may wait in vain for a while."""
         self._simulation = receiver.simulation
         self.sender_name = sender.name
-        quiet = self._simulation.lookout is not None
-        self.deaf_to: Collection[type[Message]] = getattr(receiver.node, "deaf_to", ()) if quiet else ()
-        """Kinds of messages of which the receiver tells when they are in vain (`protocols.engine.quiet.DeafNode`)."""
-        self._deaf_until: DeafUntil = getattr(receiver.node, "deaf_until", _never_deaf)
-        self.left_out: deque[Entry] | None = None
-        """What was not put into the heap, as it would have arrived in vain, and may be under way."""
-        self._vain: type[Message] | None = None
-        self._vain_until: Time = 0.0
 
     @property
     def sent(self) -> int:
@@ -130,29 +113,6 @@ class Link:
             self.harmed = self._simulation.now
         return lost
 
-    def is_harmed(self, now: Time, within: Time) -> bool:
-        """Whether somebody may still wait in vain who waits so many milliseconds for an answer from either side."""
-        harmed = max(self.harmed, self.back.harmed)
-        return harmed > NEVER and now < harmed + within
-
-    def is_in_vain(self, due: Time, kind: type[Message]) -> bool:
-        """Whether a message that arrives then, of a kind that may be in vain, is known to change nothing. Who hangs
-        will find all of it at once when he wakes, and then it is not."""
-        if self.receiver.hung:
-            return False
-        if kind is not self._vain or due >= self._vain_until:
-            self._vain, self._vain_until = kind, self._deaf_until(self.sender_name, kind)
-        return due < self._vain_until
-
-    def leave_out(self, entry: "Entry") -> None:
-        """It is not put into the heap, as it is in vain unless the receiver hangs."""
-        left_out = self.left_out
-        if left_out is None:
-            left_out = self.left_out = deque()
-        while left_out and left_out[0][0] < entry[1]:
-            left_out.popleft()
-        left_out.append(entry)
-
     def draw(self) -> list[float]:
         """Draw more latencies; the new ``drawn``."""
         self.drawn = self.latencies_from(self._drawn_to)
@@ -171,14 +131,10 @@ class Link:
             return [self._spread[0]] * WORDS
         return list(itemgetter(*words(self._stream, number))(self._spread))
 
-    def deliver(self, message: Message) -> None:
+    def handle(self, message: Message) -> None:
         """A message has arrived."""
         receiver = self.receiver
         if receiver.hung:
-            receiver.wait(self.deliver, message)
+            receiver.wait(self.handle, message)
         elif self.open:
             receiver.node.receive(self._simulation.now, self.sender_name, message, receiver)
-
-
-def _never_deaf(sender: str, kind: type[Message]) -> Time:
-    return NEVER

@@ -1,6 +1,6 @@
 """A process of the simulation: the place where a node lives, its timers, its connections, its outbox.
 
-What a simulation hands to a process is one of `Link.deliver`, `fire`, `opened`, `closed`, `refused`, `commanded`. A
+What a simulation hands to a process is one of `Link.handle`, `handle`, `opened`, `closed`, `refused`, `commanded`. A
 process that hangs keeps it for later, in order; one that has ended does nothing any more.
 """
 
@@ -19,12 +19,11 @@ T = TypeVar("T")
 
 Handler: TypeAlias = Callable[[Any], None]
 
-Entry: TypeAlias = "tuple[Time, Time, int, int, Process | Link | Handler, Any]"
-"""Of the heap: due, created, number, root, where it happens and what. In a process a timer of this name is due, on a
-link this message; a handler is called with it.
+Entry: TypeAlias = "tuple[Time, Time, int, int, Process | Link | Happening, Any]"
+"""Of the heap: due, created, number, root, where it happens and what; ``handle`` of the place is called with it. In a
+process a timer of this name is due, on a link this message.
 
-Numbers rise with the time of creation; the time itself stands in front of them for timers that are moved over a quiet
-stretch (`protocols.engine.quiet`), which are not created in order.
+What is due at one time happens in the order of its creation; numbers rise with it among what is created at one time.
 """
 
 Kept: TypeAlias = tuple[int, int, Handler, Any]
@@ -41,13 +40,22 @@ NOT_FIRING = object()
 
 
 @final
+class Happening:
+    """What is neither a timer nor a message: a connection that opens or closes, a call."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: Handler) -> None:
+        self.handle = handle
+
+
+@final
 class Process:
     """A node in the simulation; to its node it is the outbox (`protocols.engine.nodes.Outbox`)."""
 
     __slots__ = (
         "_heap",
         "backlog",
-        "carriers",
         "choices",
         "firing",
         "hung",
@@ -56,6 +64,7 @@ class Process:
         "node",
         "running",
         "simulation",
+        "stale_timer_entries",
         "timers",
     )
 
@@ -66,7 +75,7 @@ class Process:
         self.running = True
         self.timers: dict[TimerName, Entry] = {}
         """Those that are set, as they stand or will stand in the heap."""
-        self.carriers: dict[TimerName, Entry] = {}
+        self.stale_timer_entries: dict[TimerName, Entry] = {}
         """Of timers that were moved to later or cancelled: the entry that is still in the heap. When its turn comes,
         the timer's own takes its place. So moving a timer again and again costs nothing there."""
         self.links: dict[str, Link] = {}
@@ -102,9 +111,6 @@ class Process:
             due = link.last_arrival
         else:
             link.last_arrival = due
-        if link.deaf_to and kind in link.deaf_to and link.is_in_vain(due, kind):
-            link.leave_out((due, now, number, simulation.root, link, message))
-            return
         heappush(self._heap, (due, now, number, simulation.root, link, message))
 
     def close(self, peer: str) -> None:
@@ -123,7 +129,7 @@ class Process:
         if simulation.tracing:
             simulation.observer.created(number, at, TIMER, self.name, name, simulation.handling)
         timer: Entry = (at, now, number, root, self, name)
-        if not self.carriers and self.timers.setdefault(name, timer) is timer:
+        if not self.stale_timer_entries and self.timers.setdefault(name, timer) is timer:
             heappush(self._heap, timer)
         else:
             self.move_timer(name, timer)
@@ -131,7 +137,7 @@ class Process:
     def cancel_timer(self, name: TimerName) -> None:
         timer = self.timers.pop(name, None)
         if timer is not None:
-            self.carriers.setdefault(name, timer)
+            self.stale_timer_entries.setdefault(name, timer)
 
     def observe(self, fact: tuple[Any, ...]) -> None:
         simulation = self.simulation
@@ -148,23 +154,25 @@ class Process:
 
     # What the heap hands to us.
 
-    def fire(self, name: TimerName) -> None:
+    def handle(self, name: TimerName) -> None:
         """The entry of a timer is due: it fires, if the entry is still its own."""
         simulation = self.simulation
-        timer = self.timers.get(name)
-        if timer is None or timer[2] != simulation.handling:
-            carrier = self.carriers.get(name)
-            if carrier is not None and carrier[2] == simulation.handling:
-                del self.carriers[name]
-                if timer is not None:
-                    heappush(simulation.heap, timer)
-        elif self.hung:
-            self.wait(self.fire, name)
-        else:
-            del self.timers[name]
+        timer = self.timers.pop(name, None)
+        if timer is not None and timer[2] == simulation.handling and not self.hung:
             self.firing = name
             self.node.timeout(simulation.now, name, self)
             self.firing = NOT_FIRING
+            return
+        if timer is not None:
+            self.timers[name] = timer
+            if timer[2] == simulation.handling:
+                self.wait(self.handle, name)
+                return
+        stale = self.stale_timer_entries.get(name)
+        if stale is not None and stale[2] == simulation.handling:
+            del self.stale_timer_entries[name]
+            if timer is not None:
+                heappush(simulation.heap, timer)
 
     def opened(self, link: Link) -> None:
         """Somebody has connected to us (or we to him, and ``link`` is what we hear him on)."""
@@ -229,12 +237,12 @@ class Process:
 
     def move_timer(self, name: TimerName, timer: Entry) -> None:
         """The timer, which may be set already, stands as this entry from now on."""
-        carrier = self.carriers.get(name) or self.timers.get(name)
+        carrier = self.stale_timer_entries.get(name) or self.timers.get(name)
         self.timers[name] = timer
         if carrier is not None and carrier < timer:
-            self.carriers[name] = carrier
+            self.stale_timer_entries[name] = carrier
         else:
-            self.carriers.pop(name, None)
+            self.stale_timer_entries.pop(name, None)
             heappush(self._heap, timer)
 
     def _send_with_care(self, to: str, link: Link | None, message: Message) -> None:

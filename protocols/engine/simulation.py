@@ -3,7 +3,7 @@
 Everything due at the same time happens in the order in which it was created. A timer that is moved counts as created
 when it was moved. A process that is killed loses its node and its connections; one that hangs keeps both, and what
 comes for it waits until it goes on. While nothing can happen but what happens periodically, and nodes can tell so,
-time is passed over (`protocols.engine.quiet`). Why it is built so: `docs/engine.md`.
+time is passed over (`protocols.engine.fast_forward.contract`). Why it is built so: `docs/engine.md`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,6 @@ from math import inf
 from typing import Any, Protocol
 
 from protocols.engine.links import Fault, Latency, Link
-from protocols.engine.lookout import Lookout
 from protocols.engine.nodes import Message, Node, Time
 from protocols.engine.process import (
     CALL,
@@ -21,10 +20,10 @@ from protocols.engine.process import (
     COMMAND,
     CONNECTED,
     DELIVERY,
-    NOT_FIRING,
     TIMER,
     Entry,
     Handler,
+    Happening,
     Process,
 )
 from protocols.engine.randomness import Choices, uuid_like
@@ -87,9 +86,8 @@ class Simulation:
     """Nodes in virtual time. Deterministic: the same calls with the same seed have the same effects in the same order.
 
     ``latency`` of every message on every link; ``observer`` is told facts, and with ``tracing`` every message and
-    cause. ``full``: nothing is passed over; so it is while tracing. ``ids``: prefix to the
-    ids that are made of it, one after another; all others are made up. What names a process that does not run raises
-    `KeyError`. Not thread-safe.
+    cause. ``ids``: prefix to the ids that are made of it, one after another; all others are made up. What names a
+    process that does not run raises `KeyError`. Not thread-safe.
     """
 
     def __init__(
@@ -99,7 +97,6 @@ class Simulation:
         latency: Latency = DEFAULT_LATENCY,
         observer: Observer | None = None,
         tracing: bool = False,
-        full: bool = False,
         ids: Mapping[str, Iterator[str]] | None = None,
     ) -> None:
         self.ids: Mapping[str, Iterator[str]] = ids or {}
@@ -121,7 +118,6 @@ class Simulation:
         self.ids_given: dict[tuple[str, str], int] = {}
         """(Process, prefix) to how many ids were made up."""
         self.faults: dict[tuple[str, str], Fault] = {}
-        self.lookout = None if full or tracing else Lookout(self)
         self._connections: dict[tuple[str, str], int] = {}
         self._halting = False
         self._untold: list[Link] = []
@@ -134,33 +130,12 @@ class Simulation:
         if until < self.now:
             raise ValueError(f"time cannot go back to {until} ms, now is {self.now} ms")
         heap = self.heap
-        end: Entry = (until, inf, 0, CLOCK, _nothing, None)
+        end: Entry = (until, inf, 0, CLOCK, Happening(_nothing), None)
         heappush(heap, end)
-        if self.lookout is not None:
-            self.lookout.begin(until)
         try:
             while (entry := heappop(heap)) is not end:
-                now, _, self.handling, self.root, place, what = entry
-                self.now = now
-                # Messages and timers as `Link.deliver` and `Process.fire` do it, where nothing is in the way.
-                if type(place) is Link:
-                    receiver = place.receiver
-                    if place.open and not receiver.hung:
-                        receiver.node.receive(now, place.sender_name, what, receiver)
-                    else:
-                        place.deliver(what)
-                elif type(place) is Process:
-                    timer = place.timers.pop(what, None)
-                    if timer is entry and not place.hung:
-                        place.firing = what
-                        place.node.timeout(now, what, place)
-                        place.firing = NOT_FIRING
-                    else:
-                        if timer is not None:
-                            place.timers[what] = timer
-                        place.fire(what)
-                else:
-                    place(what)
+                self.now, _, self.handling, self.root, place, what = entry
+                place.handle(what)
             self.now = until
         except _HaltedError:
             heap.remove(end)
@@ -172,7 +147,7 @@ class Simulation:
         """`run` returns early: once everything that is due now has been handled. To be called while it runs."""
         if not self._halting:
             self._halting = True
-            entry: Entry = (self.now, inf, -1, CLOCK, _halt, None)
+            entry: Entry = (self.now, inf, -1, CLOCK, Happening(_halt), None)
             heappush(self.heap, entry)
 
     def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
@@ -180,7 +155,7 @@ class Simulation:
         if time < self.now:
             raise ValueError(f"a call at {time} ms is too late, now is {self.now} ms")
         number = self.number = self.number + 1
-        heappush(self.heap, (time, self.now, number, number, _call, action))
+        heappush(self.heap, (time, self.now, number, number, Happening(_call), action))
         self.observer.created(number, time, CALL, "", label, self.handling)
         return number
 
@@ -196,7 +171,7 @@ class Simulation:
         process = self.processes.pop(name)
         process.running = process.hung = False
         process.timers.clear()
-        process.carriers.clear()
+        process.stale_timer_entries.clear()
         for link in list(process.links.values()):
             self.hang_up(link)
         for _, _, handler, what in process.backlog:
@@ -205,14 +180,7 @@ class Simulation:
 
     def hang(self, name: str) -> None:
         """Stop the process; its connections stay open, what comes for it waits."""
-        process = self.processes[name]
-        process.hung = True
-        for link in process.links.values():
-            # It may find what was sent in vain when it wakes, and then it is not in vain.
-            for entry in link.back.left_out or ():
-                if entry[0] > self.now or (entry[0] == self.now and 0 < self.handling < entry[2]):
-                    heappush(self.heap, entry)
-            link.back.left_out = None
+        self.processes[name].hung = True
 
     def wake(self, name: str) -> None:
         """The process goes on where it stopped: first with what has come in the meantime, in the order it came; a
@@ -318,7 +286,7 @@ class Simulation:
 
     def _push(self, due: Time, kind: int, process: Process, peer: str, handler: Handler, what: Any) -> None:
         number = self.number = self.number + 1
-        heappush(self.heap, (due, self.now, number, self.root, handler, what))
+        heappush(self.heap, (due, self.now, number, self.root, Happening(handler), what))
         if self.tracing:
             self.observer.created(number, due, kind, process.name, peer, self.handling)
 

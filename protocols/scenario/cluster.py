@@ -23,6 +23,9 @@ class Cluster(Protocol):
     def apply(self, event: Event) -> None:
         """The event happens now."""
 
+    def fast_forward(self) -> None:
+        """Skip quiet times from now on, where the system can tell them (`protocols.engine.fast_forward`)."""
+
     def finish(self) -> None:
         """The run is over: let the nodes tell what they still hold back (records delivered so far)."""
 

@@ -41,20 +41,21 @@ class Run:
     ) -> "Run":
         """A variant that is ready to run: everything is scheduled, nothing has happened.
 
-        ``full``: no quiet time is passed over. ``seed``: the scenario's, where it is left out. Raises
-        `protocols.errors.UserError` where the system has no such strategy or setting.
+        ``full``: no quiet time is skipped, as where messages are traced. ``seed``: the scenario's, where it is left
+        out. Raises `protocols.errors.UserError` where the system has no such strategy or setting.
         """
         simulation = Simulation(
             seed=scenario.run.seed if seed is None else seed,
             latency=Latency(*scenario.run.latency),
             observer=observer,
             tracing=tracing,
-            full=full,
         )
         lived = scenario
         if system.system.endswith(STATIC):
             lived, system = all_static(scenario), system.model_copy(update={"system": system.system[: -len(STATIC)]})
         cluster = make(lived, system, simulation)
+        if not (full or tracing):
+            cluster.fast_forward()
         calls: dict[int, Event | None] = {simulation.at(0.0, cluster.start, BEGINNING): None}
         for event in lived.events:
             calls[simulation.at(event.at, partial(cluster.apply, event), event.describe())] = event

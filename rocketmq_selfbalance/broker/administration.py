@@ -104,7 +104,7 @@ def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) 
 
 def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
     """The process ends properly (``BrokerController.shutdown``)."""
-    persisting.persist(broker, now)
+    persisting.persist(broker)
     registering.unregister(broker, out)
 
 

@@ -24,7 +24,6 @@ def closed(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
     """A connection ended (``onChannelClose``): its client leaves all its groups."""
     broker.active.pop(peer, None)
     out.cancel_timer((IDLE, peer))
-    broker.heartbeats.pop(peer, None)
     pulls.forget(broker, peer, out)
     notifying.handle(broker, now, broker.consumers.channel_closed(peer), out)
 

@@ -10,22 +10,18 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Renewal, Rest, Stretch
-from protocols.load import Production
 from rocketmq_selfbalance.broker import (
     administration,
     connections,
     delivering,
-    following,
     notifying,
     persisting,
     pulls,
     registering,
     requests,
-    resting,
     sent_back,
     topic_changes,
 )
@@ -42,8 +38,6 @@ class BrokerNode:
     """A running broker: entry points around its state. A broker that starts again is a new node on the same disk."""
 
     __slots__ = ("state",)
-
-    judged = frozenset({PullMessage})
 
     def __init__(self, state: Broker) -> None:
         self.state = state
@@ -89,41 +83,6 @@ class BrokerNode:
 
     def key(self, now: Time) -> tuple[object, ...]:
         return self.state.key(now)
-
-    # Quiet times (`protocols.engine.quiet`).
-
-    def rest(self, now: Time) -> Rest | None:
-        broker = self.state
-        settings = broker.settings
-        exchanges = [
-            registering.exchange(broker),
-            Exchange(SCAN, settings.scan_channels_interval_ms),
-            Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
-        ]
-        if not settings.real_time_notify_consumer_change and not broker.changed_groups:
-            exchanges.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
-        return resting.rest(broker, now, tuple(exchanges), IDLE)
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        self.state.busy(now, sender)
-        resting.passed(self.state, now, sender, kind, out)
-
-    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
-        self.state.busy(now, sender)
-        resting.passed_about(self.state, now, sender, kind, about)
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        if timer == FLUSH:
-            persisting.persist(self.state, begun)
-
-    def judge(self, now: Time, sender: str, message: Any) -> Renewal | None:
-        return resting.judge(self.state, now, sender, message)
-
-    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
-        return following.leads(self.state, now, sender, request)
-
-    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
-        following.led(self.state, now, sender, stretch, out)
 
 
 _TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {

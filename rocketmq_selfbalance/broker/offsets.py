@@ -5,7 +5,7 @@ Whoever sends a commit wins; nobody is asked whether it owns the queue. The key 
 the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self, TypeAlias
 
 from protocols.engine.nodes import Time
@@ -22,6 +22,11 @@ class PersistedOffsets(NamedTuple):
 
     version: DataVersion
     offsets: Table
+
+    def with_offset(self, group: str, topic: str, number: int, offset: int) -> "PersistedOffsets":
+        """The same with another offset of this queue."""
+        key = _key(topic, group)
+        return self._replace(offsets={**self.offsets, key: {**self.offsets.get(key, {}), number: offset}})
 
 
 class CommitAnswer(NamedTuple):
@@ -187,12 +192,9 @@ class ConsumerOffsetManager:
 
     # The file.
 
-    def stored(self, others: Mapping[tuple[str, str, int], int] | None = None) -> PersistedOffsets:
-        """What a flush writes. ``others``: (group, topic, number) to the offset where it is another than now."""
-        table = {key: dict(offsets) for key, offsets in self.offsets.items()}
-        for (group, topic, number), offset in (others or {}).items():
-            table[_key(topic, group)][number] = offset
-        return PersistedOffsets(self.version, table)
+    def stored(self) -> PersistedOffsets:
+        """What a flush writes."""
+        return PersistedOffsets(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
 
     def load(self, stored: PersistedOffsets) -> None:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""

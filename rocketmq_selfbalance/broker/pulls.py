@@ -7,7 +7,6 @@ whatever becomes of the topic or of the group's offsets in the meantime.
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
-from protocols.queues import Queue
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
@@ -45,25 +44,9 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
 
 def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """The pull waits for a record (``PullRequestHoldService.suspendPullRequest``)."""
-    held = HeldPull(sender, message, now + message.suspend_ms, _arrival(broker, message))
-    _put(broker, held)
-    # In a stretch that is passed over the record may have come by now.
-    out.set_timer(held.timer, max(now, held.due))
-
-
-def hold_again(broker: Broker, now: Time, sender: str, group: str, queue: Queue) -> None:
-    """The pull was answered with nothing, and has come again, now for the last time. (It keeps its number: which it is
-    does not matter.)"""
-    again = next(each for each in broker.held[queue] if (each.sender, each.message.group) == (sender, group))
-    broker.held[queue] = [each for each in broker.held[queue] if each is not again]
-    _put(broker, again._replace(until=now + again.message.suspend_ms))
-
-
-def _put(broker: Broker, held: HeldPull) -> None:
-    waiting = broker.held.setdefault(held.message.queue, [])
-    waiting.append(held)
-    # In the order in which they came: what was passed over may lie ahead of now.
-    waiting.sort(key=lambda each: each.until - each.message.suspend_ms)
+    held = HeldPull(sender, message, now + message.suspend_ms, arrival(broker, message))
+    broker.held.setdefault(message.queue, []).append(held)
+    out.set_timer(held.timer, held.due)
 
 
 def commit(broker: Broker, now: Time, sender: str, fact: Committed, out: Outbox) -> None:
@@ -137,7 +120,7 @@ def held_due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
     """A held pull has waited for its time, or its record is there."""
     for held in broker.held.get(timer[1], ()):
         if held.timer == timer:
-            _release(broker, held, out)
+            release(broker, held, out)
             broker.push(now, held.sender, _answer_when_woken(broker, now, held.message), out)
             return
 
@@ -153,9 +136,9 @@ def reschedule(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
     """Records come to the topic at other times than before: pulls that are held there are answered at other times."""
     for queue in [each for each in broker.held if each.topic == topic]:
         for at, held in enumerate(broker.held[queue]):
-            arrival = _arrival(broker, held.message)
-            if arrival != held.arrival:
-                following = broker.held[queue][at] = held._replace(arrival=arrival)
+            expected = arrival(broker, held.message)
+            if expected != held.arrival:
+                following = broker.held[queue][at] = held._replace(arrival=expected)
                 out.set_timer(held.timer, max(now, following.due))
 
 
@@ -170,17 +153,11 @@ def _answer_when_woken(broker: Broker, now: Time, message: PullMessage) -> PullA
 def forget(broker: Broker, sender: str, out: Outbox) -> None:
     """A connection ended: nobody waits for its pulls."""
     for held in [each for waiting in broker.held.values() for each in waiting if each.sender == sender]:
-        _release(broker, held, out)
+        release(broker, held, out)
 
 
-def let_go(broker: Broker, sender: str, queue: Queue, group: str, out: Outbox) -> None:
-    """The sender's pulls of the queue for this group are held no more."""
-    for held in list(broker.held.get(queue, ())):
-        if (held.sender, held.message.group) == (sender, group):
-            _release(broker, held, out)
-
-
-def _release(broker: Broker, held: HeldPull, out: Outbox) -> None:
+def release(broker: Broker, held: HeldPull, out: Outbox) -> None:
+    """The pull is held no more."""
     queue = held.message.queue
     left = [each for each in broker.held[queue] if each is not held]
     if left:
@@ -190,6 +167,7 @@ def _release(broker: Broker, held: HeldPull, out: Outbox) -> None:
     out.cancel_timer(held.timer)
 
 
-def _arrival(broker: Broker, message: PullMessage) -> Time | None:
+def arrival(broker: Broker, message: PullMessage) -> Time | None:
+    """When the record comes for which this asks; None where nobody knows."""
     stored = broker.disk.store.queue(message.queue.topic, message.queue.number)
     return None if stored is None else stored.next_arrival(message.offset)

@@ -2,7 +2,6 @@
 leave at the end (``BrokerController.registerBrokerAll``, ``BrokerOuterAPI.registerBrokerAll``) (spec 1.1)."""
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.engine.quiet import Call, Exchange
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.codes import MASTER_ID
@@ -28,7 +27,7 @@ def register(broker: Broker, topics: tuple[TopicConfig, ...], out: Outbox) -> No
 def register_again(broker: Broker, now: Time, out: Outbox) -> None:
     """The period is over: register all topics with every name server."""
     register(broker, broker.disk.topics.to_register(), out)
-    out.set_timer(REGISTER, now + _period(broker.settings))
+    out.set_timer(REGISTER, now + period(broker.settings))
 
 
 def unregister(broker: Broker, out: Outbox) -> None:
@@ -37,12 +36,6 @@ def unregister(broker: Broker, out: Outbox) -> None:
         out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, MASTER_ID, broker.name))
 
 
-def exchange(broker: Broker) -> Exchange:
-    """The registration that is repeated, for quiet times (`protocols.engine.quiet`)."""
-    version = broker.disk.topics.version
-    calls = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
-    return Exchange(REGISTER, _period(broker.settings), calls)
-
-
-def _period(settings: BrokerSettings) -> Time:
+def period(settings: BrokerSettings) -> Time:
+    """How often all topics are registered, in milliseconds."""
     return min(max(settings.register_name_server_period_ms, SHORTEST_PERIOD_MS), LONGEST_PERIOD_MS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed
-from rocketmq_selfbalance.broker import connections, following, notifying, pulls, topic_changes
+from rocketmq_selfbalance.broker import connections, notifying, pulls, topic_changes
 from rocketmq_selfbalance.broker.state import Broker, Handler
 from rocketmq_selfbalance.broker.subscription_groups import retry_topic
 from rocketmq_selfbalance.codes import (
@@ -31,7 +31,6 @@ from rocketmq_selfbalance.messages.offsets import (
 
 def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: Outbox) -> None:
     settings = broker.settings
-    broker.heartbeats[sender] = message
     connections.put_off_idle_check(broker, now, sender, out)
     for data in message.consumers:
         if settings.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
@@ -88,7 +87,7 @@ def _commit(broker: Broker, now: Time, sender: str, message: UpdateConsumerOffse
     fact = Committed(message.group, message.queue, message.offset, sender, None, refusal)
     if answer is not None:
         out.observe(fact)
-    elif not following.is_ahead(broker, now, message.group, topic, number):
+    else:
         pulls.commit(broker, now, sender, fact, out)
     if not message.oneway:
         out.send(sender, Answer(message.correlation, SUCCESS if answer is None else answer.code))

@@ -12,12 +12,10 @@ from protocols.queues import Queue
 from rocketmq_selfbalance.broker import held_pulls
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
-from rocketmq_selfbalance.broker.followed import Followed
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
 from rocketmq_selfbalance.broker.locks import RebalanceLockManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
 from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.messages.membership import HeartBeat
 
 
 class Broker:
@@ -29,8 +27,6 @@ class Broker:
         "committers",
         "consumers",
         "disk",
-        "followed",
-        "heartbeats",
         "held",
         "locks",
         "name",
@@ -67,18 +63,13 @@ class Broker:
         self.changed_groups: dict[str, None] = {}
         """Groups whose members are notified with the next collection, where changes are collected."""
         self.unflushed = False
-        self.heartbeats: dict[str, HeartBeat] = {}
-        """Client to its last heartbeat."""
         self.committers: dict[tuple[str, Queue], str] = {}
-        """(Group, queue) to who committed last."""
-        self.followed: dict[tuple[str, str, int], Followed] = {}
-        """(Group, topic, queue number) to reading that was passed over, as long as it may lie ahead."""
+        """(Group, queue) to who committed last: a commit that repeats its sender's last one is no fact."""
 
     def busy(self, now: Time, peer: str) -> None:
         """Something was read from this client, or written to it: its connection is not idle."""
-        last = self.active.get(peer)
-        if last is not None and last <= now:
-            self.active[peer] = now
+        if peer in self.active:
+            self.active[peer] = max(now, self.active[peer])
 
     def push(self, now: Time, peer: str, message: Message, out: Outbox) -> None:
         """Send what was not asked for just now."""
@@ -91,8 +82,6 @@ class Broker:
         twin.consumers, twin.offsets, twin.locks = self.consumers.copy(), self.offsets.copy(), self.locks.copy()
         twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
-        twin.heartbeats = dict(self.heartbeats)
-        twin.followed = dict(self.followed)
         twin.unflushed, twin.committers = self.unflushed, dict(self.committers)
         return twin
 

@@ -44,21 +44,3 @@ def _shares_in_order(strategy: PositionStrategy, queues: tuple[Queue, ...], memb
 
 def _at(queues: tuple[Queue, ...], positions: Sequence[int]) -> tuple[Queue, ...]:
     return tuple(queues[position] for position in sorted(set(positions)))
-
-
-def would_repeat(consumer: Consumer, held: Mapping[str, tuple[Queue, ...]]) -> bool:
-    """Whether a pass that finds the members of `Consumer.claim` everywhere would compute what the last one did
-    (``held``: topic to queues), and the consumer holds that."""
-    members, table = consumer.claim, consumer.table
-    if members is None or consumer.by_position is None:
-        return False
-    for topic in consumer.subscriptions:
-        queues = consumer.routes.get(topic)
-        try:
-            target = () if queues is None else share_of(consumer, queues, members)
-        except AllocationError:
-            return False
-        if target != held.get(topic, ()):
-            return False
-    owned = [queue for queues in held.values() for queue in queues]
-    return len(owned) == len(table) and all(queue in table and not table[queue].dropped for queue in owned)

@@ -2,10 +2,9 @@
 ``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``)."""
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 from protocols.engine.nodes import Time
-from protocols.engine.quiet import Call
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
@@ -20,22 +19,12 @@ from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 __all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer"]
 
 
-class Questions(NamedTuple):
-    """The calls of a pass that is at rest (see `resting`), at this revision, with this claim."""
-
-    revision: int
-    claim: Any
-    calls: tuple[Call, ...]
-
-
 class Rebalancing:
     """The pass that is under way, or the last one, as far as it concerns this consumer."""
 
-    __slots__ = ("adding", "balanced", "changed", "refused", "seen", "starting")
+    __slots__ = ("adding", "balanced", "changed", "refused", "starting")
 
     def __init__(self) -> None:
-        self.seen: dict[str, Any] = {}
-        """Topic to the answer about its members."""
         self.balanced = True
         """Whether the consumer holds what it computed."""
         self.changed = False
@@ -51,7 +40,7 @@ class Rebalancing:
         """An independent copy."""
         copy = Rebalancing()
         copy.balanced, copy.changed, copy.refused = self.balanced, self.changed, self.refused
-        copy.seen, copy.starting, copy.adding = self.seen.copy(), self.starting.copy(), self.adding.copy()
+        copy.starting, copy.adding = self.starting.copy(), self.adding.copy()
         return copy
 
     def key(self) -> tuple[Any, ...]:
@@ -65,7 +54,6 @@ class Consumer:
     __slots__ = (
         "by_hand",
         "by_position",
-        "claim",
         "client_id",
         "consume_from_where",
         "consume_timestamp",
@@ -82,12 +70,9 @@ class Consumer:
         "pool",
         "pull_threshold_for_queue",
         "pull_threshold_size_for_queue",
-        "questions",
         "rebalancing",
-        "revision",
         "routes",
         "settings",
-        "settled",
         "state",
         "store",
         "strategy",
@@ -139,15 +124,6 @@ class Consumer:
         """Process queues that have left the table before they were given up properly."""
         self.pull_threshold_for_queue = settings.pulling.pull_threshold_for_queue
         self.pull_threshold_size_for_queue = settings.pulling.pull_threshold_size_for_queue
-        # When it is at rest (see `resting`).
-        self.revision = 0
-        """Rises with each change of what it holds, subscribes to, or knows of routes."""
-        self.settled: int | None = None
-        """The revision at which another pass would change nothing; None where that cannot be told."""
-        self.claim: tuple[str, ...] | None = None
-        """The members, sorted, as the last topics of this pass had them; None where they were not told."""
-        self.questions: Questions | None = None
-        """Those of a pass, while nothing has changed."""
         self.rebalancing = Rebalancing()
 
     @property
@@ -172,18 +148,15 @@ class Consumer:
         """Subscribe to a topic, or make its subscription a newer version."""
         self.subscriptions[topic] = now
         self.data = None
-        self.revision += 1
 
     def unsubscribe(self, topic: str) -> None:
         """The topic is of no interest any more; its queues go with the next pass."""
         self.subscriptions.pop(topic, None)
         self.data = None
-        self.revision += 1
 
     def set_route(self, topic: str, queues: tuple[Queue, ...]) -> None:
         """The topic's readable queues are these."""
         self.routes[topic] = queues
-        self.revision += 1
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
         """The process queue of this number, where it is still in the table."""

@@ -167,7 +167,6 @@ class Instance:
     def drop(self, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, why: str, out: Outbox) -> None:
         if not process_queue.dropped:
             process_queue.dropped = True
-            consumer.revision += 1
             self.observed.life(consumer, queue, DROP, out)
             self.observed.dirty[consumer.group] = None
             out.cancel_timer(("pull", consumer.group, queue))
@@ -179,7 +178,6 @@ class Instance:
 
     def added(self, consumer: Consumer, queue: Queue, offset: int, why: str, out: Outbox) -> None:
         self.observed.dirty[consumer.group] = None
-        consumer.revision += 1
         if consumer.kind != LITE_PULL:
             out.observe(Position(consumer.group, consumer.member, queue, offset, why))
 

@@ -8,11 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Renewal, Rest, Stretch
 from rocketmq_selfbalance.client import (
     blocking,
     consuming_orderly,
-    following,
     giving_back,
     heartbeat,
     lifecycle,
@@ -29,7 +27,6 @@ from rocketmq_selfbalance.client import (
     repairing,
     requests,
     resetting,
-    resting,
     routing,
     tasks,
     timers,
@@ -73,9 +70,6 @@ class Client:
     """
 
     __slots__ = ("instance", "specs")
-
-    deaf_to = frozenset({NotifyConsumerIdsChanged})
-    judged = frozenset({PullAnswer})
 
     def __init__(
         self,
@@ -138,29 +132,6 @@ class Client:
         # The network library's threads read the ends before ours, long overdue, ask anything over dead connections.
         self.instance.service.rejoining = dict.fromkeys(ended, False)
         self._lost(now, ended, out)
-
-    # Quiet times (`protocols.engine.quiet`).
-
-    def rest(self, now: Time) -> Rest | None:
-        return resting.rest(self.instance)
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        """Nothing is kept of such messages."""
-
-    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
-        resting.passed_about(self.instance, now, sender, kind, about, out)
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        resting.round_passed(self.instance, now, timer, begun)
-
-    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
-        following.passed(self.instance, now, stretch, out)
-
-    def judge(self, now: Time, sender: str, message: Any) -> Renewal | None:
-        return resting.judge(self.instance, message)
-
-    def deaf_until(self, sender: str, kind: type[Message]) -> Time:
-        return rebalance_service.deaf_until(self.instance, _changed_at(sender))
 
     def copy(self) -> Self:
         copy: Self = object.__new__(type(self))

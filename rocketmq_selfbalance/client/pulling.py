@@ -45,7 +45,7 @@ def due(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> N
     if consumer is None or process_queue is None or process_queue.dropped:
         return
     process_queue.last_pull = now
-    delay = _held_back(consumer, queue, process_queue)
+    delay = held_back(consumer, queue, process_queue)
     if delay is not None:
         client.life(consumer, queue, PULL_DUE, out, guard=HELD_BACK)
         again(client, now, consumer, queue, delay, out)
@@ -66,7 +66,7 @@ def again(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: 
     out.set_timer(("pull", consumer.group, queue), now + delay)
 
 
-def _held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
+def held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
     """Why there is no pull now: after so many milliseconds the request has its next turn; None: pull."""
     settings = consumer.settings
     on_error = settings.pulling.pull_time_delay_when_exception_ms
@@ -193,17 +193,6 @@ def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> N
     else:
         client.life(consumer, queue, PULL_FAILED, out)
         again(client, now, consumer, queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
-
-
-def would_repeat(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> bool:
-    """Whether an answer that brings nothing has the same pull sent again at once, and changes nothing else."""
-    kept = consumer.store.table.offsets.get(queue)
-    return (
-        not (process_queue.count or process_queue.listeners or consumer.settings.pulling.pull_interval_ms)
-        and (consumer.kind != PUSH or kept == process_queue.next_offset)
-        and (not consumer.orderly or not consumer.locks or process_queue.previously_locked)
-        and _held_back(consumer, queue, process_queue) is None
-    )
 
 
 def _consume(client: Instance, now: Time, consumer: Consumer, batch: Batch, began: bool, out: Outbox) -> None:

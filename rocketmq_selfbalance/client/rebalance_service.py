@@ -17,7 +17,7 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.java import string_entry_order
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.allocation import share_of, would_repeat
+from rocketmq_selfbalance.client.allocation import share_of
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.heartbeat import tell_new_connection
@@ -32,7 +32,6 @@ from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
-from rocketmq_selfbalance.member_lists import in_order
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError
 
@@ -51,7 +50,7 @@ def rebalance_immediately(client: Instance, now: Time, why: str, out: Outbox) ->
     service = client.service
     if why not in service.triggers:
         service.triggers.append(why)
-    service.notified, service.notified_at = True, now
+    service.notified = True
     if client.running and not service.in_pass:
         run(client, now, out)
 
@@ -91,9 +90,8 @@ def try_rebalance(client: Instance, now: Time, thread: Thread, step: _TryRebalan
     consumer = client.consumer(step.group)
     if client.service.trigger != PERIODIC:
         client.service.begin(consumer, out)
-    consumer.rebalancing.seen.clear()
     client.observed.forget_granted(consumer, consumer.subscriptions, out)
-    thread.push(DoRebalance(step.group, topics_in_turn(consumer)), _Settle(step.group, consumer.revision))
+    thread.push(DoRebalance(step.group, topics_in_turn(consumer)))
     return None
 
 
@@ -179,7 +177,6 @@ class _Allocate(NamedTuple):
 def _allocate(world: World, now: Time, thread: Thread, step: _Allocate, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
     members: Any = thread.value
-    consumer.rebalancing.seen[step.topic] = members
     if step.queues is None:
         if not step.topic.startswith(RETRY_PREFIX):
             _no_route(consumer, thread, step.topic)
@@ -208,29 +205,6 @@ def _truncate(
     for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
         world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed", out)
         world.life(consumer, queue, REMOVED, out)
-    return None
-
-
-class _Settle(NamedTuple):
-    """The consumer's part is over, which began at this revision."""
-
-    group: str
-    revision: int
-
-
-def _settle(client: Instance, now: Time, thread: Thread, step: _Settle, out: Outbox) -> Call | None:
-    consumer = client.consumer(step.group)
-    # Brokers give the same object again and again: few have to be looked into.
-    lists = {id(each): each for each in consumer.rebalancing.seen.values()}
-    told = all(isinstance(each, tuple) for each in lists.values())
-    found = [in_order(each) for each in lists.values()] if told else []
-    # Where the list changed during the pass, the later one counts.
-    consumer.claim = found[-1] if found else None
-    repeated = consumer.revision == step.revision and all(each is found[-1] for each in found)
-    quiet = consumer.rebalancing.balanced and (
-        repeated or would_repeat(consumer, client.observed.granted.get(step.group, {}))
-    )
-    consumer.settled = consumer.revision if quiet else None
     return None
 
 
@@ -263,17 +237,6 @@ def between_passes(settings: ClientSettings) -> Time:
     return max(settings.rebalance.rebalance_wait_interval_ms, settings.rebalance.rebalance_min_interval_ms)
 
 
-def deaf_until(client: Instance, why: str) -> Time:
-    """Before this time another wake-up for the same reason would change nothing: the thread waits out the least
-    interval, whatever comes, or will when the pass is over that is under way."""
-    service = client.service
-    if why not in service.triggers:
-        return 0.0
-    if service.in_pass and service.notified:
-        return service.notified_at + client.settings.rebalance.rebalance_min_interval_ms
-    return service.waits_until or 0.0
-
-
 HANDLERS: Handlers = {
     WakeUp: _wake_up,
     _TryRebalance: try_rebalance,
@@ -282,6 +245,5 @@ HANDLERS: Handlers = {
     _FindConsumerIdList: _ask,
     _Allocate: _allocate,
     _TruncateMessageQueueNotMyTopic: _truncate,
-    _Settle: _settle,
     _EndPass: _end_pass,
 }

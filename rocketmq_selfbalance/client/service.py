@@ -27,7 +27,6 @@ class RebalanceService:
         "in_pass",
         "last",
         "notified",
-        "notified_at",
         "rejoining",
         "told",
         "trigger",
@@ -38,8 +37,6 @@ class RebalanceService:
     def __init__(self) -> None:
         self.last: Time = 0.0
         self.notified = False
-        self.notified_at: Time = 0.0
-        """The last wake-up."""
         self.waits_until: Time | None = None
         """The end of the least interval that was waited out last."""
         self.in_pass = False
@@ -54,12 +51,6 @@ class RebalanceService:
         """Consumers of whom the observer knows that they rebalance in this pass."""
         self.changed: set[str] = set()
         """Groups whose queues have changed in this pass."""
-
-    @property
-    def has_to_tell(self) -> bool:
-        """Whether a pass is to come or under way of which something is told, even if it finds nothing."""
-        under_way = self.in_pass and (self.trigger != PERIODIC or bool(self.told))
-        return under_way or self.notified or bool(self.triggers)
 
     def begin(self, consumer: "Consumer", out: Outbox) -> None:
         """The consumer's part of the pass is worth telling."""
@@ -78,7 +69,7 @@ class RebalanceService:
         """An independent copy."""
         copy = RebalanceService()
         copy.last, copy.notified, copy.in_pass, copy.trigger = self.last, self.notified, self.in_pass, self.trigger
-        copy.notified_at, copy.waits_until, copy.rejoining = self.notified_at, self.waits_until, self.rejoining.copy()
+        copy.waits_until, copy.rejoining = self.waits_until, self.rejoining.copy()
         copy.triggers, copy.told, copy.changed = self.triggers.copy(), self.told.copy(), self.changed.copy()
         return copy
 

@@ -1,10 +1,9 @@
 """The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1): RocketMQ's
 ``DefaultRequestProcessor``, ``ClientRequestProcessor`` and ``BrokerHousekeepingService``."""
 
-from typing import Any, Self
+from typing import Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Judge, Rest
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
@@ -26,7 +25,7 @@ SCAN = "scan brokers"
 class NameServer:
     """One name server. Its tables are in memory: a new one knows nothing until the brokers register again."""
 
-    __slots__ = ("_answers", "_clients", "_revision", "settings", "table")
+    __slots__ = ("_answers", "_revision", "settings", "table")
 
     def __init__(self, settings: NameServerSettings | None = None) -> None:
         self.settings = settings or NameServerSettings()
@@ -35,16 +34,13 @@ class NameServer:
         """Topic to the route as it was answered at this revision of the tables,"""
         self._revision = 0
         """which is this one."""
-        self._clients: dict[str, None] = {}
-        """Who has asked for routes."""
 
     def start(self, now: Time, out: Outbox) -> None:
         out.set_timer(SCAN, now + self.settings.scan_first_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         if type(message) is GetRouteInfo:
-            self._clients[sender] = None
-            route = self._route(message.topic)
+            route = self.route(message.topic)
             code = TOPIC_NOT_EXIST if route is None else SUCCESS
             out.send(sender, RouteInfoAnswer(message.correlation, code, route))
             return
@@ -82,47 +78,19 @@ class NameServer:
         """Whoever connects says later who it is."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        self._clients.pop(peer, None)
         self.table.channel_closed(peer)
 
-    def _route(self, topic: str) -> Route | None:
+    def route(self, topic: str) -> Route | None:
+        """The topic's route as it is told to whoever asks; None where there is none."""
         if self._revision != self.table.revision:
             self._answers, self._revision = {}, self.table.revision
         if topic not in self._answers:
             self._answers[topic] = self.table.route(topic)
         return self._answers[topic]
 
-    # Quiet times (`protocols.engine.quiet`).
-
-    def rest(self, now: Time) -> Rest | None:
-        """Brokers that repeat what they registered, and clients that know all routes, change nothing."""
-        table = self.table
-        harmless: dict[tuple[str, type[Message]], Any] = {}
-        missed: dict[tuple[str, type[Message]], Time] = {}
-        known_routes = Judge(self._tells_nothing_new)
-        for known in table.live.values():
-            harmless[known.channel, RegisterBroker] = known.version
-            missed[known.channel, RegisterBroker] = known.last_update + known.timeout_ms
-        for client in self._clients:
-            harmless[client, GetRouteInfo] = known_routes
-        return Rest((Exchange(SCAN, self.settings.scan_not_active_broker_interval_ms),), harmless, missed=missed)
-
-    def _tells_nothing_new(self, claim: tuple[tuple[str, Route | None], ...]) -> bool:
-        """To a client who has these routes. (That a topic does not exist changes nothing for it.)"""
-        return all(route in (None, has) for topic, has in claim for route in (self._route(topic),))
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        if kind is RegisterBroker:
-            for cluster, address in [key for key, known in self.table.live.items() if known.channel == sender]:
-                self.table.heartbeat(now, cluster, address)
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """Scans that found nobody silent."""
-
     def copy(self) -> Self:
         twin = type(self)(self.settings)
         twin.table = self.table.copy()
-        twin._clients = dict(self._clients)
         return twin
 
     def key(self, now: Time) -> tuple[object, ...]:

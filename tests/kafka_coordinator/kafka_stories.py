@@ -105,11 +105,11 @@ class Story:
             events=tuple(events),
         )
         self.seen = observer()
-        self.simulation = Simulation(
-            seed=seed, latency=Latency(*latency), observer=self.seen, tracing=tracing, full=full
-        )
+        self.simulation = Simulation(seed=seed, latency=Latency(*latency), observer=self.seen, tracing=tracing)
         part = SystemPart(system=system, label=system, settings=settings or {})
         self.cluster = KafkaCluster(scenario, part, self.simulation)
+        if not full:
+            self.cluster.fast_forward()
         self.simulation.at(0.0, self.cluster.start, "start")
         for event in scenario.events:
             self.simulation.at(event.at, lambda event=event: self.cluster.apply(event), "event")  # type: ignore[misc]

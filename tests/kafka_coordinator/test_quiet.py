@@ -1,4 +1,4 @@
-"""Runs that pass over quiet times observe what full runs observe (`protocols.engine.quiet`)."""
+"""Runs that pass over quiet times observe what full runs observe (`protocols.engine.fast_forward.contract`)."""
 
 from typing import Any
 

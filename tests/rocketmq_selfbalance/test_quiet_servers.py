@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from protocols.engine.fast_forward.driver import FastForward
 from protocols.engine.links import Fault, Latency
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.simulation import Simulation
@@ -13,18 +14,21 @@ from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
 from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.fast_forward import ADAPTERS
 from rocketmq_selfbalance.messages.administration import UpdateTopic
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from tests.protocols.happenings import Facts, Happens
-from tests.rocketmq_selfbalance.client.resting_client import BROKERS, RestingClient
+from tests.rocketmq_selfbalance.client.resting_client import BROKERS, RestingAdapter, RestingClient
 
 
 def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, full: bool) -> tuple[Simulation, Any]:
     facts = Facts()
-    simulation = Simulation(seed=seed, latency=latency, observer=facts, full=full)
+    simulation = Simulation(seed=seed, latency=latency, observer=facts)
+    if not full:
+        FastForward(simulation, {**ADAPTERS, RestingClient: RestingAdapter})
     disks = {broker: disk() for broker in BROKERS}
     simulation.start("namesrv", NameServer())
     for broker in BROKERS:

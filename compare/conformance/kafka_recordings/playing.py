@@ -34,6 +34,7 @@ def play(plan: Plan, run: Run) -> Happened:
         ids={prefix: iter(ids) for prefix, ids in plan.ids.items()},
     )
     cluster = KafkaCluster(scenario, SYSTEM, simulation)
+    cluster.fast_forward()
     simulation.at(0.0, cluster.start)
     for event in scenario.events:
         simulation.at(event.at, partial(cluster.apply, event))

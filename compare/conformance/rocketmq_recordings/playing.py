@@ -35,6 +35,8 @@ def play(plan: Plan, run: Run, *, listen: bool) -> Happened:
     least, most = scenario.run.latency
     simulation = Simulation(seed=scenario.run.seed, latency=Latency(least, most), observer=heard, tracing=listen)
     cluster = RocketMQCluster(scenario, plan.system, simulation)
+    if not listen:
+        cluster.fast_forward()
     simulation.at(0.0, cluster.start)
     for event in scenario.events:
         simulation.at(event.at, partial(cluster.apply, event))

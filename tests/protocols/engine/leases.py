@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Call, Exchange, Guard, Rest
 
 LEASE_MS = 1000.0
 LATE_MS = 900.0
@@ -80,7 +79,7 @@ class Server:
         elif isinstance(message, Ask):
             out.send(sender, Version(self.version))
         elif isinstance(message, Register):
-            self._renew(now, sender, out)
+            self.renew(now, sender, out)
             out.send(sender, Registered())
             out.observe(Told("registered", sender))
         elif isinstance(message, Report):
@@ -89,7 +88,7 @@ class Server:
         elif isinstance(message, Renew):
             known = sender in self.heard
             if known:
-                self._renew(now, sender, out)
+                self.renew(now, sender, out)
             out.send(sender, Renewed(message.number, known))
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -108,25 +107,10 @@ class Server:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None: ...
 
-    def _renew(self, now: Time, client: str, out: Outbox) -> None:
+    def renew(self, now: Time, client: str, out: Outbox) -> None:
+        """The client lives."""
         self.heard[client] = now
         out.set_timer(("lease", client), now + LEASE_MS)
-
-    def rest(self, now: Time) -> Rest | None:
-        harmless: dict[tuple[str, type[Message]], Any] = {}
-        for name in self.heard:
-            harmless |= {(name, Renew): "registered", (name, Ask): self.version, (name, Report): None}
-        guarded = {("lease", name): Guard(name, Renew) for name in self.heard}
-        missed = {(name, Renew): heard + LATE_MS for name, heard in self.heard.items()}
-        return Rest((Exchange("scan", SCAN_MS),), harmless, guarded, missed)
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        if kind is Renew:
-            self._renew(now, sender, out)
-        elif kind is Report:
-            self.reported[sender] = now
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
 
 
 class Client:
@@ -214,29 +198,3 @@ class Client:
 
     def _ask(self, out: Outbox) -> None:
         out.send(out.choose("server", self.servers), Ask())
-
-    def rest(self, now: Time) -> Rest | None:
-        if self.left < 0 or not all(self.registered.get(server) for server in self.servers):
-            return None
-        renew = [
-            call
-            for server in self.servers
-            for call in (Call((server,), Renew, Renewed, claim="registered"), Call((server,), Report, None))
-        ]
-        exchanges = [Exchange("renew", RENEW_MS, tuple(renew), awaiting=bool(self.waiting))]
-        if self.polls:
-            ask = Call(self.servers, Ask, Version, label="server", claim=self.version)
-            exchanges.append(
-                Exchange("poll", POLL_MS, (ask,) * QUESTIONS, in_turn=True, after_end=True, awaiting=self.left > 0)
-            )
-        harmless = {(server, kind): None for server in self.servers for kind in (Renewed, Version)}
-        guarded: dict[TimerName, Guard] = {("overdue", server): Guard(server, Renewed) for server in self.servers}
-        return Rest(tuple(exchanges), harmless, guarded, idle=("check",))
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        if kind is Renewed:
-            self.last_answer = now
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        if timer == "poll":
-            self.poll_begun, self.last_poll = begun, (begun, now)

@@ -1,13 +1,16 @@
-"""A small system whose nodes read what comes in (flows of `protocols.engine.quiet`): a store, and readers.
+"""A small system whose nodes read what comes in (`contract.Flow`), and their adapters: a store, and readers.
 
 A reader asks for the records from where it stands, handles what it gets for a while and asks at once for more, telling
 how far it has come. The store holds a question until there is something to answer.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any, Final, NamedTuple
 
+from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS, Adapters, FlowReader, FlowSource
+from protocols.engine.fast_forward.contract import Flow, Held, Quiescence, Stretch
+from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Flow, Held, Rest, Stretch
 from protocols.facts import Delivered
 from protocols.load import Production
 from protocols.queues import Queue
@@ -71,21 +74,6 @@ class Store:
         self.held.pop(peer, None)
         out.cancel_timer(peer)
 
-    def rest(self, now: Time) -> Rest:
-        held = [Held(reader, reader, ask, Found, 0.0, repeats=False) for reader, ask in self.held.items()]
-        return Rest(held=held)
-
-    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
-        production = self.production
-        return production if production.per_second and production.end_offset(now) - request[1] <= MOST else None
-
-    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
-        self.told[sender] = max(self.told[sender], stretch.told_at(now))
-        out.cancel_timer(sender)
-        if stretch.held:
-            self.held[sender] = Ask(stretch.flow.request[0], stretch.position, 0)
-            out.set_timer(sender, self.production.arrival(stretch.position))
-
     def copy(self) -> "Store":
         raise NotImplementedError
 
@@ -109,21 +97,21 @@ class Reader:
         if self.handle:
             out.set_timer((first, self.offset), now + self.handle)
         else:
-            self._handled(now, first, self.offset, now, out)
+            self.tell_handled(now, first, self.offset, now, out)
         self._ask(out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if timer == "again":
             self._ask(out)
         else:
-            self._handled(now, *timer, now - self.handle, out)
+            self.tell_handled(now, *timer, now - self.handle, out)
 
     def _ask(self, out: Outbox) -> None:
         self.number += 1
         self.asks += 1
         out.send("store", Ask(self.number, self.offset, self.handled))
 
-    def _handled(self, now: Time, first: int, end: int, since: Time, out: Outbox) -> None:
+    def tell_handled(self, now: Time, first: int, end: int, since: Time, out: Outbox) -> None:
         self.handled = end
         out.observe(Delivered("g", self.name, QUEUE, first, end, since))
 
@@ -131,32 +119,75 @@ class Reader:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None: ...
 
-    def rest(self, now: Time) -> Rest:
-        ask = Ask(self.number, self.offset, self.handled)
-        timers = [(self.handled, self.offset)] if self.handled < self.offset else []
-        flow = Flow(
-            "store",
-            ask,
-            Found,
-            self.offset,
-            self.handled,
-            self.handle,
-            MOST,
-            timers,
-            (float("inf"), 1.0),
-        )
-        return Rest(flows=(flow,))
-
-    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
-        out.cancel_timer((self.handled, self.offset))
-        if stretch.position > self.handled:
-            self._handled(now, self.handled, stretch.position, stretch.handling_since(self.handled), out)
-        self.offset = stretch.position
-        if stretch.last and not stretch.held:
-            out.set_timer("again", now)
-
     def copy(self) -> "Reader":
         raise NotImplementedError
 
     def key(self, now: Time) -> tuple[Any, ...]:
         raise NotImplementedError
+
+
+class StoreAdapter:
+    """A store holds questions and leads readers who keep up."""
+
+    judges = NO_JUDGEMENTS
+    reader: FlowReader | None = None
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.source: FlowSource | None = self
+
+    def quiescence(self, now: Time) -> Quiescence:
+        held = [Held(reader, reader, ask, Found, 0.0, repeats=False) for reader, ask in self.store.held.items()]
+        return Quiescence(held=held)
+
+    def production(self, now: Time, sender: str, request: Message) -> Production | None:
+        production = self.store.production
+        return production if production.per_second and production.end_offset(now) - request[1] <= MOST else None
+
+    def replay_reader(self, now: Time, sender: str, stretch: Stretch, out: ReplayOutbox) -> None:
+        store = self.store
+        store.told[sender] = max(store.told[sender], stretch.told_at(now))
+        out.cancel_timer(sender)
+        if stretch.held:
+            store.held[sender] = Ask(stretch.flow.request[0], stretch.position, 0)
+            out.set_timer(sender, store.production.arrival(stretch.position))
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None: ...
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
+
+
+class ReaderAdapter:
+    """A reader asks again and again."""
+
+    judges = NO_JUDGEMENTS
+    source: FlowSource | None = None
+
+    def __init__(self, reader: Reader) -> None:
+        self.node = reader
+        self.reader: FlowReader | None = self
+
+    def quiescence(self, now: Time) -> Quiescence:
+        node = self.node
+        ask = Ask(node.number, node.offset, node.handled)
+        timers = [(node.handled, node.offset)] if node.handled < node.offset else []
+        told = (float("inf"), 1.0)
+        return Quiescence(
+            flows=(Flow("store", ask, Found, node.offset, node.handled, node.handle, MOST, timers, told),)
+        )
+
+    def replay_reading(self, now: Time, stretch: Stretch, out: ReplayOutbox) -> None:
+        node = self.node
+        out.cancel_timer((node.handled, node.offset))
+        if stretch.position > node.handled:
+            node.tell_handled(now, node.handled, stretch.position, stretch.handling_since(node.handled), out)
+        node.offset = stretch.position
+        if stretch.last and not stretch.held:
+            out.set_timer("again", now)
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None: ...
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
+
+
+ADAPTERS: Final[Adapters] = {Store: StoreAdapter, Reader: ReaderAdapter}

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.engine.quiet import Flow, Stretch
+from protocols.engine.fast_forward.contract import Flow, Stretch
+from protocols.engine.fast_forward.driver import FastForward
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered
 from protocols.load import Production
-from tests.protocols.engine.readers import QUEUE, Ask, Found, Rate, Reader, Store
+from tests.protocols.engine.readers import ADAPTERS, QUEUE, Ask, Found, Rate, Reader, Store
 from tests.protocols.happenings import Facts
 
 
@@ -29,7 +30,9 @@ class Read:
         happens: Callable[[Simulation], None] = lambda simulation: None,
     ) -> None:
         self.facts = Facts()
-        self.simulation = Simulation(seed=1, observer=self.facts, full=full)
+        self.simulation = Simulation(seed=1, observer=self.facts)
+        if not full:
+            FastForward(self.simulation, ADAPTERS)
         self.store = Store(per_second)
         self.simulation.start("store", self.store)
         self.readers = [Reader(f"reader-{number}", handle) for number in range(readers)]

@@ -1,6 +1,6 @@
 """Passing over quiet times changes nothing but the work."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
+from protocols.engine.fast_forward.contract import Exchange, Quiescence
+from protocols.engine.fast_forward.driver import FastForward
 from protocols.engine.links import Fault, Latency
 from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Exchange, Rest
 from protocols.engine.simulation import Simulation
-from tests.protocols.engine.leases import Client, Publish, Renew, Server
+from tests.protocols.engine.lease_adapters import ADAPTERS
+from tests.protocols.engine.leases import SCAN_MS, Client, Publish, Renew, Server
 from tests.protocols.happenings import Facts, Happens
 
 SERVERS = ("one", "two")
@@ -20,7 +23,9 @@ SERVERS = ("one", "two")
 
 def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, full: bool, clients: int = 4) -> Any:
     facts = Facts()
-    simulation = Simulation(seed=seed, latency=latency, observer=facts, full=full)
+    simulation = Simulation(seed=seed, latency=latency, observer=facts)
+    if not full:
+        FastForward(simulation, ADAPTERS)
     for server in SERVERS:
         simulation.at(0.0, partial(simulation.start, server, Server()))
     for number in range(clients):
@@ -103,13 +108,18 @@ def test_a_long_quiet_run_costs_little() -> None:
     assert quick.number < full.number / 10
 
 
-def test_tracing_leaves_nothing_out() -> None:
-    simulation = Simulation(tracing=True)
-    assert simulation.lookout is None
+@pytest.mark.parametrize("tracing", [False, True])
+def test_tracing_leaves_nothing_out(tracing: bool) -> None:
+    simulation = Simulation(tracing=tracing)
+    FastForward(simulation, ADAPTERS)
+    simulation.start("one", Server())
+    simulation.run(60_000.0)
+    scans = 60_000 / SCAN_MS
+    assert (simulation.number >= scans) is tracing
 
 
-class Careless:
-    """Claims to rest, and tells something of what was passed over."""
+class Ticking:
+    """Sets a timer again and again."""
 
     def start(self, now: Time, out: Outbox) -> None:
         out.set_timer("tick", now + 10)
@@ -119,15 +129,27 @@ class Careless:
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None: ...
 
-    def rest(self, now: Time) -> Rest:
-        return Rest((Exchange("tick", 10),))
 
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+class Careless:
+    """Claims that its node is quiescent, and tells something of what was skipped."""
+
+    judges = NO_JUDGEMENTS
+    reader = source = None
+
+    def __init__(self, node: Ticking) -> None: ...
+
+    def quiescence(self, now: Time) -> Quiescence:
+        return Quiescence((Exchange("tick", 10),))
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None: ...
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         out.observe(("tick",))
 
 
-def test_who_tells_of_what_was_passed_over_was_not_at_rest() -> None:
+def test_who_tells_of_what_was_skipped_was_not_quiescent() -> None:
     simulation = Simulation()
-    simulation.start("careless", Careless())  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="careless tells tuple for what was passed over"):
+    FastForward(simulation, {Ticking: Careless})
+    simulation.start("careless", Ticking())  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="careless tells tuple for what was skipped"):
         simulation.run(10_000)

@@ -80,7 +80,7 @@ def test_timers_are_those_of_a_plain_list(steps: list[tuple[int, str, int]]) -> 
 
 
 def test_a_timer_that_is_moved_on_and_on_costs_one_entry_of_the_heap() -> None:
-    simulation = Simulation(full=True)
+    simulation = Simulation()
     simulation.start("a", Probe())
     for at in range(1000):
         simulation.processes["a"].set_timer("session", at + 10)

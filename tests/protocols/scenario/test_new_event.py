@@ -159,6 +159,8 @@ class Cluster:
     def apply(self, event: Event) -> None:
         apply_event(event, self, self.own, self.simulation, self.topology)
 
+    def fast_forward(self) -> None: ...
+
     def finish(self) -> None: ...
 
     def _drain(self, event: Drain) -> None:

@@ -55,9 +55,7 @@ class Cluster:
         latency: float = 1.0,
     ) -> None:
         self.watched = Watched()
-        self.simulation = Simulation(
-            seed=seed, latency=Latency(latency, latency), observer=self.watched, tracing=True, full=True
-        )
+        self.simulation = Simulation(seed=seed, latency=Latency(latency, latency), observer=self.watched, tracing=True)
         self.simulation.start("namesrv", NameServer())
         self.disks = {broker: self.disk(topics, produce) for broker in brokers}
         for broker, disk in self.disks.items():

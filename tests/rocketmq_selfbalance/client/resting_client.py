@@ -1,12 +1,15 @@
 """A client that does what a RocketMQ client at rest does, no more, and can tell when it is at rest."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple, Self
 
 from protocols import Queue
+from protocols.engine.fast_forward.adapters import Judgement
+from protocols.engine.fast_forward.contract import Call, Exchange, Quiescence, Renewal
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.quiet import Call, Exchange, Renewal, Rest
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, PULL_NOT_FOUND
+from rocketmq_selfbalance.fast_forward.broker import Beating
 from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import (
@@ -134,46 +137,59 @@ class RestingClient:
         if peer in BROKERS:
             out.set_timer(f"pull {peer}", now + HOLD_MS)
 
-    def rest(self, now: Time) -> Rest | None:
-        everybody = all(broker in table for broker in BROKERS for table in (self.answered, self.members))
-        if not everybody or self.route is None or not all(self.locked.values()):
-            return None
-        if len(set(self.members.values())) != 1 or len(self.locked) != 2 or min(self.commits.values(), default=0) < 1:
-            return None
-        members = (("g", self.members["broker-a"]),)
-        beat = [Call((each,), HeartBeat, Answer, claim=(self.name, self.data)) for each in BROKERS]
-        ask = Call(BROKERS, GetConsumerListByGroup, ConsumerList, label="broker", claim=members)
-        commit = [Call((each,), UpdateConsumerOffset, None, claim={("g", self.queues[each]): 7}) for each in BROKERS]
-        lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(self.queues[each],)) for each in BROKERS]
-        route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=(("T", self.route),))
-        awaiting = {timer: count > 0 for timer, count in self.waiting.items()}
-        exchanges = [
-            Exchange("route", ROUTE_MS, (route,), awaiting=awaiting["route"]),
-            Exchange("beat", BEAT_MS, tuple(beat), awaiting=awaiting["beat"]),
-            Exchange("pass", PASS_MS, (ask,), awaiting=awaiting["pass"]),
-            Exchange("persist", PERSIST_MS, tuple(commit)),
-            Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"], about="g"),
-        ]
-        answers = (Answer, ConsumerList, LockBatchMqAnswer)
-        harmless: dict[tuple[str, type[Message]], Any] = {(each, kind): None for each in BROKERS for kind in answers}
-        for broker, pull in self.pulled.items():
-            harmless[broker, PullAnswer] = {("g", pull.queue): pull}
-        return Rest(tuple(exchanges), {**harmless, ("namesrv", RouteInfoAnswer): None})
-
-    judged = frozenset({PullAnswer})
-
-    def judge(self, now: Time, sender: str, message: Message) -> Renewal | None:
-        assert isinstance(message, PullAnswer)
-        return Renewal(PullAnswer, 0.0, HOLD_MS) if message.code == PULL_NOT_FOUND else None
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None: ...
-
-    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None: ...
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...
-
     def copy(self) -> Self:
         return deepcopy(self)
 
     def key(self, now: Time) -> tuple[Any, ...]:
         return (self.name, self.route, *sorted(self.members.items()))
+
+
+class RestingAdapter:
+    """Knows such a client from outside."""
+
+    reader = source = None
+
+    def __init__(self, client: RestingClient) -> None:
+        self.client = client
+        self.judges: Mapping[type[Message], Judgement] = {PullAnswer: self._judge}
+
+    def quiescence(self, now: Time) -> Quiescence | None:
+        client = self.client
+        everybody = all(broker in table for broker in BROKERS for table in (client.answered, client.members))
+        if not everybody or client.route is None or not all(client.locked.values()):
+            return None
+        if (
+            len(set(client.members.values())) != 1
+            or len(client.locked) != 2
+            or min(client.commits.values(), default=0) < 1
+        ):
+            return None
+        beats = Beating(client.name, client.data)
+        beat = [Call((each,), HeartBeat, Answer, claim=beats) for each in BROKERS]
+        ask = Call(BROKERS, GetConsumerListByGroup, ConsumerList, label="broker", claim=self._would_repeat)
+        commit = [Call((each,), UpdateConsumerOffset, None, claim={("g", client.queues[each]): 7}) for each in BROKERS]
+        lock = [Call((each,), LockBatchMq, LockBatchMqAnswer, claim=(client.queues[each],)) for each in BROKERS]
+        route = Call(("namesrv",), GetRouteInfo, RouteInfoAnswer, claim=(("T", client.route),))
+        awaiting = {timer: count > 0 for timer, count in client.waiting.items()}
+        exchanges = (
+            Exchange("route", ROUTE_MS, (route,), awaiting=awaiting["route"]),
+            Exchange("beat", BEAT_MS, tuple(beat), awaiting=awaiting["beat"]),
+            Exchange("pass", PASS_MS, (ask,), awaiting=awaiting["pass"]),
+            Exchange("persist", PERSIST_MS, tuple(commit)),
+            Exchange("lock", LOCK_MS, tuple(lock), awaiting=awaiting["lock"], about="g"),
+        )
+        answers = (Answer, ConsumerList, LockBatchMqAnswer)
+        harmless: dict[tuple[str, type[Message]], Any] = {(each, kind): None for each in BROKERS for kind in answers}
+        for broker, pull in client.pulled.items():
+            harmless[broker, PullAnswer] = {("g", pull.queue): pull}
+        return Quiescence(exchanges, {**harmless, ("namesrv", RouteInfoAnswer): None})
+
+    def _would_repeat(self, lists: Mapping[str, tuple[str, ...]]) -> bool:
+        return lists.get("g") == self.client.members["broker-a"]
+
+    def _judge(self, now: Time, sender: str, message: PullAnswer) -> Renewal | None:
+        return Renewal(PullAnswer, 0.0, HOLD_MS) if message.code == PULL_NOT_FOUND else None
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None: ...
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None: ...

@@ -1,16 +1,16 @@
-"""What rounds are computed from (`protocols.engine.rounds`), and what is known of them then."""
+"""What rounds are computed from (`protocols.engine.fast_forward.rounds`), and what is known of them then."""
 
 from collections import Counter
 from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
+from protocols.engine.fast_forward.contract import Exchange
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import Entry, Process
-from protocols.engine.quiet import Exchange
 
 
-class Line(NamedTuple):
+class ScheduledExchange(NamedTuple):
     """An exchange that is alive, and its timer as it is set now."""
 
     exchange: Exchange
@@ -22,9 +22,9 @@ class Line(NamedTuple):
 
 
 Due: TypeAlias = tuple[Time, Time, int, int, int, Time]
-"""What happens next: time, time of its creation, order, line, call, and the beginning of the round. Call 0: the timer
-fires; above: an answer has come and the next call goes out; below: the request of call ``-call - 1`` has arrived, and
-its answer goes out."""
+"""What happens next: time, time of its creation, order, exchange, call, and the beginning of the round. Call 0: the
+timer fires; above: an answer has come and the next call goes out; below: the request of call ``-call - 1`` has arrived,
+and its answer goes out."""
 
 
 class Came(NamedTuple):
@@ -52,22 +52,22 @@ class Passed(NamedTuple):
     dues: tuple[Due, ...]
     """The timers."""
     rounds: tuple[int, ...]
-    """Of each line."""
+    """Of each exchange."""
     spans: tuple[tuple[Time, Time] | None, ...]
-    """Beginning and end of the last round of each line; None where there was none."""
-    lanes: tuple[tuple[Link, int, Time], ...]
+    """Beginning and end of the last round of each exchange; None where there was none."""
+    cursors: tuple[tuple[Link, int, Time], ...]
     """Link, number of the next message, arrival of the last one."""
     last: Last
     choices: dict[str, int]
     """Label to how many choices were made so far."""
 
 
-def volleys(line: Line) -> tuple[Volley, ...] | None:
+def volleys(scheduled: ScheduledExchange) -> tuple[Volley, ...] | None:
     """All calls of a round, where they are sent at once to one peer each, and none is answered."""
-    exchange, found = line.exchange, Counter[tuple[Link, type[Message]]]()
+    exchange, found = scheduled.exchange, Counter[tuple[Link, type[Message]]]()
     if exchange.in_turn:
         return None
-    for call, links in zip(exchange.calls, line.links, strict=True):
+    for call, links in zip(exchange.calls, scheduled.links, strict=True):
         if call.label or call.answer is not None:
             return None
         found[links[0], call.request] += 1

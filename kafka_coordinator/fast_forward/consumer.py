@@ -1,21 +1,45 @@
-"""When a consumer is at rest: nothing but heartbeats and commits of unchanged positions (`protocols.engine.quiet`)."""
+"""When a consumer is quiescent: it sends nothing but heartbeats and commits of unchanged positions."""
 
+from collections.abc import Hashable
 from typing import Any
 
-from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer import Consumer, timers
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer, OffsetCommit, OffsetCommitAnswer
-from protocols.engine.nodes import Time
-from protocols.engine.quiet import Call, Exchange, Rest
+from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
+from protocols.engine.fast_forward.contract import Call, Exchange, Quiescence
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
 _IDLE = (timers.REQUESTS,)
-_OUTSIDE = Rest(idle=_IDLE)
-"""At rest without a membership."""
+_OUTSIDE = Quiescence(idle=_IDLE)
+"""Of a consumer without a membership."""
 
 
-def rest(c: ConsumerState) -> Rest | None:
-    """How the consumer is at rest, None if it is not."""
+class ConsumerAdapter:
+    """Kafka's consumer from outside."""
+
+    judges = NO_JUDGEMENTS
+    reader = source = None
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def quiescence(self, now: Time) -> Quiescence | None:
+        return _quiescence(self._consumer.state)
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
+        if kind is HeartbeatAnswer:
+            c = self._consumer.state
+            c.heartbeats.heard_at = now
+            c.heartbeats.failures = 0
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """Nothing but the timer changed, and that is moved already."""
+
+
+def _quiescence(c: ConsumerState) -> Quiescence | None:
+    """How the consumer is quiescent, None if it is not."""
     if c.user.closed:
         return _OUTSIDE
     if (
@@ -66,11 +90,4 @@ def rest(c: ConsumerState) -> Rest | None:
     elif commits:
         return None
     # A request on its way may be lost: then it is overdue some day, and that is no idle matter.
-    return Rest(tuple(exchanges), harmless, idle=() if c.requests.in_flight else _IDLE)
-
-
-def passed(c: ConsumerState, now: Time, kind: type) -> None:
-    """Answers of this kind were passed over, the last one came now."""
-    if kind is HeartbeatAnswer:
-        c.heartbeats.heard_at = now
-        c.heartbeats.failures = 0
+    return Quiescence(tuple(exchanges), harmless, idle=() if c.requests.in_flight else _IDLE)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from protocols.engine.lines import Line
+from protocols.engine.fast_forward.scheduled import ScheduledExchange
 from protocols.engine.nodes import Message, Time
 
 
@@ -19,7 +19,7 @@ class Stream(NamedTuple):
 
 
 _ANSWERS = Stream(-inf, 0.0, 0.0)
-"""They come soon enough (`protocols.engine.quiet.Exchange.within`)."""
+"""They come soon enough (`protocols.engine.fast_forward.contract.Exchange.within`)."""
 
 
 class Streams:
@@ -27,19 +27,19 @@ class Streams:
 
     __slots__ = ("_found",)
 
-    def __init__(self, alive: Mapping[str, Sequence[Line]], most: Time) -> None:
+    def __init__(self, alive: Mapping[str, Sequence[ScheduledExchange]], most: Time) -> None:
         """``alive``: process to its exchanges; ``most``: how long a message travels, in milliseconds."""
         self._found: dict[tuple[str, str, type[Message]], Stream] = {}
         """Sender, receiver and type."""
         found = self._found
-        for lines in alive.values():
-            for line in lines:
-                name, exchange = line.process.name, line.exchange
+        for schedule in alive.values():
+            for scheduled in schedule:
+                name, exchange = scheduled.process.name, scheduled.exchange
                 calls = exchange.calls
                 if not calls:
                     continue
                 travel = most * (2 * len(calls) - 1 if exchange.in_turn else 1)
-                stream = Stream(line.timer[0], travel, exchange.period)
+                stream = Stream(scheduled.timer[0], travel, exchange.period)
                 for before, call in zip((None, *calls), calls, strict=False):
                     for peer in () if call is before else call.peers:
                         key = name, peer, call.request

@@ -1,5 +1,5 @@
 """Queues that are read as records come in: pull after pull, which in quiet times are computed (flows of
-`protocols.engine.quiet`).
+`protocols.engine.fast_forward.contract`).
 
 So it is where the user's code keeps up: it takes no time, or enough of its threads are idle and each call is given one
 record. Where calls follow one another (ordered consumption), where somebody's own code or single records take another
@@ -7,10 +7,12 @@ time, or pulls are spaced, every pull is simulated.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
-from protocols.engine.nodes import Outbox, Time
-from protocols.engine.quiet import Flow, Stretch
+from protocols.engine.fast_forward.contract import Flow, Stretch
+from protocols.engine.fast_forward.outbox import ReplayOutbox
+from protocols.engine.nodes import Time
 from protocols.facts import Delivered
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import pulling
@@ -80,7 +82,7 @@ def _handled_to(process_queue: ProcessQueue) -> int:
     return process_queue.waiting.first if process_queue.waiting else process_queue.next_offset
 
 
-def passed(client: Instance, now: Time, stretch: Stretch, out: Outbox) -> None:
+def replay_reading(client: Instance, now: Time, stretch: Stretch, out: ReplayOutbox) -> None:
     """So far the queue has been read until now (more may be told)."""
     pull: Any = stretch.flow.request
     group, queue, position = pull.group, pull.queue, stretch.position
@@ -88,14 +90,17 @@ def passed(client: Instance, now: Time, stretch: Stretch, out: Outbox) -> None:
     process_queue = consumer.table[queue]
     first = _handled_to(process_queue)
     if process_queue.count:
-        _let_go(client, consumer, queue, process_queue, out)
+        _let_go(consumer, queue, process_queue, out)
     process_queue.highest, process_queue.next_offset = position - 1, position
     if position > first:
         since = stretch.handling_since(first)
         out.observe(Delivered(group, consumer.member, queue, first, position, since))
     if not stretch.last:
         return
-    consumer.store.table.update(queue, position, True)
+    # What is committed until then is what the broker knows by then.
+    table = consumer.store.table
+    table.update(queue, stretch.told_at(now), True)
+    out.later(partial(table.update, queue, position, True))
     process_queue.last_pull = now
     if stretch.held:
         timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
@@ -103,10 +108,10 @@ def passed(client: Instance, now: Time, stretch: Stretch, out: Outbox) -> None:
     else:
         del client.pulled[pull.correlation]
         out.cancel_timer(("pull timeout", group, queue))
-        pulling.again(client, now, consumer, queue, 0.0, out)
+        out.set_timer(("pull", group, queue), now)
 
 
-def _let_go(client: Instance, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: Outbox) -> None:
+def _let_go(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: ReplayOutbox) -> None:
     """What was fetched and in hand is done."""
     pool = consumer.pool
     for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:

@@ -1,33 +1,33 @@
-"""Rounds during which nothing else happens at their node: these are computed as a whole (`protocols.engine.rounds`)."""
+"""Rounds during which nothing else happens at their node: these are computed as a whole (`rounds`)."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
-from protocols.engine.lanes import Lane, Turn
-from protocols.engine.lines import Line
+from protocols.engine.fast_forward.cursors import LinkCursor, Turn
+from protocols.engine.fast_forward.scheduled import ScheduledExchange
 from protocols.engine.nodes import Message, Time
 
 MANY = 8
 """Where so many calls of a round go to each peer on average, nearly every round has one for each of them."""
 
 
-LastCall: TypeAlias = tuple[Lane, Lane, Time, Time, Time]
-"""The last call of a round on one lane: there and back; when it was sent, arrived, was answered."""
+LastCall: TypeAlias = tuple[LinkCursor, LinkCursor, Time, Time, Time]
+"""The last call of a round over one pair of links: there and back; when it was sent, arrived, was answered."""
 
 
-def alone_of(line: Line, turns: Sequence[Turn], most: Time) -> "Alone | None":
-    """The rounds of a line, with what its calls use; None where they are of another kind. ``most``: how long a message
-    travels, in milliseconds."""
-    exchange = line.exchange
+def serial_round_of(scheduled: ScheduledExchange, turns: Sequence[Turn], most: Time) -> "SerialRound | None":
+    """The rounds of an exchange, with what its calls use; None where they are of another kind. ``most``: how long a
+    message travels, in milliseconds."""
+    exchange = scheduled.exchange
     kinds = {(call.request, call.answer) for call in exchange.calls}
     if len(kinds) != 1 or (not exchange.in_turn and len(exchange.calls) > 1):
         return None
     ((request, answer),) = kinds
-    return None if answer is None else Alone(request, answer, turns, most, exchange.about)
+    return None if answer is None else SerialRound(request, answer, turns, most, exchange.about)
 
 
-class Alone:
+class SerialRound:
     """The rounds of an exchange whose calls all have an answer, are made when the one before is answered, and are of
     one kind; or there are none."""
 
@@ -43,35 +43,35 @@ class Alone:
         """To how many calls are alike."""
         self.at_most = 2 * most * len(turns)
         """How long a round lasts."""
-        links = [there.link for lanes in dict.fromkeys(turn.lanes for turn in self._groups) for there, _ in lanes]
+        links = [there.link for cursors in dict.fromkeys(turn.cursors for turn in self._groups) for there, _ in cursors]
         self.traffic = tuple((link.receiver, link.sender.name, request, about) for link in links)
         """All that may be sent."""
         chosen = [turn.choices for turn in self._groups if turn.choices is not None]
         self.may_count = len(set(chosen)) == len(chosen) and all(
-            len(turn.lanes) == 1 or calls >= MANY * len(turn.lanes) for turn, calls in self._groups.items()
+            len(turn.cursors) == 1 or calls >= MANY * len(turn.cursors) for turn, calls in self._groups.items()
         )
-        """Whether nearly every round uses all lanes, so that it does not matter when messages of earlier ones came; and
+        """Whether nearly every round uses all links, so that it does not matter when messages of earlier ones came; and
         the order of choices does not matter."""
-        self._pair: tuple[Lane, Lane] | None = None
-        """The lanes of all calls, where they are the same and nothing is chosen."""
-        if len(self._groups) == 1 and len(turns[0].lanes) == 1 and not any(turn.choices for turn in turns):
-            ((self._pair),) = turns[0].lanes
+        self._pair: tuple[LinkCursor, LinkCursor] | None = None
+        """The cursors of all calls, where they are the same and nothing is chosen."""
+        if len(self._groups) == 1 and len(turns[0].cursors) == 1 and not any(turn.choices for turn in turns):
+            ((self._pair),) = turns[0].cursors
 
     def __bool__(self) -> bool:
         """Whether there are any calls."""
         return bool(self._turns)
 
     def count(self, now: Time) -> Time:
-        """A round that begins now: when it ends. It does not matter in which order the lanes are used, only how often:
+        """A round that begins now: when it ends. It does not matter in which order the links are used, only how often:
         so it is not known when the last message of each was sent."""
-        for (choices, lanes), calls in self._groups.items():
-            chosen = [calls] if choices is None else choices.tally(calls, len(lanes))
-            for (there, back), each in zip(lanes, chosen, strict=False):
+        for (choices, cursors), calls in self._groups.items():
+            chosen = [calls] if choices is None else choices.tally(calls, len(cursors))
+            for (there, back), each in zip(cursors, chosen, strict=False):
                 now += there.travel(each) + back.travel(each)
         return now
 
     def compute(self, now: Time) -> tuple[Time, list[LastCall]]:
-        """A round that begins now: when it ends, and the last call on each lane."""
+        """A round that begins now: when it ends, and the last call on each link."""
         if self._pair is not None:
             there, back = self._pair
             before = len(self._turns) - 1
@@ -80,9 +80,9 @@ class Alone:
             answered = arrived + back.travel(1)
             there.arrival, back.arrival = arrived, answered
             return answered, [(there, back, sent, arrived, answered)]
-        last: dict[Lane, LastCall] = {}
-        for choices, lanes in self._turns:
-            there, back = lanes[0 if choices is None else choices.next(len(lanes))]
+        last: dict[LinkCursor, LastCall] = {}
+        for choices, cursors in self._turns:
+            there, back = cursors[0 if choices is None else choices.next(len(cursors))]
             arrived = now + (there.drawn or there.draw()).pop()
             answered = arrived + (back.drawn or back.draw()).pop()
             last[there] = there, back, now, arrived, answered

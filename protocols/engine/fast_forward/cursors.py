@@ -1,15 +1,15 @@
-"""How rounds that are computed ahead use links (`protocols.engine.rounds`)."""
+"""How rounds that are computed ahead use links (`protocols.engine.fast_forward.rounds`)."""
 
 from typing import NamedTuple
 
-from protocols.engine.lines import Line
+from protocols.engine.fast_forward.scheduled import ScheduledExchange
 from protocols.engine.links import Link
 from protocols.engine.nodes import Time
 from protocols.engine.process import Process
 from protocols.engine.randomness import Choices
 
 
-class Lane:
+class LinkCursor:
     """How far a link has been used: number of the next message, arrival of the last."""
 
     __slots__ = ("_drawn_to", "arrival", "drawn", "link")
@@ -69,42 +69,42 @@ class Turn(NamedTuple):
 
     choices: Choices | None
     """Of the peer; None where it is not chosen."""
-    lanes: tuple[tuple[Lane, Lane], ...]
+    cursors: tuple[tuple[LinkCursor, LinkCursor], ...]
     """There and back, of each peer."""
 
 
-class Lanes:
+class Cursors:
     """Those of all links and choices that the rounds of a process use."""
 
-    __slots__ = ("_choices", "_lanes", "_process")
+    __slots__ = ("_choices", "_cursors", "_process")
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._lanes: dict[Link, Lane] = {}
+        self._cursors: dict[Link, LinkCursor] = {}
         self._choices: dict[str, Choices] = {}
 
-    def of(self, link: Link) -> Lane:
-        """The lane of a link."""
-        lane = self._lanes.get(link)
-        if lane is None:
-            lane = self._lanes[link] = Lane(link)
-        return lane
+    def of(self, link: Link) -> LinkCursor:
+        """The cursor of a link."""
+        cursor = self._cursors.get(link)
+        if cursor is None:
+            cursor = self._cursors[link] = LinkCursor(link)
+        return cursor
 
-    def turns_of(self, line: Line) -> list[Turn]:
+    def turns_of(self, scheduled: ScheduledExchange) -> list[Turn]:
         """What each call of a round uses."""
         known: dict[tuple[str, tuple[Link, ...]], Turn] = {}
         turns = []
-        for call, links in zip(line.exchange.calls, line.links, strict=True):
+        for call, links in zip(scheduled.exchange.calls, scheduled.links, strict=True):
             turn = known.get((call.label, links))
             if turn is None:
-                lanes = tuple([(self.of(link), self.of(link.back)) for link in links])
-                turn = known[call.label, links] = Turn(self._choices_of(call.label) if call.label else None, lanes)
+                cursors = tuple([(self.of(link), self.of(link.back)) for link in links])
+                turn = known[call.label, links] = Turn(self._choices_of(call.label) if call.label else None, cursors)
             turns.append(turn)
         return turns
 
     def used(self) -> tuple[tuple[Link, int, Time], ...]:
         """Link, number of the next message, arrival of the last one."""
-        return tuple([(lane.link, lane.number, lane.arrival) for lane in self._lanes.values()])
+        return tuple([(cursor.link, cursor.number, cursor.arrival) for cursor in self._cursors.values()])
 
     def made(self) -> dict[str, int]:
         """Label to how many choices were made so far."""

@@ -1,30 +1,33 @@
 """Quiet times: what happens again and again without changing anything is computed instead of simulated.
 
 A group at rest does nothing but exchanges that repeat: a client's timer is due, it sends requests, the peers note that
-the client lives and answer. Between two events of a scenario these are most of the messages. A node that can tell when
-it is at rest has three more methods (`QuietNode`); where all running nodes have them and are at rest, the simulation
-passes over whole rounds up to the next disturbance. A run with ``Simulation(..., full=True)`` observes the same facts
-at the same times, the same order of what is due at one time, and the same ``messages``; but see below for flows.
+the client lives and answer. Between two events of a scenario these are most of the messages. An adapter
+(`protocols.engine.fast_forward.adapters`) tells from outside whether its node is quiescent; where all running nodes
+are, `driver.FastForward` skips whole rounds up to the next disturbance. Kernel and nodes know nothing of it. A run
+without it (a full run) observes the same facts at the same times, the same order of what is due at one time, and the
+same ``messages``; but see below for flows.
 
-What the kernel does (`protocols.engine.lookout`, `protocols.engine.rounds`, `protocols.engine.catching_up`)
--------------------------------------------------------------------------------------
-Now and then it asks every node for its `Rest`. The *disturbance* is the first of: the end of the run, a call of the
-scenario, a connection that opens or closes, a message that its receiver does not call harmless, a timer that is neither
-an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every exchange that is *alive*
-it computes when its rounds begin and end, with the latencies that these messages would have drawn, message by message
-where one depends on the other, by multiplication where not. Rounds that are over before the disturbance are passed
-over: messages and latency numbers are counted, the exchange's timer moves to the first round that is simulated again,
-and the nodes are told of the last of each kind. Rounds that are under way when the disturbance comes are simulated from
-their beginning, as is all of a node that has messages under way when the kernel looks, or only a few rounds to go.
+What is done (`driver`, `quiescent`, `rounds`, `replay`)
+--------------------------------------------------------
+Now and then every adapter is asked for its node's `Quiescence`. The *disturbance* is the first of: the end of the
+run, a call of the scenario, a connection that opens or closes, a message that its receiver does not call harmless, a
+timer that is neither an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every
+exchange that is *alive* it is computed when its rounds begin and end, with the latencies that these messages would have
+drawn, message by message where one depends on the other, by multiplication where not. Rounds that are over before the
+disturbance are skipped: messages and latency numbers are counted, the exchange's timer moves to the first round that
+is simulated again, and the adapters bring their nodes to the state after the last of each kind. Rounds that are under
+way when the disturbance comes are simulated from their beginning, as is all of a node that has messages under way when
+this is asked, or only a few rounds to go.
 
-An exchange is alive if its peers run, do not hang, are at rest, are connected without a fault, call its requests
+An exchange is alive if its peers run, do not hang, are quiescent, are connected without a fault, call its requests
 harmless with an equal *claim*, do not begin exchanges with this node themselves, and if this node calls the answers
 harmless. The timer of one that is not is a disturbance. So a member that was killed or hangs is noticed in time: nobody
 guards its session any more.
 
-What a node has to promise
---------------------------
-`rest` returns None unless the node would go on for ever as it is if nothing came but harmless messages. Then:
+What an adapter promises of its node
+------------------------------------
+`adapters.Adapter.quiescence` returns None unless the node would go on for ever as it is if nothing came but harmless
+messages. Then:
 
 - *Exchanges*: at each round the timer fires, is set again (``period`` after the beginning, or ``after_end`` of the
   round: when the last answer has come) and the calls are sent, all at once or one after the other (``in_turn``).
@@ -35,9 +38,10 @@ What a node has to promise
   harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
   the value in ``harmless``, and the two must be equal. (Kafka: member id and generation of a heartbeat. RocketMQ: the
   member list that a pass asks for.) A receiver that knows more than it is asked for names a `Judge` of claims instead
-  (RocketMQ's name server: the routes that a client has), one that does not mind a part of a claim has `ANY` there.
+  (RocketMQ's name server: the routes that a client has; its broker: whether a pass would find nothing new), one that
+  does not mind a part of a claim has `ANY` there.
 - Of a message that is under way its kind tells whether it is harmless, unless the receiver judges it by what it says
-  (`JudgingNode`).
+  (`adapters.Adapter.judges`).
 - *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender (`Guard`).
   Where its exchange comes too seldom, so that they run out before, they are disturbances like others. (A coordinator's
   session timers are guarded by heartbeats; a client's timer for an overdue answer by the answer, see
@@ -46,18 +50,18 @@ What a node has to promise
   nothing, asks the same again at once. The node names as the ``claim`` the request that it expects, the sender the one
   that it would send (in ``harmless``, for the answer). Such rounds, which begin with the answer, are computed with the
   sender's own, because they use the same links.
-- *Idle* timers, should they fire while the node is at rest, tell and send nothing and disturb nobody (a check that
+- *Idle* timers, should they fire while the node is quiescent, tell and send nothing and disturb nobody (a check that
   finds nothing overdue). They fire as always.
-- *Flows*: nothing comes of them but what `Flow` says, as long as the peer would answer (`FlowNode.leads`).
+- *Flows*: nothing comes of them but what `Flow` says, as long as the peer would answer (`adapters.FlowSource`).
 
 A clean-up that scans "last heard of" fields is an exchange without calls: while all entries are renewed in time its
 rounds find nothing. The node names for each entry when a scan could first find it too old (``missed``): if nobody
 renews it any more, this is a disturbance.
 
-For each exchange passed over the node is told of the last round (`round_passed`), for each kind of message and each
-sender of the last one (`passed`; `passed_about` where the exchange is about something): it does what handling it would
-have done to its fields and guarded timers, and no more; the outbox lets it set and cancel timers, anything else
-raises. The exchange's own timer is moved by the kernel. Times lie ahead of the simulation's time then, but never
+For each exchange that was skipped the adapter is told of the last round (`replay_round`), for each kind of message and
+each sender of the last one (`replay_messages`, for each that the exchange may be about): it does to the node's fields
+and guarded timers what handling it would have done, and no more; the outbox lets it set and cancel timers, anything
+else raises. The exchange's own timer is moved by `replay`. Times lie ahead of the simulation's time then, but never
 beyond the disturbance.
 
 Reading that follows what comes in
@@ -75,9 +79,9 @@ An example with leases is in ``tests/protocols/engine/leases.py``, one with a re
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from math import inf
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.nodes import Message, Time, TimerName
 from protocols.load import Production
 
 
@@ -133,9 +137,11 @@ class Exchange(NamedTuple):
     """A round is under way: not all answers have come."""
     within: Time = inf
     """So many milliseconds after its request each answer has come, else it is overdue."""
+    vital: bool = False
+    """Where it is not alive the node is not quiescent: only the peers can tell."""
     about: Hashable = None
     """What the requests are about, where nodes distinguish them by that. The receiver's value in ``harmless`` is a
-    mapping of that to claims then, and both sides are told of each for itself (`AboutNode`)."""
+    mapping of that to claims then, and both sides are told of each for itself."""
 
 
 class Flow(NamedTuple):
@@ -242,8 +248,8 @@ class Stretch(NamedTuple):
         return min(self.position, told)
 
 
-class Rest(NamedTuple):
-    """How a node is at rest."""
+class Quiescence(NamedTuple):
+    """How a node is quiescent."""
 
     exchanges: tuple[Exchange, ...] = ()
     harmless: Mapping[tuple[str, type[Message]], Any] = {}
@@ -254,58 +260,3 @@ class Rest(NamedTuple):
     idle: Collection[TimerName] = ()
     flows: Collection[Flow] = ()
     held: Collection[Held] = ()
-
-
-class QuietNode(Protocol):
-    """What a node has besides the entry points of `protocols.engine.nodes.Node` if it can tell when it is at rest."""
-
-    def rest(self, now: Time) -> Rest | None:
-        """How the node is at rest, None if it is not. Must not change anything."""
-
-    def passed(self, now: Time, sender: str, kind: type[Message], out: Outbox) -> None:
-        """Harmless messages of this kind were passed over; the last one came now."""
-
-    def round_passed(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """Rounds of an exchange were passed over; the last one began at ``begun`` and ended now."""
-
-
-class AboutNode(Protocol):
-    """What a node has besides if its exchanges, or others' with it, are about something (`Exchange.about`)."""
-
-    def passed_about(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
-        """As `QuietNode.passed`, in its place: messages of this kind about this were passed over."""
-
-
-class JudgingNode(Protocol):
-    """What a node has besides if messages of one kind may or may not be harmless, by what they say."""
-
-    judged: Collection[type[Message]]
-    """These kinds."""
-
-    def judge(self, now: Time, sender: str, message: Message) -> Renewal | None:
-        """What follows of a message under way to this node that will change nothing; None where it will."""
-
-
-class DeafNode(Protocol):
-    """What a node has besides if it is told the same by many, and need not hear each of them."""
-
-    deaf_to: Collection[type[Message]]
-    """The kinds of which it is."""
-
-    def deaf_until(self, sender: str, kind: type[Message]) -> Time:
-        """Messages of this kind from this sender that arrive before this time change nothing, whatever else comes
-        until then. They are counted, but not handed over."""
-
-
-class FlowNode(Protocol):
-    """What a node has besides if it is a side of flows."""
-
-    def leads(self, now: Time, sender: str, request: Message) -> Production | None:
-        """What the queue takes in for which this is asked; None where anything else would happen than the answer."""
-
-    def flow_led(self, now: Time, sender: str, stretch: Stretch, out: Outbox) -> None:
-        """So far the sender has come until now."""
-
-    def flow_passed(self, now: Time, stretch: Stretch, out: Outbox) -> None:
-        """So far the node has come until now; it asks anew, unless its request is held. Flows of few records are told
-        in several stretches, one after the other."""

@@ -1,4 +1,4 @@
-"""Passing over reading that follows what comes in: the flows of `protocols.engine.quiet`."""
+"""Passing over reading that follows what comes in: the flows of `protocols.engine.fast_forward.contract`."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import heapify
@@ -6,11 +6,13 @@ from math import floor
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocols.engine.catching_up import Aside
+from protocols.engine.fast_forward.adapters import Adapter, FlowReader, FlowSource
+from protocols.engine.fast_forward.contract import Flow, Quiescence, Stretch
+from protocols.engine.fast_forward.outbox import ReplayOutbox
+from protocols.engine.fast_forward.trouble import may_wait_in_vain
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Time, TimerName
 from protocols.engine.process import CLOCK, Process
-from protocols.engine.quiet import Flow, FlowNode, Rest, Stretch
 from protocols.load import Production
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ SETTLING = 2
 
 
 class Current(NamedTuple):
-    """A flow that is alive: its peer runs, is at rest, is connected without a fault and would answer; an answer can
+    """A flow that is alive: its peer runs, is quiescent, is connected without a fault and would answer; an answer can
     bring all that comes in from one to the next; and there is always a hand free for a record."""
 
     process: Process
@@ -37,6 +39,10 @@ class Current(NamedTuple):
     """To the peer."""
     production: Production
     """What comes in there."""
+    reader: FlowReader
+    """What moves the reader on,"""
+    source: FlowSource
+    """and the peer."""
 
     @property
     def number(self) -> int:
@@ -50,10 +56,12 @@ class Currents:
 
     __slots__ = ("_messages", "_sent", "_simulation", "_timers", "alive")
 
-    def __init__(self, simulation: "Simulation", rests: Mapping[str, Rest]) -> None:
-        """``rests``: of all processes that run and do not hang."""
+    def __init__(
+        self, simulation: "Simulation", states: Mapping[str, Quiescence], adapters: Mapping[Process, Adapter]
+    ) -> None:
+        """``states`` and ``adapters``: of all processes that run and do not hang."""
         self._simulation = simulation
-        self.alive: Sequence[Current] = list(_alive(simulation, rests))
+        self.alive: Sequence[Current] = list(_alive(simulation, states, adapters))
         self._messages: set[tuple[Any, ...]] = set()
         """Link, type and number of the messages."""
         self._sent: list[tuple[Link, int]] = []
@@ -63,12 +71,12 @@ class Currents:
             return
         asked: set[tuple[str, str, int]] = set()
         for each in self.alive:
-            process, flow, link, _ = each
+            process, flow, link = each[:3]
             self._messages |= {(link, type(flow.request), each.number), (link.back, flow.answer, each.number)}
             self._timers.update([(process.name, timer) for timer in flow.timers])
             asked.add((flow.peer, process.name, each.number))
-        for name, rest in rests.items():
-            for held in rest.held:
+        for name, state in states.items():
+            for held in state.held:
                 if (name, held.sender, held.request[0]) in asked:
                     self._timers.add((name, held.timer))
 
@@ -103,19 +111,18 @@ class Currents:
         # What a flow that ended first does then comes before what others did until they ended.
         first = min(ends)
         simulation.root = CLOCK
-        for simulation.now, _, (process, _, link, _), stretch in steps:
-            reader: FlowNode = process.node  # type: ignore[assignment]
-            peer: FlowNode = link.receiver.node  # type: ignore[assignment]
+        for simulation.now, _, (process, _, link, _, reader, source), stretch in steps:
             later = stretch.until > first
-            reader.flow_passed(stretch.until, stretch, Aside(process, tells=True, later=later))
-            peer.flow_led(stretch.until, process.name, stretch, Aside(link.receiver, tells=True, later=later))
+            reader.replay_reading(stretch.until, stretch, ReplayOutbox(process, tells=True, later=later))
+            out = ReplayOutbox(link.receiver, tells=True, later=later)
+            source.replay_reader(stretch.until, process.name, stretch, out)
         simulation.now = since
         return True
 
     def _count(self, current: Current, last: Stretch, *, answered: bool) -> None:
         """A request and its answer for each record, or as many as have the time. ``answered``: the first answer was
         under way, and so counted, already. Where none is held in the end, the reader sends the last request himself."""
-        _, flow, link, _ = current
+        flow, link = current.flow, current.link
         requests = last.position - flow.asked
         if last.travel:
             requests = min(requests, floor((last.until - self._simulation.now) / (2 * last.travel)))
@@ -172,14 +179,16 @@ def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> 
     yield Stretch(flow, production, last, until, travel, position, True, held)
 
 
-def _alive(simulation: "Simulation", rests: Mapping[str, Rest]) -> Iterator[Current]:
-    for name, rest in rests.items():
-        if not rest.flows:
+def _alive(
+    simulation: "Simulation", states: Mapping[str, Quiescence], adapters: Mapping[Process, Adapter]
+) -> Iterator[Current]:
+    for name, state in states.items():
+        if not state.flows:
             continue
         found: list[Current] = []
         work: dict[Hashable, float] = {}
-        for flow in rest.flows:
-            current = _current(simulation, rests, name, flow)
+        for flow in state.flows:
+            current = _current(simulation, adapters, name, flow)
             if current is not None:
                 found.append(current)
                 if flow.together is not None:
@@ -190,22 +199,24 @@ def _alive(simulation: "Simulation", rests: Mapping[str, Rest]) -> Iterator[Curr
                 yield current
 
 
-def _current(simulation: "Simulation", rests: Mapping[str, Rest], name: str, flow: Flow) -> Current | None:
+def _current(simulation: "Simulation", adapters: Mapping[Process, Adapter], name: str, flow: Flow) -> Current | None:
     """The flow with what it runs along; None where it is not alive."""
     process = simulation.processes[name]
     link = process.links.get(flow.peer)
     if (
         link is None
-        or flow.peer not in rests
+        or link.receiver not in adapters
         or link.receiver is not simulation.processes.get(flow.peer)
         or not (link.open and link.back.open)
         or link.fault is not None
         or link.back.fault is not None
-        or link.is_harmed(simulation.now, flow.within)
+        or may_wait_in_vain(link, simulation.now, flow.within)
     ):
         return None
-    peer: FlowNode = link.receiver.node  # type: ignore[assignment]
-    production = peer.leads(simulation.now, name, flow.request)
+    reader, source = adapters[process].reader, adapters[link.receiver].source
+    production = None if source is None else source.production(simulation.now, name, flow.request)
+    if reader is None or source is None:
+        return None
     if production is None or production.per_second * 2 * simulation.latency.most / 1000 >= flow.most:
         return None
-    return Current(process, flow, link, production)
+    return Current(process, flow, link, production, reader, source)

@@ -8,59 +8,59 @@ happens are computed one by one.
 from heapq import heapify, heappop, heappush
 from math import ceil
 
-from protocols.engine.alone import alone_of
-from protocols.engine.lanes import Lane, Lanes
-from protocols.engine.lines import Came, Due, Last, Line, Passed, Traffic, Volley, volleys
+from protocols.engine.fast_forward.contract import Exchange
+from protocols.engine.fast_forward.cursors import Cursors, LinkCursor
+from protocols.engine.fast_forward.scheduled import Came, Due, Last, Passed, ScheduledExchange, Traffic, Volley, volleys
+from protocols.engine.fast_forward.serial_round import serial_round_of
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Process
-from protocols.engine.quiet import Exchange
 
 RARE = 4
-"""A line whose period is so many times that of the most frequent one is computed round by round."""
+"""An exchange whose period is so many times that of the most frequent one is computed round by round."""
 
 SOON = 8
 """So many entries of the heap are looked at first, before all of them are."""
 
 
-def passed_over(process: Process, lines: list[Line], horizon: Time) -> Passed | None:
+def passed_over(process: Process, schedule: list[ScheduledExchange], horizon: Time) -> Passed | None:
     """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
-    rounds = Rounds(process, lines, horizon)
+    rounds = Rounds(process, schedule, horizon)
     passed = rounds.passed()
     if passed is None and rounds.has_counted:
         # Of some messages it was not known when the last one came.
-        passed = Rounds(process, lines, horizon, may_count=False).passed()
+        passed = Rounds(process, schedule, horizon, may_count=False).passed()
     return passed
 
 
 class Rounds:
     """The exchanges of one process, from now on until just before ``horizon``.
 
-    Rounds that are alone, and of which another one follows, are counted (`Alone.count`) where this saves anything,
-    unless ``may_count`` is False.
+    Rounds that are alone, and of which another one follows, are counted (`SerialRound.count`) where this saves
+    anything, unless ``may_count`` is False.
     """
 
     __slots__ = (
-        "_alone",
         "_any",
         "_asked",
         "_both_ways",
+        "_cursors",
         "_dues",
         "_ends",
         "_even",
         "_even_until",
         "_free",
         "_horizon",
-        "_lanes",
         "_last",
         "_late",
         "_left",
-        "_lines",
         "_may_count",
         "_open",
         "_orders",
         "_process",
         "_rounds",
+        "_schedule",
+        "_serial",
         "_settle",
         "_spans",
         "_threads",
@@ -72,16 +72,19 @@ class Rounds:
         "has_counted",
     )
 
-    def __init__(self, process: Process, lines: list[Line], horizon: Time, *, may_count: bool = True) -> None:
-        self._process, self._lines, self._horizon, self._may_count = process, lines, horizon, may_count
+    def __init__(
+        self, process: Process, schedule: list[ScheduledExchange], horizon: Time, *, may_count: bool = True
+    ) -> None:
+        self._process, self._schedule, self._horizon, self._may_count = process, schedule, horizon, may_count
         self._dues: list[Due] = [
-            (line.timer[0], line.timer[1], line.timer[2], at, 0, 0.0) for at, line in enumerate(lines)
+            (scheduled.timer[0], scheduled.timer[1], scheduled.timer[2], at, 0, 0.0)
+            for at, scheduled in enumerate(schedule)
         ]
         heapify(self._dues)
-        self._rounds = [0] * len(lines)
-        self._spans: list[tuple[Time, Time] | None] = [None] * len(lines)
+        self._rounds = [0] * len(schedule)
+        self._spans: list[tuple[Time, Time] | None] = [None] * len(schedule)
         self._unknown: set[int] = set()
-        """Lines whose last round was not computed by itself, or is not over."""
+        """Exchanges whose last round was not computed by itself, or is not over."""
         self._unclear: set[Traffic] = set()
         """Of these it is not known when the last one was sent."""
         self.has_counted = False
@@ -94,31 +97,35 @@ class Rounds:
         """When the last answer under way comes."""
         self._open = 0
         """Calls and answers that are yet to go out."""
-        self._asked: dict[int, Lane] = {}
-        """Order of a due to the lane on which the answer goes out then."""
-        self._left, self._ends = [0] * len(lines), [0.0] * len(lines)
-        """Of each line whose calls are sent all at once: how many answers are yet to go out; when the others come."""
-        self._both_ways = len({line.process for line in lines}) > 1
+        self._asked: dict[int, LinkCursor] = {}
+        """Order of a due to the cursor of the link on which the answer goes out then."""
+        self._left, self._ends = [0] * len(schedule), [0.0] * len(schedule)
+        """Of each whose calls are sent all at once: how many answers are yet to go out; when the others come."""
+        self._both_ways = len({scheduled.process for scheduled in schedule}) > 1
         """Whether some rounds begin at the other end: then the order of the requests is not that of the answers."""
         self._threads: dict[str, Time] = {}
-        least = min(line.exchange.period for line in lines)
+        least = min(scheduled.exchange.period for scheduled in schedule)
         self._even = [
-            not line.exchange.after_end
-            and line.exchange.period < RARE * least
-            and all(len(links) == 1 for links in line.links)
-            for line in lines
+            not scheduled.exchange.after_end
+            and scheduled.exchange.period < RARE * least
+            and all(len(links) == 1 for links in scheduled.links)
+            for scheduled in schedule
         ]
-        """Which lines are multiplied."""
-        self._widest = max(line.exchange.period for line in lines if line.exchange.period < RARE * least)
+        """Which exchanges are multiplied."""
+        self._widest = max(
+            scheduled.exchange.period for scheduled in schedule if scheduled.exchange.period < RARE * least
+        )
         most = process.simulation.latency.most
-        self._settle = 4 * most * max(len(each.exchange.calls) if each.exchange.in_turn else 1 for each in lines) + 1
+        self._settle = 4 * most * max(len(each.exchange.calls) if each.exchange.in_turn else 1 for each in schedule) + 1
         """Messages that were sent so long before do not matter to those of now, nor to whether one is under way."""
         self._late = horizon - max(least, self._settle)
         self._even_until: Time | None = None
-        self._lanes = Lanes(process)
-        self._turns = [self._lanes.turns_of(line) for line in lines]
-        self._alone = [alone_of(line, turns, most) for line, turns in zip(lines, self._turns, strict=True)]
-        self._volleys: list[tuple[Volley, ...] | None] = [volleys(line) for line in lines]
+        self._cursors = Cursors(process)
+        self._turns = [self._cursors.turns_of(scheduled) for scheduled in schedule]
+        self._serial = [
+            serial_round_of(scheduled, turns, most) for scheduled, turns in zip(schedule, self._turns, strict=True)
+        ]
+        self._volleys: list[tuple[Volley, ...] | None] = [volleys(scheduled) for scheduled in schedule]
 
     def passed(self) -> Passed | None:
         """See `passed_over`."""
@@ -131,7 +138,7 @@ class Rounds:
                     self._multiply()
                     time = dues[0][0]
                 # Nothing can go wrong with rounds that are alone: the state before need not be kept.
-                while time < self._late and self._round_alone():
+                while time < self._late and self._serial_round():
                     time = self._dues[0][0]
                     if self._even_until is None:
                         self._multiply()
@@ -154,17 +161,17 @@ class Rounds:
         if self._dues[0][0] >= until:
             return
         for at, due in enumerate(self._dues):
-            line = due[3]
-            if self._even[line] and due[0] < until:
-                exchange = self._lines[line].exchange
+            scheduled = due[3]
+            if self._even[scheduled] and due[0] < until:
+                exchange = self._schedule[scheduled].exchange
                 rounds = ceil((until - due[0]) / exchange.period)
                 time = due[0] + rounds * exchange.period
-                self._dues[at] = time, time - exchange.period, due[2], line, 0, 0.0
-                self._rounds[line] += rounds
-                self._spans[line] = None
-                self._unknown.add(line)
+                self._dues[at] = time, time - exchange.period, due[2], scheduled, 0, 0.0
+                self._rounds[scheduled] += rounds
+                self._spans[scheduled] = None
+                self._unknown.add(scheduled)
                 self._any = True
-                for call, (choices, ((there, back),)) in zip(exchange.calls, self._turns[line], strict=True):
+                for call, (choices, ((there, back),)) in zip(exchange.calls, self._turns[scheduled], strict=True):
                     there.skip(rounds)
                     if call.answer is not None:
                         back.skip(rounds)
@@ -175,8 +182,8 @@ class Rounds:
     def _step(self, due: Due) -> bool:
         """Compute what happens now; False where it goes beyond the horizon or threads collide."""
         now, _, order, at, call, begun = due
-        line = self._lines[at]
-        exchange = line.exchange
+        scheduled = self._schedule[at]
+        exchange = scheduled.exchange
         if call == 0:
             begun = now
             self._rounds[at] += 1
@@ -191,53 +198,55 @@ class Rounds:
             self._open -= 1
         volleys = self._volleys[at]
         if volleys is not None:
-            root = self._root(line, at)
+            root = self._root(scheduled, at)
             for link, kind, messages in volleys:
-                self._came(line, link, kind, self._lanes.of(link).send_at_once(now, messages), now, root)
-            self._over(line, at, now, now)
+                self._came(scheduled, link, kind, self._cursors.of(link).send_at_once(now, messages), now, root)
+            self._over(scheduled, at, now, now)
         elif call < 0:
-            answered = self._answer(line, at, -call - 1, self._asked.pop(order), now)
+            answered = self._answer(scheduled, at, -call - 1, self._asked.pop(order), now)
             if exchange.in_turn:
-                self._go_on(line, at, -call, now, answered, begun)
+                self._go_on(scheduled, at, -call, now, answered, begun)
             else:
                 self._left[at] -= 1
                 self._ends[at] = max(self._ends[at], answered)
                 if not self._left[at]:
-                    self._over(line, at, begun, self._ends[at])
+                    self._over(scheduled, at, begun, self._ends[at])
         elif exchange.in_turn:
-            self._go_on(line, at, call, None, now, begun)
+            self._go_on(scheduled, at, call, None, now, begun)
         else:
-            found = [self._call(line, at, number, now, begun) for number in range(len(exchange.calls))]
+            found = [self._call(scheduled, at, number, now, begun) for number in range(len(exchange.calls))]
             self._left[at] = found.count(None)
             self._ends[at] = max([now, *[each for each in found if each is not None]])
             if not self._left[at]:
-                self._over(line, at, begun, self._ends[at])
+                self._over(scheduled, at, begun, self._ends[at])
         return self._free < self._horizon
 
-    def _go_on(self, line: Line, at: int, call: int, sent: Time | None, now: Time, begun: Time) -> None:
+    def _go_on(
+        self, scheduled: ScheduledExchange, at: int, call: int, sent: Time | None, now: Time, begun: Time
+    ) -> None:
         """The calls of a round from this one on, one after the other, until something else comes first. ``sent``: when
         the answer was sent that comes now; None where nothing can have come first."""
-        exchange, dues, calls = line.exchange, self._dues, len(line.exchange.calls)
+        exchange, dues, calls = scheduled.exchange, self._dues, len(scheduled.exchange.calls)
         while call < calls:
             if sent is not None and (not dues or dues[0][0] <= now or self._free >= self._horizon):
                 self._open += 1
                 self._push(now, sent, at, call, begun)
                 self._busy(exchange, now)
                 return
-            answered = self._call(line, at, call, now, begun)
+            answered = self._call(scheduled, at, call, now, begun)
             if answered is None:
                 self._busy(exchange, now)
                 return
             sent, now, call = now, answered, call + 1
-        self._over(line, at, begun, now)
+        self._over(scheduled, at, begun, now)
 
-    def _root(self, line: Line, at: int) -> int:
+    def _root(self, scheduled: ScheduledExchange, at: int) -> int:
         """What a timer does that has set itself again is the clock's doing."""
-        return line.timer[3] if line.exchange.after_end or self._rounds[at] == 1 else CLOCK
+        return scheduled.timer[3] if scheduled.exchange.after_end or self._rounds[at] == 1 else CLOCK
 
-    def _over(self, line: Line, at: int, begun: Time, ended: Time) -> None:
+    def _over(self, scheduled: ScheduledExchange, at: int, begun: Time, ended: Time) -> None:
         """A round is over."""
-        exchange = line.exchange
+        exchange = scheduled.exchange
         self._busy(exchange, ended)
         self._spans[at] = begun, ended
         self._unknown.discard(at)
@@ -246,16 +255,16 @@ class Rounds:
         if not self._even[at]:
             self._even_until = None
 
-    def _round_alone(self) -> bool:
+    def _serial_round(self) -> bool:
         """Nothing is under way: compute the next round as a whole, if nothing else is due until it is over at the
         latest. It is over before the horizon."""
         dues = self._dues
         now, _, _, at, _, _ = dues[0]
-        alone, line = self._alone[at], self._lines[at]
-        exchange = line.exchange
-        if alone is None and exchange.calls:
+        serial, scheduled = self._serial[at], self._schedule[at]
+        exchange = scheduled.exchange
+        if serial is None and exchange.calls:
             return False
-        over = now if alone is None else now + alone.at_most
+        over = now if serial is None else now + serial.at_most
         if len(dues) > 1 and min(dues[1:3])[0] <= over:
             return False  # the second entry of a heap is one of these
         if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
@@ -265,31 +274,31 @@ class Rounds:
         self._any = True
         if not exchange.after_end:
             self._push(now + exchange.period, now, at)
-        if alone is None:
-            self._over(line, at, now, now)
-        elif self._may_count and alone.may_count and over + exchange.period + alone.at_most < self._late:
-            ended = alone.count(now)
+        if serial is None:
+            self._over(scheduled, at, now, now)
+        elif self._may_count and serial.may_count and over + exchange.period + serial.at_most < self._late:
+            ended = serial.count(now)
             self._free = max(self._free, ended)
-            self._over(line, at, now, ended)
-            self._unclear.update(alone.traffic)
+            self._over(scheduled, at, now, ended)
+            self._unclear.update(serial.traffic)
             self.has_counted = True
         else:
-            ended, last = alone.compute(now)
+            ended, last = serial.compute(now)
             self._free = max(self._free, ended)
-            root = self._root(line, at)
+            root = self._root(scheduled, at)
             for there, back, sent, arrived, answered in last:
-                self._came(line, there.link, alone.request, arrived, sent, root)
-                self._came(line, back.link, alone.answer, answered, arrived, root)
-            self._over(line, at, now, ended)
+                self._came(scheduled, there.link, serial.request, arrived, sent, root)
+                self._came(scheduled, back.link, serial.answer, answered, arrived, root)
+            self._over(scheduled, at, now, ended)
         return True
 
-    def _call(self, line: Line, at: int, number: int, now: Time, begun: Time) -> Time | None:
+    def _call(self, scheduled: ScheduledExchange, at: int, number: int, now: Time, begun: Time) -> Time | None:
         """A request and its answer: when the answer (without one, the request) arrives. None where others may send
         before the request arrives what the answer comes after: then it is yet to be sent."""
-        call, (choices, lanes) = line.exchange.calls[number], self._turns[at][number]
-        there, back = lanes[0 if choices is None else choices.next(len(lanes))]
+        call, (choices, cursors) = scheduled.exchange.calls[number], self._turns[at][number]
+        there, back = cursors[0 if choices is None else choices.next(len(cursors))]
         arrives = there.send(now)
-        self._came(line, there.link, call.request, arrives, now, self._root(line, at))
+        self._came(scheduled, there.link, call.request, arrives, now, self._root(scheduled, at))
         if call.answer is None:
             return now
         if self._both_ways and self._dues and self._dues[0][0] <= arrives:
@@ -297,20 +306,22 @@ class Rounds:
             self._push(arrives, now, at, -number - 1, begun)
             self._asked[self._orders] = back
             return None
-        return self._answer(line, at, number, back, arrives)
+        return self._answer(scheduled, at, number, back, arrives)
 
-    def _answer(self, line: Line, at: int, number: int, back: Lane, now: Time) -> Time:
+    def _answer(self, scheduled: ScheduledExchange, at: int, number: int, back: LinkCursor, now: Time) -> Time:
         """A request has arrived: when its answer does."""
-        answer = line.exchange.calls[number].answer
+        answer = scheduled.exchange.calls[number].answer
         assert answer is not None
         arrives = back.send(now)
-        self._came(line, back.link, answer, arrives, now, self._root(line, at))
+        self._came(scheduled, back.link, answer, arrives, now, self._root(scheduled, at))
         return arrives
 
-    def _came(self, line: Line, link: Link, kind: type[Message], time: Time, sent: Time, root: int) -> None:
+    def _came(
+        self, scheduled: ScheduledExchange, link: Link, kind: type[Message], time: Time, sent: Time, root: int
+    ) -> None:
         """A message came on this link."""
-        traffic = link.receiver, link.sender.name, kind, line.exchange.about
-        self._last[traffic] = Came(time, sent, line.timer[2], root)
+        traffic = link.receiver, link.sender.name, kind, scheduled.exchange.about
+        self._last[traffic] = Came(time, sent, scheduled.timer[2], root)
         if self._unclear:
             self._unclear.discard(traffic)
         if time > self._free:
@@ -320,9 +331,9 @@ class Rounds:
         if exchange.thread:
             self._threads[exchange.thread] = until
 
-    def _push(self, time: Time, created: Time, line: int, call: int = 0, begun: Time = 0.0) -> None:
+    def _push(self, time: Time, created: Time, scheduled: int, call: int = 0, begun: Time = 0.0) -> None:
         self._orders += 1
-        due: Due = (time, created, self._orders, line, call, begun)
+        due: Due = (time, created, self._orders, scheduled, call, begun)
         heappush(self._dues, due)
 
     def _state(self) -> Passed:
@@ -330,7 +341,7 @@ class Rounds:
             tuple(self._dues),
             tuple(self._rounds),
             tuple(self._spans),
-            self._lanes.used(),
+            self._cursors.used(),
             self._last.copy(),
-            self._lanes.made(),
+            self._cursors.made(),
         )

@@ -1,0 +1,218 @@
+"""When a broker is quiescent, and how it is moved on over messages that were skipped.
+
+Harmless are heartbeats that repeat what is known, questions for a member list that is known, commits and locks that
+repeat themselves, pulls that will be held until their time is over as the one before was. What else a broker does by
+the clock (records that arrive for held pulls, deliveries) is simulated.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from protocols.engine.fast_forward.adapters import FlowSource, Judgement
+from protocols.engine.fast_forward.contract import ANY, Call, Exchange, Guard, Held, Judge, Quiescence, Renewal, Stretch
+from protocols.engine.fast_forward.outbox import ReplayOutbox
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.load import Production
+from protocols.queues import Queue
+from rocketmq_selfbalance.broker import connections, persisting, pulls, registering
+from rocketmq_selfbalance.broker.connections import IDLE, SCAN
+from rocketmq_selfbalance.broker.node import BrokerNode
+from rocketmq_selfbalance.broker.notifying import NOTIFY
+from rocketmq_selfbalance.broker.persisting import FLUSH
+from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.codes import SUCCESS
+from rocketmq_selfbalance.fast_forward import broker_flows
+from rocketmq_selfbalance.member_lists import in_order
+from rocketmq_selfbalance.messages.locks import LockBatchMq
+from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat
+from rocketmq_selfbalance.messages.nameserver import RegisterBroker
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+
+
+class Beating(NamedTuple):
+    """What a heartbeat has to say so that it changes nothing."""
+
+    client_id: str
+    consumers: tuple[ConsumerData, ...]
+    """Sorted by group."""
+
+
+class BrokerAdapter:
+    """A broker from outside."""
+
+    reader = None
+
+    def __init__(self, node: BrokerNode) -> None:
+        self.broker = node.state
+        self.judges: Mapping[type[Message], Judgement] = {PullMessage: self._judge}
+        self.source: FlowSource | None = self
+        self._beating: dict[str, Beating] = {}
+        """Channel to its heartbeat, as of the last question whether the broker is quiescent."""
+
+        self._readings: dict[broker_flows.Key, broker_flows.Reading] = {}
+
+    def quiescence(self, now: Time) -> Quiescence | None:
+        """Claims of a client: of heartbeats `Beating`; of member lists whether it would do nothing if it were given
+        them; of locks those that it holds, about a group; of commits see `_committed`."""
+        broker = self.broker
+        harmless: dict[tuple[str, type[Message]], Any] = {}
+        missed: dict[tuple[str, type[Message]], Time] = {}
+        patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
+        lists = {name: in_order(broker.consumers.client_ids(name) or ()) for name in broker.consumers.groups}
+        members = Judge(lambda would_repeat: would_repeat(lists))
+        committed = _committed(broker)
+        resets = any(broker.offsets.resets.values())
+        for group in broker.consumers.groups.values():
+            for channel, known in group.channels.items():
+                noticed = known.last_update + patience
+                missed[channel, HeartBeat] = min(noticed, missed.get((channel, HeartBeat), noticed))
+        self._beating = _beating(broker)
+        locks = _locks(broker)
+        for channel, beating in self._beating.items():
+            harmless[channel, HeartBeat] = beating
+            harmless[channel, GetConsumerListByGroup] = members
+            held = locks.get(beating.client_id, {})
+            harmless[channel, LockBatchMq] = {data.group: held.get(data.group, ()) for data in beating.consumers}
+            harmless[channel, PullMessage] = None
+            if not resets:
+                harmless[channel, UpdateConsumerOffset] = committed.get(channel, {})
+        guarded: dict[TimerName, Guard] = {(IDLE, peer): Guard(peer, HeartBeat) for peer in broker.active}
+        return Quiescence(_exchanges(broker), harmless, guarded, missed, held=_held(broker, now, resets))
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Any, out: ReplayOutbox) -> None:
+        broker = self.broker
+        broker.busy(now, sender)
+        if kind is HeartBeat:
+            connections.put_off_idle_check(broker, now, sender, out)
+            for data in self._beating[sender].consumers:
+                group = broker.consumers.groups[data.group]
+                group.channels[sender].last_update = now
+                group.last_update = max(group.last_update, now)
+        elif kind is PullMessage:
+            _hold_again(broker, now, sender, about, out)
+        elif kind is LockBatchMq:
+            client_id = self._beating[sender].client_id
+            for queue in _locks(broker)[client_id].get(about, ()):
+                broker.locks.try_lock(now, about, queue, client_id)
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        if timer == FLUSH:
+            persisting.persist(self.broker)
+
+    def production(self, now: Time, sender: str, request: Any) -> Production | None:
+        return broker_flows.production(self.broker, now, request) if sender in self._beating else None
+
+    def replay_reader(self, now: Time, sender: str, stretch: Stretch, out: ReplayOutbox) -> None:
+        broker_flows.replay_reader(self.broker, self._readings, now, sender, stretch, out)
+
+    def _judge(self, now: Time, sender: str, pull: PullMessage) -> Renewal | None:
+        """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
+        if pull.suspend_ms <= 0 or any(self.broker.offsets.resets.values()):
+            return None
+        if not _is_repeated_pull(self.broker, now, sender, pull):
+            return None
+        return Renewal(PullAnswer, pull.suspend_ms, pull.suspend_ms)
+
+
+def _exchanges(broker: Broker) -> tuple[Exchange, ...]:
+    settings, version = broker.settings, broker.disk.topics.version
+    told = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
+    found = [
+        Exchange(registering.REGISTER, registering.period(settings), told),
+        Exchange(SCAN, settings.scan_channels_interval_ms),
+        Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
+    ]
+    if not settings.real_time_notify_consumer_change and not broker.changed_groups:
+        found.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
+    return tuple(found)
+
+
+def _beating(broker: Broker) -> dict[str, Beating]:
+    """Channel to the heartbeat that would change nothing: it says of each group what the group was told last by
+    everybody. Channels that would change something are left out."""
+    found: dict[str, Beating] = {}
+    restless: set[str] = set()
+    for name, group in sorted(broker.consumers.groups.items()):
+        mode = group.consume_type, group.message_model, group.consume_from_where
+        for channel, known in group.channels.items():
+            if known.subscriptions is None or known.revision != group.revision:
+                restless.add(channel)
+                continue
+            data = ConsumerData(name, *mode, known.subscriptions)
+            before = found.get(channel)
+            if before is None:
+                found[channel] = Beating(known.client_id, (data,))
+            else:
+                found[channel] = before._replace(consumers=(*before.consumers, data))
+    for channel in restless:
+        found.pop(channel, None)
+    return found
+
+
+def _held(broker: Broker, now: Time, resets: bool) -> list[Held]:
+    return [
+        Held(
+            each.timer,
+            each.sender,
+            each.message,
+            PullAnswer,
+            each.message.suspend_ms,
+            (each.message.group, queue),
+            each.arrival is None and not resets and _is_repeated_pull(broker, now, each.sender, each.message),
+        )
+        for queue, waiting in broker.held.items()
+        for each in waiting
+    ]
+
+
+def _is_repeated_pull(broker: Broker, now: Time, sender: str, pull: PullMessage) -> bool:
+    """Whether an equal pull finds nothing, now and later, and commits nothing new. (A record that is sent back is
+    delivered by a timer.)"""
+    group, (topic, _, number), offset = pull.group, pull.queue, pull.commit_offset
+    stored = broker.disk.store.queue(topic, number)
+    return (
+        (stored is None or stored.production.per_second <= 0)
+        and pulls.refusal(broker, pull) == SUCCESS
+        and pull.offset == (0 if stored is None else stored.max_offset(now))
+        and (
+            offset is None
+            or (
+                broker.committers.get((group, pull.queue)) == sender
+                and broker.offsets.query(group, topic, number) == offset
+            )
+        )
+    )
+
+
+def _hold_again(broker: Broker, now: Time, sender: str, about: tuple[str, Queue], out: ReplayOutbox) -> None:
+    """The pull was answered with nothing, and has come again, now for the last time. (It keeps its number: which it is
+    does not matter.)"""
+    group, queue = about
+    again = next(each for each in broker.held[queue] if (each.sender, each.message.group) == (sender, group))
+    broker.held[queue] = [each for each in broker.held[queue] if each is not again]
+    broker_flows.put(broker, again._replace(until=now + again.message.suspend_ms), out)
+
+
+def _locks(broker: Broker) -> dict[str, dict[str, tuple[Queue, ...]]]:
+    """Client id to group to what it has locked, sorted: its claim when it renews its locks."""
+    found: dict[str, dict[str, list[Queue]]] = {}
+    for group, table in broker.locks.table.items():
+        for queue, lock in table.items():
+            found.setdefault(lock.client_id, {}).setdefault(group, []).append(queue)
+    return {
+        client_id: {group: tuple(sorted(queues)) for group, queues in groups.items()}
+        for client_id, groups in found.items()
+    }
+
+
+def _committed(broker: Broker) -> dict[str, dict[tuple[str, Queue], int]]:
+    """Client to what it committed last, where nobody has committed since: its claim when it commits again, group and
+    queue to offset. Of a queue that takes in records evenly the offset does not matter."""
+    found: dict[str, dict[tuple[str, Queue], int]] = {}
+    for (group, queue), channel in broker.committers.items():
+        stored = broker.disk.store.queue(queue.topic, queue.number)
+        moves = stored is not None and not stored.records and stored.production.per_second > 0
+        offset = ANY if moves else broker.offsets.query(group, queue.topic, queue.number)
+        found.setdefault(channel, {})[group, queue] = offset
+    return found

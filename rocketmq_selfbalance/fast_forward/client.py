@@ -1,0 +1,271 @@
+"""When a client is quiescent, and how it is moved on over rounds that were skipped.
+
+Nothing happens at it then but its periodic tasks, passes that find what they found before, renewals of locks, and
+pulls that brokers hold until their time is over. What a client believes is in the claims of its requests; brokers and
+name servers know whether it is so (`broker`, `name_server`).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from protocols.engine.fast_forward.adapters import FlowReader, Judgement
+from protocols.engine.fast_forward.contract import Call, Exchange, Flow, Guard, Quiescence, Stretch
+from protocols.engine.fast_forward.outbox import ReplayOutbox
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.queues import Queue
+from rocketmq_selfbalance.client import polling, rebalance_service, tasks
+from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.consuming_orderly import lock_thread
+from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
+from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.locks import by_broker
+from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.client.service import PERIODIC, RebalanceService
+from rocketmq_selfbalance.codes import BROADCASTING
+from rocketmq_selfbalance.fast_forward import client_flows, client_pulls
+from rocketmq_selfbalance.fast_forward.broker import Beating
+from rocketmq_selfbalance.fast_forward.client_passes import Passes
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
+from rocketmq_selfbalance.messages.membership import ConsumerList, HeartBeat
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import PullAnswer
+from rocketmq_selfbalance.states import BACKOFF, RUNNING, WAITING
+
+_NOTHING = Quiescence()
+"""Of a client that has shut down."""
+
+_UNDER_WAY = {
+    RefreshRoute: ("routes", RouteInfoAnswer),
+    TellBroker: ("heartbeat", Answer),
+    AskMembers: (rebalance_service.TIMER, ConsumerList),
+    LockQueues: ("lock", LockBatchMqAnswer),
+}
+"""Call that a thread waits for to the exchange that is under way then, and the answer."""
+
+_ABOUT_TO_BE_TOLD = frozenset({WAITING, BACKOFF})
+"""States of a process queue that its next pull changes."""
+
+
+class ClientAdapter:
+    """A client from outside."""
+
+    source = None
+
+    def __init__(self, client: Client) -> None:
+        self._client = client.instance
+        self._passes = Passes(client.instance)
+        self.judges: Mapping[type[Message], Judgement] = {PullAnswer: self._judge}
+        self.reader: FlowReader | None = self
+
+    def quiescence(self, now: Time) -> Quiescence | None:
+        client = self._client
+        if client.ended:
+            return _NOTHING
+        consumers = list(client.consumers.values())
+        if not client.running or _has_to_tell(client.service) or client.sent_back or not all(map(_waits, consumers)):
+            return None
+        if self._passes.are_refused or not _ABOUT_TO_BE_TOLD.isdisjoint(client.observed.life_of.values()):
+            return None
+        pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
+        under_way, flows = _under_way(client), _flows(client, consumers, pulls)
+        if under_way is None or flows is None:
+            return None
+        commits, members = _commits(client, consumers), self._passes.calls()
+        if commits is None or members is None:
+            return None
+        exchanges = (
+            *_tasks(client, consumers, commits, under_way),
+            _passes(client, members, under_way, vital=not self._passes.are_known),
+            *_locks(client, consumers, under_way),
+        )
+        harmless = _harmless(exchanges)
+        for consumer in consumers:
+            for address, repeated in client_pulls.repeated(client, consumer, pulls).items():
+                harmless.setdefault((address, PullAnswer), {}).update(repeated)
+        idle = [(name, consumer.group) for consumer in consumers for name in ("expired", "poll")]
+        guarded = _guarded(client)
+        # Timers of requests that were answered meanwhile: nothing comes of them.
+        idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
+        return Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows)
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
+        client = self._client
+        if kind is LockBatchMqAnswer:
+            for queue, process_queue in client.consumers[about].table.items():
+                if client.master(queue.broker) == sender:
+                    process_queue.last_lock = now
+        elif kind is PullAnswer:
+            client_pulls.replay_answer(client, now, about, out)
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        client = self._client
+        if timer == rebalance_service.TIMER:
+            client.service.last = now
+            return
+        what, *of = timer
+        if what == "task of":
+            client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings.instance)
+
+    def replay_reading(self, now: Time, stretch: Stretch, out: ReplayOutbox) -> None:
+        client_flows.replay_reading(self._client, now, stretch, out)
+
+    def _judge(self, now: Time, sender: str, message: PullAnswer) -> Any:
+        return client_pulls.judge(self._client, message)
+
+
+def _has_to_tell(service: RebalanceService) -> bool:
+    """Whether a pass is to come or under way of which something is told, even if it finds nothing."""
+    under_way = service.in_pass and (service.trigger != PERIODIC or bool(service.told))
+    return under_way or service.notified or bool(service.triggers)
+
+
+def _waits(consumer: Consumer) -> bool:
+    """Whether a consumer that holds what it is to hold has nothing else to do."""
+    return (
+        consumer.state == RUNNING
+        and consumer.rebalancing.balanced
+        and not (consumer.paused or consumer.leaving or consumer.pool.backlog)
+        and not any(each.dropped for each in consumer.table.values())
+        and (consumer.kind == PUSH or not polling.would_keep(consumer))
+    )
+
+
+def _tasks(
+    client: Instance, consumers: list[Consumer], commits: tuple[Call, ...], under_way: set[str]
+) -> Iterator[Exchange]:
+    yield _task(client, "routes", _routes(client, consumers), under_way)
+    data = sorted((consumer_data(consumer) for consumer in consumers), key=lambda each: each.group)
+    beating = Beating(client.client_id, tuple(data))
+    beats = tuple(Call((at,), HeartBeat, Answer, claim=beating) for at in addresses_in_turn(client))
+    yield _task(client, "heartbeat", beats, under_way)
+    yield _task(client, "persist", commits, under_way)
+
+
+def _passes(client: Instance, calls: tuple[Call, ...], under_way: set[str], *, vital: bool) -> Exchange:
+    return Exchange(
+        rebalance_service.TIMER,
+        rebalance_service.between_passes(client.settings),
+        calls,
+        in_turn=True,
+        after_end=True,
+        thread=rebalance_service.THREAD,
+        awaiting=rebalance_service.TIMER in under_way,
+        within=client.settings.instance.mq_client_api_timeout_ms,
+        vital=vital,
+    )
+
+
+def _harmless(exchanges: tuple[Exchange, ...]) -> dict[tuple[str, type[Message]], Any]:
+    """The answers of these exchanges."""
+    kinds = dict.fromkeys((call.peers, call.answer) for exchange in exchanges for call in exchange.calls)
+    return {(peer, answer): None for peers, answer in kinds if answer is not None for peer in peers}
+
+
+def _flows(
+    client: Instance, consumers: list[Consumer], pulls: Mapping[client_flows.PulledBy, int]
+) -> list[Flow] | None:
+    """How queues are read as records come in; None where one of them does anything else than that and waiting."""
+    found: list[Flow] = []
+    for consumer in consumers:
+        flows = client_flows.flows(client, consumer, pulls)
+        if flows is None:
+            return None
+        found += flows
+    return found
+
+
+def _under_way(client: Instance) -> set[str] | None:
+    """Which exchanges are under way; None where a thread does anything else."""
+    found: set[str] = set()
+    for name, thread in client.threads.items():
+        expected = _UNDER_WAY.get(type(thread.waiting))
+        if expected is None or (name not in (tasks.THREAD, rebalance_service.THREAD) and expected[0] != "lock"):
+            return None
+        if name == tasks.THREAD and any(type(step) in _TASK_STEPS for step in thread.left):
+            return None  # another task waits for its turn
+        found.add(expected[0])
+    return found
+
+
+_TASK_STEPS = {task.step for task in tasks.TASKS.values()}
+
+
+def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[str]) -> Exchange:
+    return Exchange(
+        ("task of", name),
+        tasks.TASKS[name].period(client.settings.instance),
+        calls,
+        in_turn=name != "persist",
+        thread=tasks.THREAD,
+        awaiting=name in under_way,
+        within=client.settings.instance.mq_client_api_timeout_ms,
+    )
+
+
+def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
+    server = client.name_servers[client.name_server]
+    readers: dict[str, list[Consumer]] = {}
+    for consumer in consumers:
+        for topic in consumer.subscriptions:
+            readers.setdefault(topic, []).append(consumer)
+    claim = tuple(
+        (topic, client.routes.get(topic) if all(topic in each.routes for each in reading) else None)
+        for topic, reading in readers.items()
+    )
+    call = Call((server,), GetRouteInfo, RouteInfoAnswer, claim=claim)
+    return (call,) * len(readers)
+
+
+def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
+    """The commits of one round; None where a round would change anything here."""
+    sent: list[str] = []
+    claims: dict[str, dict[tuple[str, Queue], int]] = {}
+    for consumer in consumers:
+        offsets = consumer.store.table.offsets
+        if not consumer.table:
+            continue
+        if any(queue not in consumer.table for queue in offsets):
+            return None
+        if consumer.message_model == BROADCASTING:
+            continue
+        for queue, offset in offsets.items():
+            address = client.master(queue.broker) or client.replica(queue.broker)
+            if address is None:
+                return None
+            sent.append(address)
+            claims.setdefault(address, {})[consumer.group, queue] = offset
+    told = {address: Call((address,), UpdateConsumerOffset, None, claim=claim) for address, claim in claims.items()}
+    return tuple([told[address] for address in sent])
+
+
+def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> Iterator[Exchange]:
+    for consumer in [consumer for consumer in consumers if consumer.locks]:
+        calls = []
+        for queues in by_broker(consumer.holds()):
+            address = client.master(queues[0].broker) or ""
+            calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(queues))))
+        yield Exchange(
+            ("lock", consumer.group),
+            consumer.settings.ordered.lock_interval_ms,
+            tuple(calls),
+            in_turn=True,
+            thread=lock_thread(consumer.group),
+            awaiting="lock" in under_way,
+            within=consumer.settings.instance.lock_timeout_ms,
+            about=consumer.group,
+        )
+
+
+def _guarded(client: Instance) -> dict[TimerName, Guard]:
+    """Timers for overdue answers, and the answers."""
+    found: dict[TimerName, Guard] = {}
+    for pulled in client.pulled.values():
+        timeout = client.consumers[pulled.group].settings.pulling.consumer_timeout_when_suspend_ms
+        found["pull timeout", pulled.group, pulled.queue] = Guard(pulled.address, PullAnswer, timeout)
+    for asked in client.asked.values():
+        waiting = client.threads[asked.thread].waiting
+        found["thread", asked.thread] = Guard(asked.address, _UNDER_WAY[type(waiting)][1])
+    return found
