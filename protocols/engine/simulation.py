@@ -9,10 +9,11 @@ time is passed over (`protocols.engine.fast_forward.contract`). Why it is built 
 from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 from protocols.engine.links import Fault, Latency, Link
 from protocols.engine.nodes import Message, Node, Time
+from protocols.engine.observer import Observer, Unobserved
 from protocols.engine.process import (
     CALL,
     CLOCK,
@@ -44,38 +45,6 @@ __all__ = [
 ]
 
 DEFAULT_LATENCY = Latency(1.0, 5.0)
-
-
-class Observer(Protocol):
-    """Who watches a simulation.
-
-    ``root`` is the number of the call (see `Simulation.at`) that began the chain of causes, or `CLOCK`. Everything
-    that is handled has a number, rising in the order of creation; ``cause`` is the number of what was being handled.
-    """
-
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        """A node told something (one of `protocols.facts`)."""
-
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
-        """Something is going to be handled: a timer (``what`` is its name), a connection opened or closed (the peer);
-        both only told while tracing; a call (its label), always told."""
-
-    def sent(
-        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
-    ) -> None:
-        """A message was sent (only told while tracing); ``arrives`` is None where it is lost."""
-
-
-class Unobserved:
-    """An observer that does not look."""
-
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None: ...
-
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None: ...
-
-    def sent(
-        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
-    ) -> None: ...
 
 
 class _HaltedError(Exception):

@@ -6,7 +6,9 @@ busy run loses little, a quiet one gains nearly all.
 """
 
 import gc
+from collections.abc import Mapping, Sequence
 from heapq import heappush
+from math import inf
 
 from protocols.engine.fast_forward.adapters import Adapter, Adapters
 from protocols.engine.fast_forward.flows import Currents
@@ -22,6 +24,9 @@ from protocols.engine.simulation import Simulation
 PAUSE_MS = 100.0
 """Virtual time from a look to the next."""
 
+LONG_PAUSE_MS = 2000.0
+"""So much longer where looks have cost more than they skipped."""
+
 MANY = 16
 """Where so many could pass over rounds for one that could not, it is not worth another look before the horizon."""
 
@@ -31,6 +36,9 @@ ASKING = 16
 LIVELY = 4
 """Where there is a message under way for so many processes, a look is not worth the while,"""
 
+WORTH = 30
+"""To skip fewer events of a process than so many costs more than to simulate them."""
+
 UNLIKELY = 8
 """before so many times the heap's entries were handled: what is under way may be reading without an end."""
 
@@ -39,7 +47,18 @@ class FastForward:
     """Skips quiet times of this simulation from now on: by one entry of its heap that comes again and again, has no
     number and changes none. While the simulation traces nothing is skipped."""
 
-    __slots__ = ("_active", "_adapters", "_asked", "_known", "_last_number", "_look", "_price", "_simulation")
+    __slots__ = (
+        "_active",
+        "_adapters",
+        "_asked",
+        "_known",
+        "_last_number",
+        "_look",
+        "_price",
+        "_rate",
+        "_simulation",
+        "_unpaid",
+    )
 
     def __init__(self, simulation: Simulation, adapters: Adapters) -> None:
         """``adapters``: of the classes of nodes that may be quiescent."""
@@ -54,6 +73,10 @@ class FastForward:
         self._asked = 0
         self._active = ""
         """Who was not quiescent at the last look, if anybody."""
+        self._rate = inf
+        """How many events of a process there are per millisecond while all are quiescent, as far as is known."""
+        self._unpaid = 0
+        """How many looks in turn skipped less than they cost: after each the next one waits for twice as much."""
         self._schedule(simulation.now + PAUSE_MS)
 
     def look(self, _: None) -> None:
@@ -62,7 +85,12 @@ class FastForward:
         following = simulation.now + PAUSE_MS
         size = len(simulation.heap) + len(simulation.processes)
         handled = simulation.number - self._last_number
-        if not simulation.tracing and handled >= self._price and (handled >= UNLIKELY * size or not self._is_lively()):
+        if simulation.tracing or handled < self._price:
+            following += LONG_PAUSE_MS if self._unpaid else 0.0
+        elif self._rate * ((ahead := self._next_call()) - simulation.now) < WORTH:
+            following = max(following, ahead + PAUSE_MS)
+        elif handled >= UNLIKELY * size or not self._is_lively():
+            sent = sum(simulation.messages.values())
             # All that is made here lives on, or goes at once: there is nothing for the collector to find.
             collecting = gc.isenabled()
             gc.disable()
@@ -73,12 +101,21 @@ class FastForward:
                     gc.enable()
             self._last_number = simulation.number
             self._price = 0 if passed else self._asked * ASKING if self._active else size
+            if self._rate < inf and not self._active:
+                paid = sum(simulation.messages.values()) - sent >= WORTH * len(simulation.processes)
+                self._unpaid = 0 if paid else self._unpaid + 1
+                self._price = size << self._unpaid if self._unpaid else 0
             following = max(following, horizon + PAUSE_MS)
         self._schedule(following)
 
     def _schedule(self, at: Time) -> None:
         entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)
         heappush(self._simulation.heap, entry)
+
+    def _next_call(self) -> Time:
+        """When the run ends or something else happens that is neither a timer nor a message."""
+        now = self._simulation.now
+        return min([entry[0] for entry in self._simulation.heap if type(entry[4]) is Happening], default=now)
 
     def _is_lively(self) -> bool:
         """Whether so many messages are under way that most processes have begun rounds: these are simulated."""
@@ -114,6 +151,7 @@ class FastForward:
             self._active, self._asked = found_alive
             return False, simulation.now
         alive, busy = found_alive
+        self._rate = _rate(world, alive)
         horizon = world.disturbance(alive, currents)
         found: list[tuple[Process, list[ScheduledExchange], Passed]] = []
         missed = 0
@@ -137,6 +175,14 @@ class FastForward:
             currents.draw()
             return True, horizon
         return bool(found), simulation.now if missed > len(found) / MANY else horizon
+
+
+def _rate(world: QuiescentWorld, alive: Mapping[str, Sequence[ScheduledExchange]]) -> float:
+    """Events of a process per millisecond. What flows do beside their exchanges nobody tells beforehand."""
+    if any(adapter.reader is not None for adapter in world.adapters.values()):
+        return inf
+    exchanges = [scheduled.exchange for schedule in alive.values() for scheduled in schedule]
+    return sum((1 + 2 * len(each.calls)) / each.period for each in exchanges) / max(len(world.states), 1)
 
 
 def _fourth_round(scheduled: ScheduledExchange) -> Time:

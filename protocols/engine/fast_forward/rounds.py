@@ -10,14 +10,11 @@ from math import ceil
 
 from protocols.engine.fast_forward.contract import Exchange
 from protocols.engine.fast_forward.cursors import Cursors, LinkCursor
-from protocols.engine.fast_forward.scheduled import Came, Due, Last, Passed, ScheduledExchange, Traffic, Volley, volleys
-from protocols.engine.fast_forward.serial_round import serial_round_of
+from protocols.engine.fast_forward.plan import plan_of
+from protocols.engine.fast_forward.scheduled import Came, Due, Last, Passed, ScheduledExchange, Traffic
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Process
-
-RARE = 4
-"""An exchange whose period is so many times that of the most frequent one is computed round by round."""
 
 SOON = 8
 """So many entries of the heap are looked at first, before all of them are."""
@@ -39,38 +36,6 @@ class Rounds:
     Rounds that are alone, and of which another one follows, are counted (`SerialRound.count`) where this saves
     anything, unless ``may_count`` is False.
     """
-
-    __slots__ = (
-        "_any",
-        "_asked",
-        "_both_ways",
-        "_cursors",
-        "_dues",
-        "_ends",
-        "_even",
-        "_even_until",
-        "_free",
-        "_horizon",
-        "_last",
-        "_late",
-        "_left",
-        "_may_count",
-        "_open",
-        "_orders",
-        "_process",
-        "_rounds",
-        "_schedule",
-        "_serial",
-        "_settle",
-        "_spans",
-        "_threads",
-        "_turns",
-        "_unclear",
-        "_unknown",
-        "_volleys",
-        "_widest",
-        "has_counted",
-    )
 
     def __init__(
         self, process: Process, schedule: list[ScheduledExchange], horizon: Time, *, may_count: bool = True
@@ -101,31 +66,11 @@ class Rounds:
         """Order of a due to the cursor of the link on which the answer goes out then."""
         self._left, self._ends = [0] * len(schedule), [0.0] * len(schedule)
         """Of each whose calls are sent all at once: how many answers are yet to go out; when the others come."""
-        self._both_ways = len({scheduled.process for scheduled in schedule}) > 1
-        """Whether some rounds begin at the other end: then the order of the requests is not that of the answers."""
         self._threads: dict[str, Time] = {}
-        least = min(scheduled.exchange.period for scheduled in schedule)
-        self._even = [
-            not scheduled.exchange.after_end
-            and scheduled.exchange.period < RARE * least
-            and all(len(links) == 1 for links in scheduled.links)
-            for scheduled in schedule
-        ]
-        """Which exchanges are multiplied."""
-        self._widest = max(
-            scheduled.exchange.period for scheduled in schedule if scheduled.exchange.period < RARE * least
-        )
-        most = process.simulation.latency.most
-        self._settle = 4 * most * max(len(each.exchange.calls) if each.exchange.in_turn else 1 for each in schedule) + 1
-        """Messages that were sent so long before do not matter to those of now, nor to whether one is under way."""
-        self._late = horizon - max(least, self._settle)
-        self._even_until: Time | None = None
         self._cursors = Cursors(process)
-        self._turns = [self._cursors.turns_of(scheduled) for scheduled in schedule]
-        self._serial = [
-            serial_round_of(scheduled, turns, most) for scheduled, turns in zip(schedule, self._turns, strict=True)
-        ]
-        self._volleys: list[tuple[Volley, ...] | None] = [volleys(scheduled) for scheduled in schedule]
+        plan = self._plan = plan_of(process, schedule, self._cursors)
+        self._late = horizon - max(plan.least, plan.settling)
+        self._even_until: Time | None = None
 
     def passed(self) -> Passed | None:
         """See `passed_over`."""
@@ -151,18 +96,18 @@ class Rounds:
 
     def _multiply(self) -> None:
         """Nothing is under way: pass over the even rounds up to a while before what is not even."""
-        first, reach = self._dues[0][0], self._widest + self._settle
+        first, reach = self._dues[0][0], self._plan.widest + self._plan.settling
         for due in self._dues[:SOON]:
-            if due[0] <= first + reach and not self._even[due[3]]:
+            if due[0] <= first + reach and not self._plan.even[due[3]]:
                 self._even_until = due[0] - reach
                 return
-        until = min((due[0] for due in self._dues if not self._even[due[3]]), default=self._horizon)
+        until = min((due[0] for due in self._dues if not self._plan.even[due[3]]), default=self._horizon)
         until = self._even_until = min(until, self._horizon) - reach
         if self._dues[0][0] >= until:
             return
         for at, due in enumerate(self._dues):
             scheduled = due[3]
-            if self._even[scheduled] and due[0] < until:
+            if self._plan.even[scheduled] and due[0] < until:
                 exchange = self._schedule[scheduled].exchange
                 rounds = ceil((until - due[0]) / exchange.period)
                 time = due[0] + rounds * exchange.period
@@ -171,7 +116,7 @@ class Rounds:
                 self._spans[scheduled] = None
                 self._unknown.add(scheduled)
                 self._any = True
-                for call, (choices, ((there, back),)) in zip(exchange.calls, self._turns[scheduled], strict=True):
+                for call, (choices, ((there, back),)) in zip(exchange.calls, self._plan.turns[scheduled], strict=True):
                     there.skip(rounds)
                     if call.answer is not None:
                         back.skip(rounds)
@@ -196,7 +141,7 @@ class Rounds:
                 self._push(now + exchange.period, now, at)
         else:
             self._open -= 1
-        volleys = self._volleys[at]
+        volleys = self._plan.volleys[at]
         if volleys is not None:
             root = self._root(scheduled, at)
             for link, kind, messages in volleys:
@@ -252,7 +197,7 @@ class Rounds:
         self._unknown.discard(at)
         if exchange.after_end:
             self._push(ended + exchange.period, ended, at)
-        if not self._even[at]:
+        if not self._plan.even[at]:
             self._even_until = None
 
     def _serial_round(self) -> bool:
@@ -260,7 +205,7 @@ class Rounds:
         latest. It is over before the horizon."""
         dues = self._dues
         now, _, _, at, _, _ = dues[0]
-        serial, scheduled = self._serial[at], self._schedule[at]
+        serial, scheduled = self._plan.serial[at], self._schedule[at]
         exchange = scheduled.exchange
         if serial is None and exchange.calls:
             return False
@@ -295,13 +240,13 @@ class Rounds:
     def _call(self, scheduled: ScheduledExchange, at: int, number: int, now: Time, begun: Time) -> Time | None:
         """A request and its answer: when the answer (without one, the request) arrives. None where others may send
         before the request arrives what the answer comes after: then it is yet to be sent."""
-        call, (choices, cursors) = scheduled.exchange.calls[number], self._turns[at][number]
+        call, (choices, cursors) = scheduled.exchange.calls[number], self._plan.turns[at][number]
         there, back = cursors[0 if choices is None else choices.next(len(cursors))]
         arrives = there.send(now)
         self._came(scheduled, there.link, call.request, arrives, now, self._root(scheduled, at))
         if call.answer is None:
             return now
-        if self._both_ways and self._dues and self._dues[0][0] <= arrives:
+        if self._plan.both_ways and self._dues and self._dues[0][0] <= arrives:
             self._open += 1
             self._push(arrives, now, at, -number - 1, begun)
             self._asked[self._orders] = back

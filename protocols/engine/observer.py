@@ -1,0 +1,38 @@
+"""Who watches a simulation."""
+
+from typing import Any, Protocol
+
+from protocols.engine.nodes import Message, Time
+
+
+class Observer(Protocol):
+    """Who watches a simulation.
+
+    ``root`` is the number of the call (see `simulation.Simulation.at`) that began the chain of causes, or
+    `process.CLOCK`. Everything that is handled has a number, rising in the order of creation; ``cause`` is the number
+    of what was being handled.
+    """
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        """A node told something (one of `protocols.facts`)."""
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+        """Something is going to be handled: a timer (``what`` is its name), a connection opened or closed (the peer);
+        both only told while tracing; a call (its label), always told."""
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        """A message was sent (only told while tracing); ``arrives`` is None where it is lost."""
+
+
+class Unobserved:
+    """An observer that does not look."""
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None: ...
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None: ...
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None: ...

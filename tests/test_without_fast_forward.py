@@ -1,0 +1,72 @@
+"""Kernel and nodes do without the layer that skips quiet times: where its packages cannot be imported, every example
+runs in full, to the same facts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from compare.scenarios.reading import read
+from compare.scenarios.systems import cluster_of
+from compare.scenarios.variants import chosen
+from protocols.facts import Committed, Delivered, Position
+from protocols.scenario.model import Scenario
+from protocols.scenario.running import Variant
+from tests.protocols.happenings import Facts
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
+LAYERS = ("protocols.engine.fast_forward", "kafka_coordinator.fast_forward", "rocketmq_selfbalance.fast_forward")
+SHORT_MS = 75_000.0
+"""Longer examples are cut there."""
+
+BLOCKED = """
+import json, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name in sys.argv[1].split(","):
+            raise ImportError(name + " is blocked")
+
+sys.meta_path.insert(0, Blocked())
+from tests.test_without_fast_forward import everything_told
+print(json.dumps(everything_told(full=True)))
+"""
+
+
+def everything_told(*, full: bool) -> dict[str, list[str]]:
+    """Example and variant to all facts with their times.
+
+    In RocketMQ reading under load is computed as a function of time, to the same records but not to the tick: there
+    facts about it are left out, and what a client does to several queues at one time may be told in another order.
+    """
+    found = {}
+    for path in EXAMPLES:
+        for variant in chosen(shortened(read(path))):
+            facts, system = Facts(), variant.part.system
+            Variant.of(variant.scenario, variant.part, cluster_of(system), observer=facts, full=full).run()
+            told = [(fact[0], repr(fact[1:3])) for fact in facts.told]
+            if system.startswith("rocketmq"):
+                without = [fact for fact in facts.told if not isinstance(fact[2], Committed | Delivered | Position)]
+                told = sorted((fact[0], repr(fact[1:3])) for fact in without)
+            found[f"{path.stem} {variant.label}"] = [f"{time} {fact}" for time, fact in told]
+    return found
+
+
+def shortened(scenario: Scenario) -> Scenario:
+    """The same up to `SHORT_MS`."""
+    until = min(scenario.run.for_, SHORT_MS)
+    events = tuple(event for event in scenario.events if event.at < until)
+    run = scenario.run.model_copy(update={"for_": until})
+    return scenario.model_copy(update={"run": run, "events": events})
+
+
+def test_every_example_runs_in_full_where_the_layer_cannot_be_imported() -> None:
+    command = [sys.executable, "-c", BLOCKED, ",".join(LAYERS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    in_full: dict[str, Any] = json.loads(done.stdout)
+    quick = everything_told(full=False)
+    assert len(quick) > len(EXAMPLES)
+    assert [name for name in quick if quick[name] != in_full[name]] == []
