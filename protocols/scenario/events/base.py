@@ -79,6 +79,11 @@ class Event(Part):
         """Whether all members of the process have the fate of the one that is named."""
         return False
 
+    def process_of_members(self) -> str | None:
+        """The process in which members live from now on that it starts; None: each in the one that it had, or in one of
+        its own."""
+        return None
+
     def lasts(self) -> Time:
         """For how long a member stands still, in milliseconds."""
         return 0.0
