@@ -3,9 +3,9 @@
 | to read | files |
 |---|---|
 | what a scenario holds | `model`, `groups`, `fields`, `events` (one file per kind of event), `systems` |
-| from YAML or Python to a scenario | `reading`, `yaml_values`, `building`, `shorthands`, `validation`, `paths`, `units` |
+| from YAML or Python | `reading`, `yaml_values`, `building`, `shorthands`, `validation`, `paths`, `units` |
 | what can be, in the order of time | `membership` (who is there), `checks` (everything else) |
-| what follows from a scenario | `topology` (members and processes), `process_peers`, `queue_names`, `queue_placement` |
+| what follows from it | `topology` (members and processes), `process_peers`, `queue_names`, `queue_placement` |
 | how a system runs one | `running`, `cluster`, `world` |
 | back to text | `writing`, `reference`, `descriptions` |
 
