@@ -119,7 +119,7 @@ class Membership:
             part = event.part_after(name, None)
             if part is None or not {"subscribe", "pattern"} & part.model_fields_set:
                 raise PartError(inside, f"{name} joins without subscribe: [topic, ...] or pattern: ...")
-            self._members[key] = _Member(None)
+            self._members[key] = _Member(part)
             found.append(group)
 
     def _key(self, event: Event, name: str, path: Path) -> MemberKey:

@@ -7,12 +7,12 @@ from protocols.scenario.topology import Topology
 
 
 class ProcessPeers(NamedTuple):
-    """``together``: the name of a member or process to the names of all members of that process. ``hearing``: the name
-    of a member to the names of those who may hear when something happens to it: all members of every process in which
-    its group has a member."""
+    """``in_process``: the name of a member or process to the names of all members of that process. ``informed``: the
+    name of a member to the names of those who may hear when something happens to it: all members of every process in
+    which its group has a member."""
 
-    together: dict[str, tuple[str, ...]]
-    hearing: dict[str, frozenset[str]]
+    in_process: dict[str, tuple[str, ...]]
+    informed: dict[str, frozenset[str]]
 
     @classmethod
     def of(cls, topology: Topology) -> "ProcessPeers":
@@ -20,15 +20,15 @@ class ProcessPeers(NamedTuple):
         of_node: dict[str, list[str]] = {}
         for key, node in topology.node.items():
             of_node.setdefault(node, []).append(key.member)
-        together: dict[str, tuple[str, ...]] = {}
+        in_process: dict[str, tuple[str, ...]] = {}
         in_group: dict[str, set[str]] = {}
         named = [*((key.member, nodes) for key, nodes in topology.together.items()), *topology.processes.items()]
         for name, nodes in named:
             peers = [member for node in nodes for member in of_node[node]]
-            together[name] = tuple(dict.fromkeys((*together.get(name, ()), *peers)))
+            in_process[name] = tuple(dict.fromkeys((*in_process.get(name, ()), *peers)))
         for key, nodes in topology.together.items():
             in_group.setdefault(key.group, set()).update(member for node in nodes for member in of_node[node])
-        hearing: dict[str, frozenset[str]] = {}
+        informed: dict[str, frozenset[str]] = {}
         for key in topology.node:
-            hearing[key.member] = hearing.get(key.member, frozenset()) | in_group[key.group]
-        return cls(together, hearing)
+            informed[key.member] = informed.get(key.member, frozenset()) | in_group[key.group]
+        return cls(in_process, informed)

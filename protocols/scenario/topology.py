@@ -64,8 +64,7 @@ class Topology:
             if event.member_change is MemberChange.JOINS:
                 for name in event.members():
                     key = MemberKey(event.group or _only_group(scenario, name), name)
-                    part = event.part_after(name, None)
-                    process_of[key] = process_of.get(key) or (part.process if part else None)
+                    process_of[key] = process_of.get(key) or event.process_of_members()
         times = Counter(key.member for key in process_of)
         node: dict[MemberKey, str] = {}
         living: dict[str, list[MemberKey]] = {}

@@ -77,7 +77,7 @@ class Causes:
     with a topic (`protocols.timeline.invariants.reads_in`); without it all have with all.
     """
 
-    __slots__ = ("_by_root", "_ends", "_hearing", "_reads", "happenings", "last_event")
+    __slots__ = ("_by_root", "_ends", "_informed", "_reads", "happenings", "last_event")
 
     def __init__(
         self,
@@ -86,14 +86,14 @@ class Causes:
         peers: ProcessPeers | None = None,
         reads: Callable[[str, str], bool] | None = None,
     ) -> None:
-        together = {} if peers is None else peers.together
+        in_process = {} if peers is None else peers.in_process
         self._reads = reads
-        self._hearing = {} if peers is None else peers.hearing
+        self._informed = {} if peers is None else peers.informed
         self._by_root: dict[int, Happening] = {}
         for call in calls:
             event = (events or {}).get(call.number)
             follows = self._by_root.get(call.cause)
-            members = (follows.members if follows else ()) if event is None else _affected_members(event, together)
+            members = (follows.members if follows else ()) if event is None else _affected_members(event, in_process)
             text = call.label if event is None else event.describe()
             if follows is not None and not text:
                 self._by_root[call.number] = follows
@@ -104,8 +104,8 @@ class Causes:
                     members,
                     call.number,
                     follows,
-                    can_rebalance=event is None or event.may_rebalance,
-                    acts_late=event is not None and event.lingers,
+                    can_rebalance=event is None or event.can_rebalance,
+                    acts_late=event is not None and event.acts_late,
                     of_topics=event is not None and event.changes_topics,
                     of_offsets=event is not None and event.resets_offsets,
                     topics=() if event is None else tuple(event.queue_changes()),
@@ -118,7 +118,7 @@ class Causes:
             (event.at, name)
             for event in (events or {}).values()
             if event is not None and event.member_change in (MemberChange.ENDS, MemberChange.RESTARTS)
-            for name in _affected_members(event, together)
+            for name in _affected_members(event, in_process)
         ]
         at = [event.at for event in (events or {}).values() if event is not None]
         if events is None:
@@ -163,7 +163,7 @@ class Causes:
             return any(self._reads(group, topic) for topic in happening.topics)
         if befell is None or not happening.members:
             return True
-        return any(befell in self._hearing.get(name, (befell,)) for name in happening.members)
+        return any(befell in self._informed.get(name, (befell,)) for name in happening.members)
 
 
 class CauseAttribution:
@@ -201,10 +201,10 @@ def _can_cause(happening: Happening, effect: Effect) -> bool:
     return happening.can_rebalance and (effect.by_members or not happening.of_offsets)
 
 
-def _affected_members(event: Event, together: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _affected_members(event: Event, in_process: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Whom an event is about: the members that it names, and where it strikes a whole process, all who live in that."""
     # Brokers are in no process of a member: what befalls them alone befalls everybody.
-    found = [each for name in event.processes() for each in together.get(name, ())]
+    found = [each for name in event.processes() for each in in_process.get(name, ())]
     for name in event.members():
-        found += together.get(name, (name,)) if event.strikes_process() else (name,)
+        found += in_process.get(name, (name,)) if event.strikes_process() else (name,)
     return tuple(dict.fromkeys(found))

@@ -38,9 +38,9 @@ class Event(Part):
     """The event as one writes it, for the reference."""
     member_change: ClassVar[MemberChange] = MemberChange.NONE
     """What becomes of `members`."""
-    may_rebalance: ClassVar[bool] = True
+    can_rebalance: ClassVar[bool] = True
     """False for what never makes a group share its queues anew."""
-    lingers: ClassVar[bool] = False
+    acts_late: ClassVar[bool] = False
     """True for what may make a group share anew much later, as a session that runs out."""
     changes_topics: ClassVar[bool] = False
     """True for what changes topics, their queues, or who reads them."""
@@ -78,6 +78,11 @@ class Event(Part):
     def strikes_process(self) -> bool:
         """Whether all members of the process have the fate of the one that is named."""
         return False
+
+    def process_of_members(self) -> str | None:
+        """The process in which members live from now on that it starts; None: each in the one that it had, or in one of
+        its own."""
+        return None
 
     def lasts(self) -> Time:
         """For how long a member stands still, in milliseconds."""

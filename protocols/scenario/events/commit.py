@@ -27,7 +27,7 @@ class Commit(Event):
     """The generation that the commit claims, instead of the member's (Kafka)."""
 
     example: ClassVar[str] = "{at: 20s, commit: c1, offsets: {orders-0: 10, payments-broker-a-1: 8}, generation: 1}"
-    may_rebalance = False
+    can_rebalance = False
 
     def describe(self) -> str:
         what = "" if self.offsets is None else " " + listed(f"{queue} at {at}" for queue, at in self.offsets.items())

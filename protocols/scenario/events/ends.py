@@ -31,7 +31,7 @@ class Crash(Event):
 
     example: ClassVar[str] = "{at: 60s, crash: c2}"
     member_change = MemberChange.ENDS
-    lingers = True
+    acts_late = True
 
     def describe(self) -> str:
         return f"{self.crash} crashes"

@@ -22,7 +22,7 @@ class Hang(Event):
 
     example: ClassVar[str] = "{at: 90s, hang: c1, for: 40s}"
     member_change = MemberChange.PAUSES
-    lingers = True
+    acts_late = True
 
     def describe(self) -> str:
         return f"{self.hang} hangs for {duration_text(self.for_)}"
@@ -47,7 +47,7 @@ class StopPolling(Event):
 
     example: ClassVar[str] = "{at: 95s, stop_polling: c1, for: 6min}"
     member_change = MemberChange.PAUSES
-    lingers = True
+    acts_late = True
 
     def describe(self) -> str:
         return f"{self.stop_polling} stops polling for {duration_text(self.for_)}"

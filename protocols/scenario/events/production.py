@@ -21,7 +21,7 @@ class Produce(Event):
     """Topic or queue to its number of records."""
 
     example: ClassVar[str] = "{at: 30s, produce: {orders: 1000, payments-broker-a-1: 50}}"
-    may_rebalance = False
+    can_rebalance = False
 
     def describe(self) -> str:
         return listed(

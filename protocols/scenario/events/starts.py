@@ -58,6 +58,9 @@ class Join(Event):
     def members(self) -> Mapping[str, Path]:
         return {self.join: ("join",)}
 
+    def process_of_members(self) -> str | None:
+        return self.process
+
     def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
         return started_as(before, self)
 

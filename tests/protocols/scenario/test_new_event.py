@@ -39,7 +39,7 @@ class Drain(Event):
 
     example: ClassVar[str] = "{at: 5s, drain: c1, topics: orders, for: 10s}"
     member_change = MemberChange.PAUSES
-    lingers = True
+    acts_late = True
 
     @classmethod
     def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
@@ -156,6 +156,8 @@ class Cluster:
 
     def start(self) -> None: ...
 
+    def fast_forward(self) -> None: ...
+
     def apply(self, event: Event) -> None:
         apply_event(event, self, self.own, self.simulation, self.topology)
 
@@ -186,7 +188,7 @@ def test_it_is_the_cause_of_what_follows() -> None:
     calls = [Call(number, event.at, event.describe(), 0) for number, event in enumerate(day.events, 1)]
     events = dict(enumerate(day.events, 1))
     causes = Causes(calls, events, ProcessPeers.of(Topology.of(day)))
-    # It lingers, and strikes the whole process: what c2 brings about later is told of as the effect of it.
+    # It acts late, and strikes the whole process: what c2 brings about later is told of as the effect of it.
     found = causes.latest(Effect(40_000.0, by="c2", group="billing"), since=20_000.0)
     assert found is not None
     assert (found.text, found.members) == ("c1 drains orders", ("c1", "c2"))
