@@ -4,33 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from compare.comparison.baseline import Change, sentence
+from compare.comparison.columns import FIGURES, RATIOS
 from compare.console.output import number, print_line, print_table, ratio
 from compare.measure.runs.spread import figure
 from protocols.scenario.model import Scenario
-
-_FIGURES: tuple[tuple[str, str], ...] = (
-    ("members", "fairness.members"),
-    ("idle", "fairness.idle_members"),
-    ("load", "fairness"),
-    ("best", "optimum"),
-    ("jain", "fairness.jain"),
-    ("best jain", "optimum.jain"),
-    ("rebalances", "rebalances"),
-    ("messages", "messages"),
-    ("no owner, queue-s", "unowned_queue_s"),
-    ("longest, s", "longest_gap_s"),
-    ("two owners, queue-s", "double_owned_queue_s"),
-    ("moves", "moves"),
-    ("fairest needs", "fewest_moves"),
-    ("twice", "redelivered"),
-    ("burst", "burst"),
-    ("lag peak", "lag.peak"),
-    ("drained, s", "lag.drain_s"),
-    ("settled, s", "settle_s"),
-)
-"""Heading and figure of each column."""
-
-_RATIOS = frozenset({"fairness.jain", "optimum.jain", "burst"})
 
 MOST_MOMENTS = 8
 """Events that have a column of their own; the others are in the report and in JSON."""
@@ -50,7 +27,7 @@ def print_comparison(scenario: Scenario, document: Record, format: str, changed:
         print_line(" ".join(scenario.about.split()), format)
     several = len({each["seed"] for each in variants}) > 1
     seed = [("seed", "right")] if several else []
-    columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in _FIGURES)]
+    columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in FIGURES)]
     # Where only the first run of each variant is told of, its figures are those over all seeds.
     over = {} if several else seeds
     rows = (list(_row(each, several, over.get(each["label"]))) for each in variants)
@@ -85,14 +62,14 @@ def _row(variant: Record, with_seed: bool, over: Record | None) -> Iterator[str]
     yield variant["label"]
     if with_seed:
         yield str(variant["seed"])
-    for _, path in _FIGURES:
+    for _, path in FIGURES:
         if path in ("fairness", "optimum"):
             yield _range(variant[path])
         elif over and path in over["figures"]:
-            yield _over(over["figures"][path], ratio if path in _RATIOS else number)
+            yield _over(over["figures"][path], ratio if path in RATIOS else number)
         else:
             value = figure(variant, path)
-            yield ratio(value) if path in _RATIOS else number(value)
+            yield ratio(value) if path in RATIOS else number(value)
 
 
 def _over(spread: Record, written: Any) -> str:

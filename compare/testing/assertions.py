@@ -231,7 +231,7 @@ def _fail(group: GroupInterface, what: str, more: Sequence[str] = ()) -> None:
     __tracebackhide__ = True
     group.failed()
     told = f"{group.system} at {sentences.moment(group.clock.time)}: {what}"
-    raise AssertionError(f"{told}\n{sentences.listed(more)}" if more else told)
+    raise AssertionError(f"{told}\n{sentences.first_lines(more)}" if more else told)
 
 
 def fail_unsettled(group: GroupInterface, within: float) -> None:

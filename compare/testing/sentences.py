@@ -164,7 +164,7 @@ def _during(timeline: Timeline, group: str, since: Time, until: Time) -> Rebalan
     return open_then[-1] if open_then else later[0] if later else None
 
 
-def listed(lines: Iterable[str], most: int = 8) -> str:
+def first_lines(lines: Iterable[str], most: int = 8) -> str:
     """Sentences below each other, the first so many; what is left out is counted."""
     found: Sequence[str] = list(lines)
     more = [f"... and {len(found) - most} more"] if len(found) > most else []

@@ -185,7 +185,7 @@ class TraceWorld:
                 return self._told("broker_search_offset", [list(queue), int(timestamp)], brokers.at_time(queue))
             case LockQueues(group, queues, _):
                 granted = brokers.lock(now, group, queues, self._consumer.client_id)
-                self.effect("broker_lock", [listed(queues), "error" if granted is None else listed(granted)])
+                self.effect("broker_lock", [queue_lists(queues), "error" if granted is None else queue_lists(granted)])
                 return Failure.FAILED if granted is None else granted
             case UnlockQueues(_, queues, address):
                 self.unlock(self._consumer, queues, address, _NO_OUTBOX)
@@ -226,7 +226,7 @@ class TraceWorld:
         self._brokers.commit(consumer.group, queue, offset)
 
     def unlock(self, consumer: Consumer, queues: tuple[Queue, ...], address: str, out: Outbox) -> None:
-        self.effect("broker_unlock", listed(queues))
+        self.effect("broker_unlock", queue_lists(queues))
         self._brokers.unlock(consumer.group, queues, consumer.client_id)
 
     def unlock_later(self, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
@@ -256,7 +256,7 @@ class TraceWorld:
         own: tuple[Queue, ...],
         out: Outbox,
     ) -> None:
-        self.effect("listener_topic_all_divided", [topic, listed(all_queues), listed(own)])
+        self.effect("listener_topic_all_divided", [topic, queue_lists(all_queues), queue_lists(own)])
 
     def rebalance_later(self, now: Time, delay: Time, out: Outbox) -> None:
         self.effect("rebalance_later_ms", int(delay))
@@ -268,7 +268,7 @@ class _Keep(tuple[()]):
     __slots__ = ()
 
 
-def listed(queues: Iterable[Queue]) -> list[list[str | int]]:
+def queue_lists(queues: Iterable[Queue]) -> list[list[str | int]]:
     """Queues as traces write them, sorted."""
     return [list(queue) for queue in sort_queues(queues)]
 

@@ -8,7 +8,8 @@ for the group the counts that the sources give. A figure that would not be true 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.measure.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures, figures_of
+from compare.measure.engines import figures_of
+from compare.measure.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
 from compare.measure.groups.cost import cost
 from compare.reading.known_ownership import KnownOwnership, known_ownership
 from compare.reading.observed import ObservedGroup, ObservedMember

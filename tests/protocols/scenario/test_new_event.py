@@ -156,8 +156,6 @@ class Cluster:
 
     def start(self) -> None: ...
 
-    def fast_forward(self) -> None: ...
-
     def apply(self, event: Event) -> None:
         apply_event(event, self, self.own, self.simulation, self.topology)
 

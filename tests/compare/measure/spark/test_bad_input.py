@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from compare import spark
-from compare.measure.figures import GroupLoads, counted_figures, figures_of
+from compare.measure.engines import figures_of
+from compare.measure.figures import GroupLoads, counted_figures
 from compare.measure.figures.local import table_fairness
 from compare.measure.figures.parts import write_part
 from protocols import UserError

@@ -10,7 +10,8 @@ import threading
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from compare import spark
-from compare.measure.figures import GroupLoads, figures_of
+from compare.measure.engines import figures_of
+from compare.measure.figures import GroupLoads
 from compare.measure.spark.java import spark_java_home
 import os
 
