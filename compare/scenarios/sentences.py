@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compare.scenarios.called import amount, called, duration
+from compare.scenarios.called import amount, called, duration, unit
 from compare.scenarios.spread import figure
 
 Record = Mapping[str, Any]
@@ -29,6 +29,11 @@ class Telling:
     def name(self) -> str:
         return called(self.record)
 
+    @property
+    def unit(self) -> str:
+        """What the variant's system calls a queue."""
+        return unit(self.record)
+
     def at(self, path: str) -> Any:
         """A figure."""
         return figure(self.record, path)
@@ -51,7 +56,7 @@ class Telling:
 
 
 _WORDS = {
-    "unowned_queue_s": "in all, queue-seconds: ",
-    "double_owned_queue_s": "in all, queue-seconds: ",
+    "unowned_queue_s": "in total, queue-seconds: ",
+    "double_owned_queue_s": "in total, queue-seconds: ",
     "longest_gap_s": "longest: ",
 }

@@ -40,4 +40,4 @@ class Repeats:
 
 def _in_words(machine: str, of: str, count: int, last: Time) -> str:
     steps = "1 more step" if count == 1 else f"{count:,} more steps"
-    return f"{machine} {of}: the same to and fro, {steps}, the last at {seconds(last)}"
+    return f"{machine} {of}: the same transitions again, {steps}, the last at {seconds(last)}"

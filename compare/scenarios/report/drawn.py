@@ -56,13 +56,15 @@ def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
     rows, left_out = _rows(lived)
     remarks = []
     if left_out:
-        remarks.append(f"Drawn: {len(rows)} of {len(rows) + left_out} queues, those to which most happens.")
+        remarks.append(f"The chart shows {len(rows)} of {len(rows) + left_out} queues: those with the most changes.")
     points, thinned = _points(timeline, moments)
     if thinned:
-        remarks.append(f"The line of fairness has {len(points)} of {len(points) + thinned} points.")
+        remarks.append(f"The fairness line shows {len(points)} of {len(points) + thinned} points.")
     traced = live(lived.chosen, tracing=True) if sum(timeline.messages.values()) <= MOST_TRACED else None
     if traced is None:
-        remarks.append(f"More than {MOST_TRACED:,} messages: the player tells of events and their effects only.")
+        remarks.append(
+            f"The player shows only events and their effects, because the run has more than {MOST_TRACED:,} messages."
+        )
     several = len(lived.chosen.scenario.groups) > 1
     return {
         "members": [visible(names[key]) for key in keys],
