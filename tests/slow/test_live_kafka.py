@@ -358,7 +358,7 @@ REFUSED: dict[str, tuple[str, Lines, str]] = {
         ],
         "client.properties: Failed to parse ssl.keystore.location",
     ),
-    "no TLS where it is wanted": ("sasl_ssl", lambda kafka: [], "--command-config where that listener wants TLS"),
+    "no TLS where it is wanted": ("sasl_ssl", lambda kafka: [], "--command-config if that listener requires TLS"),
     "TLS where there is none": (
         "plaintext",
         lambda kafka: ["security.protocol=SSL", *_trust(kafka)],

@@ -139,7 +139,7 @@ def test_nobody_is_online_where_no_row_has_an_owner_and_nobody_is_listed() -> No
     assert group.partial.why in group.notes
     # Members that are listed and do not answer are online.
     listed = read_one(text(*progress_view(lag(*shown), shown), *connections("10.0.0.1@a")))
-    assert not any("nobody seems to be online" in note for note in listed.notes)
+    assert not any("no member seems to be online" in note for note in listed.notes)
 
 
 def test_a_subscribed_topic_without_route_is_missing() -> None:
