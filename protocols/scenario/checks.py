@@ -31,7 +31,7 @@ from protocols.scenario.units import duration_text
 def check_end(scenario: Scenario, paths: Iterable[Path]) -> None:
     """A run has a length, and no event lies after its end."""
     if scenario.run.for_ <= 0:
-        raise PartError(("run", "for"), "a run of no length, expected one such as 5min")
+        raise PartError(("run", "for"), "a run of length 0, expected one such as 5min")
     for event, path in zip(scenario.events, paths, strict=True):
         if event.at > scenario.run.for_:
             end = duration_text(scenario.run.for_)
@@ -60,9 +60,7 @@ def check_systems(scenario: Scenario, systems: Systems | None, written: bool) ->
         if problem:
             raise PartError(path, problem)
         if each.label in labels:
-            raise PartError(
-                path, f"the label {each.label!r} is there twice, expected a label of its own for each system"
-            )
+            raise PartError(path, f"the label {each.label!r} appears twice, expected a different label for each system")
         labels.add(each.label)
     if written and not scenario.systems:
         raise PartError(
@@ -115,7 +113,7 @@ class Checks:
     def _add_topic(self, event: AddTopic, path: Path) -> None:
         for topic, part in event.add_topic.items():
             if topic in self._topics:
-                raise PartError((*path, "add_topic", topic), f"topic {topic!r} is there already, expected a new one")
+                raise PartError((*path, "add_topic", topic), f"topic {topic!r} already exists, expected a new name")
             self._topics[topic] = dict(part.queues)
 
     def _delete_topic(self, event: DeleteTopic, path: Path) -> None:
@@ -138,7 +136,7 @@ class Checks:
     def _network(self, event: Network, path: Path) -> None:
         inside = (*path, "between")
         if not 1 <= len(event.between) <= 2:
-            raise PartError(inside, "expected two names, or one whose links to all others are meant")
+            raise PartError(inside, "expected two names, or one name for the links to all others")
         for number, name in enumerate(event.between):
             try:
                 self._places.named(name)
@@ -147,13 +145,15 @@ class Checks:
                 raise PartError((*inside, number), f"unknown process {name!r}, {suggestion(name, names)}") from None
         if event.network == "loss" and not 0 < event.loss <= 1:
             raise PartError(
-                (*path, "loss"), f"{event.loss:g} is no share of messages, expected more than 0 and at most 1"
+                (*path, "loss"), f"{event.loss:g} is not a share of messages, expected more than 0 and at most 1"
             )
         if event.network == "delay" and event.delay == 0:
             raise PartError((*path, "delay"), "no delay, expected one such as 200ms")
         for field in ("loss", "delay"):
             if field in event.model_fields_set and field != event.network:
-                raise PartError((*path, field), f"belongs to network: {field}, here it is {event.network}")
+                raise PartError(
+                    (*path, field), f"belongs to network: {field}, but the event has network: {event.network}"
+                )
 
     def _commit(self, event: Commit, path: Path) -> None:
         try:

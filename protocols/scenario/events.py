@@ -19,13 +19,13 @@ class Join(_Event):
     """A member starts (first, or again after it left)."""
 
     join: str
-    """The member; what it was before, where it joins again, is repeated where the event leaves it out."""
+    """The member; if it joins again, fields that the event omits keep their former values."""
     subscribe: tuple[str, ...] | None = None
     """Topics, in the order in which the member lists them; they need not exist."""
     pattern: str | None = None
     """A regular expression that matches whole names of topics, instead of ``subscribe``."""
     instance_id: str | None = None
-    """Makes a static member of it (Kafka)."""
+    """Makes the member static (Kafka)."""
     rack: str | None = None
     """Kafka's rack, RocketMQ's room."""
     client_id: str | None = None
@@ -50,23 +50,23 @@ class Leave(_Event):
 
 
 class Crash(_Event):
-    """A member's process is killed: its connections close, nothing else is told to anybody."""
+    """A member's process is killed: its connections close, without any message to others."""
 
     crash: str
-    """The member; others in its process die with it."""
+    """The member; others in its process crash with it."""
 
 
 class Hang(_Event):
-    """A member's process is stopped for a while; its connections stay open; then it goes on with its old beliefs."""
+    """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
 
     hang: str
-    """The member; others in its process stand still with it."""
+    """The member; others in its process hang with it."""
     for_: Duration = Field(alias="for")
     """How long."""
 
 
 class StopPolling(_Event):
-    """A member's user loop stands still for a while; what its client does in the background goes on."""
+    """A member's user loop hangs for a while; the client's background work continues."""
 
     stop_polling: str
     """The member."""
@@ -81,15 +81,15 @@ class Restart(_Event):
     restart: str
     """The member."""
     how: Literal["leave", "crash"] = "leave"
-    """How it ends, where it runs. By a crash the others of its process are started again with it."""
+    """How a running member ends. A crash also restarts the others in its process."""
     strategy: str | None = None
-    """Its own assignor or strategy from now on; several with commas."""
+    """The member's own assignor or strategy from now on; several with commas."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Added to the settings that it had."""
+    """Settings added to its former ones."""
 
 
 class Disconnect(_Event):
-    """A member's connections are cut; the process lives on and connects again. ``broker``: only the one to it."""
+    """A member's connections are cut; the process continues and reconnects. ``broker``: only the one to it."""
 
     disconnect: str
     """The member."""
@@ -111,7 +111,7 @@ class Commit(_Event):
     commit: str
     """The member."""
     offsets: dict[str, Count] | None = None
-    """Queue to offset, instead of where the member stands."""
+    """Queue to offset, instead of the member's positions."""
     generation: Annotated[int, Field(strict=True)] | None = None
     """The generation that the commit claims, instead of the member's (Kafka)."""
 
@@ -125,14 +125,14 @@ class Produce(_Event):
 
 
 class Queues(_Event):
-    """Topics have more or fewer queues from now on: a number (dealt over the brokers in turn), or per broker."""
+    """Topics get more or fewer queues: a number (distributed over the brokers in turn), or per broker."""
 
     queues: dict[str, dict[str, Count]]
     """Topic to its queues from now on."""
 
 
 class AddTopic(_Event):
-    """Topics come into being."""
+    """Topics are created."""
 
     add_topic: dict[str, TopicPart]
     """New topics, written as under ``topics``."""
@@ -151,7 +151,7 @@ class BrokerEvent(_Event):
     broker: str
     """The broker."""
     does: Literal["stop", "kill", "return"]
-    """``stop`` says good-bye, ``kill`` does not."""
+    """``stop`` closes the broker properly, ``kill`` does not."""
 
 
 class Network(_Event):
@@ -159,9 +159,9 @@ class Network(_Event):
     loses messages (``loss``) or is slower (``delay``)."""
 
     network: Literal["cut", "loss", "delay"]
-    """What is wrong."""
+    """The kind of fault."""
     between: tuple[str, ...]
-    """Two processes (members, brokers, ``namesrv``, ``zookeeper``), or one whose links to all others are meant."""
+    """Two processes (members, brokers, ``namesrv``, ``zookeeper``), or one process for its links to all others."""
     for_: Duration = Field(alias="for")
     """How long."""
     loss: float = 0.0
@@ -179,9 +179,9 @@ class Reset(_Event):
     topic: str
     """The topic."""
     to: Duration
-    """The moment of the run whose offsets are set."""
+    """The time in the run whose offsets are restored."""
     via: Literal["broker", "client"] = "broker"
-    """Which way the new offsets go."""
+    """How the new offsets are applied."""
 
 
 Event: TypeAlias = (

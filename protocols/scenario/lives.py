@@ -124,7 +124,7 @@ class Lives:
         if isinstance(event, Join | Restart):
             return self._start(event, key, life, (*path, field))
         if not life.is_there:
-            raise PartError((*path, field), f"{name} is not there at {duration_text(event.at)}: {life.since}")
+            raise PartError((*path, field), f"{name} does not run at {duration_text(event.at)}: {life.since}")
         if isinstance(event, Hang | StopPolling):
             who = self._process(key) if isinstance(event, Hang) else f"{key.group}/{name}"
             self._last(event, field, who, name, (*path, field))
@@ -194,20 +194,20 @@ class Lives:
                         listed.discard(key)
         for key, life in self._lives.items():
             if key in listed:
-                life.is_there, life.was_there, life.since = True, True, "it is there since 0s"
+                life.is_there, life.was_there, life.since = True, True, "it runs from 0s on"
 
     def _start(self, event: Join | Restart, key: MemberKey, life: _Life, path: Path) -> Event:
         name, process = key.member, self._process(key)
         if isinstance(event, Join) and life.is_there:
             raise PartError(path, f"{name} joins at {duration_text(event.at)} while it is a member: {life.since}")
         if isinstance(event, Restart) and not life.was_there:
-            raise PartError(path, f"{name} restarts at {duration_text(event.at)} and was never there: {life.since}")
+            raise PartError(path, f"{name} restarts at {duration_text(event.at)} but never ran before: {life.since}")
         killed = isinstance(event, Restart) and event.how == "crash"
         if not killed and self._busy.get(("hang", process), 0.0) > event.at:
             until = duration_text(self._busy["hang", process])
             raise PartError(path, f"{name} hangs until {until}: only restart with how: crash starts it before")
         if isinstance(event, Join) and event.process is not None and life.part and life.part.process != event.process:
-            raise PartError((*path[:-1], "process"), f"{name} has another process before, expected the same or none")
+            raise PartError((*path[:-1], "process"), f"{name} had another process before, expected the same or none")
         if killed:
             self._busy.pop(("hang", process), None)
         life.part = started_as(life.part, event)
@@ -224,7 +224,7 @@ class Lives:
             key = self._key(event, name, inside)
             life = self._lives[key]
             if not life.is_there or life.part is None:
-                raise PartError(inside, f"{name} is not there at {duration_text(event.at)}: {life.since}")
+                raise PartError(inside, f"{name} does not run at {duration_text(event.at)}: {life.since}")
             life.part = life.part.model_copy(update={"subscribe": topics, "pattern": None})
             groups.add(key.group)
         if len(groups) > 1:
@@ -234,7 +234,9 @@ class Lives:
     def _last(self, event: Hang | StopPolling, field: str, who: str, name: str, path: Path) -> None:
         until = self._busy.get((field, who), 0.0)
         if until > event.at:
-            raise PartError(path, f"{name} does so already until {duration_text(until)}, expected one after the other")
+            raise PartError(
+                path, f"{name} is still in the previous one until {duration_text(until)}, expected a later time"
+            )
         self._busy[field, who] = event.at + event.for_
 
     def _gone(self, life: _Life, event: Event) -> None:

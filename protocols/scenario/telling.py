@@ -84,7 +84,7 @@ _WORDS: Mapping[type[Event], Callable[[Any], str]] = {
     Commit: _commit,
     Produce: _produce,
     Queues: _queues,
-    AddTopic: lambda event: f"{listed(event.add_topic)} comes into being",
+    AddTopic: lambda event: f"{listed(event.add_topic)} is created",
     DeleteTopic: lambda event: f"{event.delete_topic} is deleted",
     BrokerEvent: lambda event: (
         f"{event.broker} " + {"stop": "stops", "kill": "is killed", "return": "returns"}[event.does]
