@@ -16,8 +16,8 @@ from protocols import UserError
 VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
-    "conformance": ("compare.conformance.command", "Play recorded answers of the real systems against the model."),
-    "states": ("compare.states.command", "Draw the state machines from which the systems' models run."),
+    "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
+    "states": ("compare.states.command", "Draw the state machines of the systems' models."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 
@@ -61,9 +61,9 @@ class _LazyVerbs(click.Group):
 @click.group(cls=_LazyVerbs, context_settings=HELP_OPTIONS)
 @click.version_option(package_name="equipoise", prog_name="equipoise")
 def cli() -> None:
-    """How Kafka and RocketMQ share the queues of a consumer group: read, judged, compared.
+    """Measure and compare how Kafka and RocketMQ share the queues of consumer groups.
 
-    Results go to standard output, progress to standard error. Exit codes: 0 success, 1 a condition of yours
+    Results go to standard output, progress to standard error. Exit codes: 0 success, 1 a requested condition
     failed, 2 bad input, 143 ended by SIGTERM.
     """
 

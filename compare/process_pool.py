@@ -26,7 +26,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         for child in set(active_children()) - others:
             child.terminate()
         if isinstance(error, BrokenProcessPool):
-            killed = f"one of {workers} processes side by side was killed, expected memory for all of them"
+            killed = f"one of {workers} parallel processes was killed, expected enough memory for all of them"
             raise UserError(killed) from None
         raise
     finally:

@@ -28,7 +28,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
         "range",
         of_leader(range_),
-        "Deals each topic in ranges of consecutive partitions to the members in order.",
+        "Assigns ranges of consecutive partitions of each topic to the members in order.",
         CLASSIC,
         java_class="RangeAssignor",
         sharing="per topic",
@@ -36,7 +36,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
         "roundrobin",
         of_leader(roundrobin),
-        "Deals the partitions of all topics in turn to the members that subscribe to them.",
+        "Assigns the partitions of all topics in turn to the members that subscribe to them.",
         CLASSIC,
         java_class="RoundRobinAssignor",
         sharing="across topics",
@@ -44,7 +44,8 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
         "sticky",
         of_leader_with_claims(sticky, "user data"),
-        "Balances the partitions of all topics and moves as few as that allows; everybody gives up everything first.",
+        "Balances the partitions of all topics and moves as few of them as balance allows; all members revoke"
+        " all partitions first.",
         CLASSIC,
         java_class="StickyAssignor",
         sharing="across topics",
@@ -54,7 +55,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
         "cooperative-sticky",
         of_leader_with_claims(cooperative_sticky, "owned partitions", cooperative=True),
-        "Balances as sticky does, while members go on reading what does not move.",
+        "Balances as sticky does, while members keep reading the partitions that do not move.",
         CLASSIC,
         java_class="CooperativeStickyAssignor",
         sharing="across topics",
@@ -64,7 +65,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
         "server-range",
         of_coordinator(server_range),
-        "Deals each topic in ranges of consecutive partitions, in the broker.",
+        "Assigns ranges of consecutive partitions of each topic, in the broker.",
         CONSUMER,
         java_class="RangeAssignor",
         tool_name="range",
@@ -75,7 +76,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
         "uniform",
         of_coordinator_with_targets(uniform),
-        "Spreads all partitions evenly and leaves them where they were as far as that allows, in the broker.",
+        "Spreads all partitions evenly and moves as few of them as evenness allows, in the broker.",
         CONSUMER,
         java_class="UniformAssignor",
         sharing="across topics",

@@ -242,7 +242,7 @@ class KafkaCluster:
             else:
                 simulation.end(name)
                 noticed = simulation.now + self.timing.broker_session_timeout_ms
-                simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller misses {name}")
+                simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller detects the loss of {name}")
 
     def _fence_if_gone(self, name: str) -> None:
         if not self.simulation.is_running(name):

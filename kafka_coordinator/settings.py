@@ -58,14 +58,16 @@ def check_member_settings(given: Mapping[str, object], where: str) -> None:
 def check_protocol(given: Mapping[str, object], where: str) -> None:
     """Raises `UserError` for the consumer protocol."""
     if given.get(PROTOCOL, "classic") != "classic":
-        raise UserError(f"{where}: {PROTOCOL} is {given[PROTOCOL]!r}: the consumer protocol, not yet; expected classic")
+        raise UserError(
+            f"{where}: {PROTOCOL} is {given[PROTOCOL]!r}: the consumer protocol is not modelled yet, expected classic"
+        )
 
 
 def check_assignors(names: Iterable[str], where: str) -> None:
     """Raises `UserError` for an assignor that no classic consumer can run."""
     for name in names:
         if in_the_broker(name):
-            raise UserError(f"{where}: {name} belongs to the consumer protocol, not yet")
+            raise UserError(f"{where}: {name} belongs to the consumer protocol, which is not modelled yet")
         if not known_assignor(name):
             known = [each for each in STRATEGIES if known_assignor(each)]
             raise UserError(f"{where}: unknown assignor {name!r}, expected one of {', '.join(known)}")

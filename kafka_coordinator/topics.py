@@ -104,8 +104,8 @@ def _count(event: Event, counts: dict[str, int], where: str) -> None:
         wanted = sum(per_broker.values())
         if wanted < counts.get(topic, 0):
             raise UserError(
-                f"{where}: topic {topic} from {counts[topic]} to {wanted} partitions: Kafka never takes partitions"
-                f" away, expected at least {counts[topic]}"
+                f"{where}: topic {topic} from {counts[topic]} to {wanted} partitions: Kafka cannot remove"
+                f" partitions, expected at least {counts[topic]}"
             )
         counts[topic] = wanted
     if isinstance(event, Reset) and event.via == "client":

@@ -72,7 +72,7 @@ def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None
     leader = leaders[offsets_partition(group, len(leaders))]
     process = cluster.simulation.processes.get(leader)
     if process is None or not isinstance(process.node, Broker):
-        raise UserError(f"group {group!r} has no coordinator at the moment: its broker is away")
+        raise UserError(f"group {group!r} has no coordinator at the moment, because its broker is not running")
     answer = _asked(cluster, process.node, DescribeGroup(1, group), DescribeGroupAnswer)
     if answer.error == "GROUP_ID_NOT_FOUND":
         return None

@@ -71,7 +71,7 @@ class Group:
         if len(by_id) != len(self.members):
             ids = [member.id for member in self.members]
             twice = next(each for each in ids if ids.count(each) > 1)
-            raise GroupError(f"member {twice!r} is there twice: a member's id is unique in its group")
+            raise GroupError(f"member {twice!r} is listed twice, expected unique member ids in a group")
         for topic, racks in self.replica_racks.items():
             if len(racks) != len(self.topics.get(topic, ())):
                 raise GroupError(
@@ -85,7 +85,7 @@ class Group:
             queues += of_topic
             spans[topic] = range(start, len(queues))
         if len(set(queues)) != len(queues):
-            raise GroupError("a queue is listed twice: topic, broker and number name one queue")
+            raise GroupError("a queue is listed twice, expected topic, broker and number to name one queue")
         set_field = object.__setattr__
         set_field(self, "topics", MappingProxyType(dict(self.topics)))
         set_field(self, "replica_racks", MappingProxyType(dict(self.replica_racks)))

@@ -20,7 +20,7 @@ CLIENTS = "clients"
 AVG: StrategyRecord[Make] = StrategyRecord(
     averagely.Averagely.name,
     averagely.make,
-    "Deals each topic in blocks of consecutive queues to the sorted members.",
+    "Allocates blocks of consecutive queues of each topic to the sorted members.",
     CLIENTS,
     java_class="AllocateMessageQueueAveragely",
     sharing="per topic",
@@ -31,7 +31,7 @@ _PICKING: tuple[StrategyRecord[Make], ...] = (
     StrategyRecord(
         averagely_by_circle.AveragelyByCircle.name,
         averagely_by_circle.make,
-        "Deals the queues of each topic in turn to the sorted members.",
+        "Allocates the queues of each topic in turn to the sorted members.",
         CLIENTS,
         java_class="AllocateMessageQueueAveragelyByCircle",
         sharing="per topic",
@@ -39,7 +39,8 @@ _PICKING: tuple[StrategyRecord[Make], ...] = (
     StrategyRecord(
         consistent_hash.ConsistentHash.name,
         consistent_hash.make,
-        "Gives each queue to the next member on a ring of hashes, so that few queues move when a member comes or goes.",
+        "Allocates each queue to the next member on a hash ring, so that few queues move when a member joins or"
+        " leaves.",
         CLIENTS,
         java_class="AllocateMessageQueueConsistentHash",
         settings=consistent_hash.SETTINGS,
@@ -50,22 +51,23 @@ _PICKING: tuple[StrategyRecord[Make], ...] = (
 _CONFIG: StrategyRecord[Make] = StrategyRecord(
     by_config.ByConfig.name,
     by_config.make,
-    "Gives each member the queues that its own configuration lists.",
+    "Allocates to each member the queues that its own configuration lists.",
     CLIENTS,
     java_class="AllocateMessageQueueByConfig",
     settings=(by_config.SETTING,),
-    needs="the setting message_queue_list of some member",
+    needs="the setting message_queue_list of at least one member",
     by_default=by_config.by_default,
 )
 
 _MACHINE_ROOM: StrategyRecord[Make] = StrategyRecord(
     machine_room.ByMachineRoom.name,
     machine_room.make,
-    "Deals the queues of the configured rooms in blocks to the sorted members; queues of other rooms have no owner.",
+    "Allocates the queues of the configured rooms in blocks to the sorted members; queues of other rooms have no"
+    " owner.",
     CLIENTS,
     java_class="AllocateMessageQueueByMachineRoom",
     settings=(machine_room.SETTING,),
-    needs="a rack of every member, and brokers called room@broker",
+    needs="a rack for every member, and broker names of the form room@broker",
     by_default=machine_room.by_default,
 )
 
@@ -79,14 +81,15 @@ CATALOGUE: tuple[StrategyRecord[Make], ...] = (
     StrategyRecord(
         machine_room_nearby.MACHINE_ROOM_NEARBY,
         machine_room_nearby.make_around({record.name: record.implementation for record in _INNER}, AVG.name),
-        "Splits each room's queues among its own members by another strategy; all share the rooms without members.",
+        "Allocates each room's queues to the room's members by another strategy; all members share the rooms"
+        " without members.",
         CLIENTS,
         java_class="AllocateMachineRoomNearby",
         settings=(
             *machine_room_nearby.SETTINGS,
             *dict.fromkeys(setting for record in _INNER for setting in record.settings),
         ),
-        needs="a rack of every member, and brokers called room-broker",
+        needs="a rack for every member, and broker names of the form room-broker",
         by_default=machine_room_nearby.by_default,
     ),
 )

@@ -27,7 +27,10 @@ def why_several(owners: Sequence[Standing], members: Sequence[Standing] = ()) ->
     if everything and len(everything) == len(owners):
         return "the group is BROADCASTING: every member reads every queue"
     if everything:
-        return f"{listed(everything)} {'is' if len(everything) == 1 else 'are'} BROADCASTING: that reads every queue"
+        return (
+            f"{listed(everything)}"
+            f" {'is BROADCASTING and reads' if len(everything) == 1 else 'are BROADCASTING and read'} every queue"
+        )
     if len({each.client_id for each in owners}) == 1 < len(owners):
         who = listed([each.name for each in owners])
         return f"{who} have the client id {owners[0].client_id!r}, and each takes the share of that id"
@@ -39,16 +42,19 @@ def why_nobody(members: Sequence[Standing], topic: str) -> str | None:
     strangers = [each.name for each in members if topic not in each.topics]
     if strangers and len(strangers) < len(members):
         many = "is a member and does" if len(strangers) == 1 else "are members and do"
-        return f"{listed(strangers)} {many} not read {topic}: the share that the others leave is nobody's"
+        return (
+            f"{listed(strangers)} {many} not read {topic}, so the share of"
+            f" {'this member' if len(strangers) == 1 else 'these members'} has no owner"
+        )
     ids = [each.client_id for each in members]
     twins = [each.name for each in members if ids.count(each.client_id) > 1]
     if twins:
-        return f"{listed(twins)} do not have a client id of their own: members with one id take one share"
+        return f"{listed(twins)} do not have unique client ids, and members with the same id take the same share"
     return _strategies(members)
 
 
 def _strategies(members: Sequence[Standing]) -> str | None:
     if len({each.strategy.name for each in members}) < 2:
         return None
-    named = ", ".join(f"{each.name} by {each.strategy.name}" for each in members)
-    return f"they share by different strategies: {named}"
+    named = ", ".join(f"{each.name} {each.strategy.name}" for each in members)
+    return f"the members use different strategies: {named}"

@@ -121,7 +121,7 @@ class Members:
     def _strategy_of(self, key: MemberKey, part: MemberPart, where: str) -> Strategy:
         name = part.strategy or self._strategy
         if name not in STRATEGIES:
-            raise UserError(f"{where}: no strategy {name!r} in RocketMQ, expected one of {', '.join(STRATEGIES)}")
+            raise UserError(f"{where}: unknown strategy {name!r} of RocketMQ, expected one of {', '.join(STRATEGIES)}")
         known = STRATEGIES[name].settings
         given = {**self._configuration.strategy, **part.settings}
         own = {setting: value for setting, value in given.items() if setting in known}
@@ -130,7 +130,9 @@ class Members:
         for setting in part.settings:
             if setting not in every:
                 expected = ", ".join((*known, *REAL_NAMES, VERSION))
-                raise UserError(f"{where}: no setting {setting!r} for {name} in RocketMQ, expected one of {expected}")
+                raise UserError(
+                    f"{where}: unknown setting {setting!r} of RocketMQ's {name}, expected one of {expected}"
+                )
         return STRATEGIES[name].implementation(own, self._group(key.group))(key.member)
 
     def _group(self, name: str) -> Group:

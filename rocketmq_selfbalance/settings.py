@@ -41,7 +41,7 @@ def configuration(given: Mapping[str, object], where: str) -> Configuration:
     for name in given:
         if not any(name in names for names in known):
             listed = ", ".join(sorted({each for names in known for each in names}))
-            raise UserError(f"{where}: no setting {name!r} in RocketMQ, expected one of {listed}")
+            raise UserError(f"{where}: unknown setting {name!r} of RocketMQ, expected one of {listed}")
     found = Configuration(
         _changed(NameServerSettings(), of_name_server.VERSIONS[version], of_name_server.REAL_NAMES, given, where),
         _changed(BrokerSettings(), of_broker.VERSIONS[version], of_broker.REAL_NAMES, given, where),

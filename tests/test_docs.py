@@ -151,8 +151,8 @@ def test_the_page_on_auditing_has_every_kind_and_column_and_the_weights_as_they_
     points = {
         "a rolling restart": remedy.RESTARTS["rolling"][0],
         "a restart of all members at once": remedy.RESTARTS["all at once"][0],
-        "what cannot be undone": remedy.IRREVERSIBLE,
-        "a risk that somebody may notice": remedy.LIGHT,
+        "an irreversible change": remedy.IRREVERSIBLE,
+        "a light risk: users may notice": remedy.LIGHT,
         "a serious risk: records out of order or handled in vain": remedy.SERIOUS,
         "a grave risk: queues without a reader, positions lost": remedy.GRAVE,
         "heaviest load beyond the optimum's": score.HEAVIEST,
@@ -160,7 +160,7 @@ def test_the_page_on_auditing_has_every_kind_and_column_and_the_weights_as_they_
     }
     rows = [f"| {what} | {number:g} |" for what, number in points.items()]
     rows += [
-        f"| records that wait where nobody reads (no owner, no member) | {cost.UNREAD:g} log",
+        f"| records that wait in queues without a reader (no owner, no member) | {cost.UNREAD:g} log",
         f"| other records that wait | {cost.WAITING:g} log",
         f"| queues without owner | {cost.UNOWNED:g} √",
         f"| queues with two owners | {cost.DOUBLE_OWNED:g} √",

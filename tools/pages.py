@@ -45,10 +45,10 @@ HELP_WIDTH = 100
 NUMBER = re.compile(r"(?P<number>\d[\d,.]*)(?P<unit>[^\d<|]*)<!--=(?P<where>[^>]*)-->")
 
 MORE: Mapping[str, str] = {
-    "audit": "More on it: [audit.md](audit.md); what the figures mean: [figures.md](figures.md).",
-    "compare": "More on it: [compare.md](compare.md); how a scenario is written: [scenario.md](scenario.md).",
-    "conformance": "What it found: [closeness.md](closeness.md).",
-    "states": "What the machines are for: [architecture.md](architecture.md).",
+    "audit": "[audit.md](audit.md) describes the audit, [figures.md](figures.md) the figures.",
+    "compare": "[compare.md](compare.md) describes the comparison, [scenario.md](scenario.md) the format of scenarios.",
+    "conformance": "[closeness.md](closeness.md) reports the results.",
+    "states": "[architecture.md](architecture.md) explains the purpose of the machines.",
 }
 
 
@@ -103,7 +103,7 @@ def commands() -> str:
     """Every verb with its help."""
     parts = [
         "# Commands\n",
-        "This page is made from the commands' own help by `python -m tools.pages`.\n",
+        "`python -m tools.pages` generates this page from the commands' help.\n",
         _help("equipoise", cli),
     ]
     context = click.Context(cli, info_name="equipoise", **cli.context_settings)
@@ -128,10 +128,11 @@ def _help(name: str, command: click.Command, parent: click.Context | None = None
 def stories() -> str:
     """Every example with its story."""
     parts = [
-        "# Examples: stories to run\n",
-        "Each scenario tells one story. `equipoise compare examples/scenarios/NAME.yaml` runs it, `--story LABEL` "
-        "tells what happened step by step, `--sequence LABEL` shows the messages. The printed results are kept beside "
-        "the scenarios and tested byte for byte. This page is made by `python -m tools.pages`.\n",
+        "# Examples\n",
+        "Each scenario shows one behaviour. `equipoise compare examples/scenarios/NAME.yaml` runs a scenario,"
+        " `--story LABEL` prints the events of a variant step by step, `--sequence LABEL` its messages. The printed"
+        " results are stored next to the scenarios and tested byte for byte. `python -m tools.pages` generates this"
+        " page.\n",
     ]
     for path in examples():
         scenario = _scenario(path.stem)
@@ -158,14 +159,14 @@ def strategies() -> str:
     """Every strategy that a scenario may name, with what its record in the system's catalogue says."""
     parts = [
         "# Strategies\n",
-        "What a [scenario](scenario.md#systems) may name as `system:strategy`. A scenario that names no system runs "
-        "the classic protocol's strategies of `kafka`, and those of `rocketmq` as far as it gives them what they "
-        "need. The audit compares a group under all strategies of both that need nothing. Sharing *per topic* deals "
-        "every topic by itself from the first member on, so that the first members get every topic's remainder; "
-        "sharing *across topics* gives nobody more than one queue more than anybody else where all members "
-        "subscribe to the same topics. The settings of `kafka` are those of `kafka_coordinator.assign`; those of "
-        "`rocketmq` may stand in scenarios, too. This page is made from the systems' catalogues by `python -m "
-        "tools.pages`.\n",
+        "The tables list the names that a [scenario](scenario.md#systems) may use as `system:strategy`. A scenario"
+        " that names no system runs the strategies of `kafka` that speak the classic protocol, and those of"
+        " `rocketmq` whose needs it meets. The audit compares a group under all strategies of both systems that need"
+        " nothing. A strategy that shares *per topic* allocates every topic separately, starting with the first"
+        " member, so the first members get the remainder of every topic; one that shares *across topics* keeps the"
+        " loads of members with equal subscriptions at most one queue apart. The settings of `kafka` are arguments"
+        " of `kafka_coordinator.assign`; those of `rocketmq` may also be used in scenarios. `python -m tools.pages`"
+        " generates this page from the systems' catalogues.\n",
     ]
     released = variant_names()
     for system, known in known_strategies().items():
@@ -190,8 +191,8 @@ def notebooks() -> str:
     """The notebooks, each with the first paragraph of what it wants."""
     parts = [
         "# Notebooks\n",
-        "Eight lessons and a workshop, in order; their outputs are in them, so that they can be read without "
-        "installing anything. This page is made by `python -m tools.pages`.\n",
+        "The notebooks are eight lessons and a workshop, in order. They contain their outputs, so they can be read"
+        " without an installation. `python -m tools.pages` generates this page.\n",
     ]
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         title, text = _beginning(path)

@@ -14,7 +14,7 @@ from compare.reading.gather import gather
 COMMAND = "$ equipoise audit examples/captures\n"
 ROWS = 12
 WIDTH = 140
-UNTOLD = ("same_ip_3 is told in part", "- under strategy of dup_client_id")
+UNTOLD = ("same_ip_3 is known only in part", "- under strategy for dup_client_id")
 CAUSES = ("dup_client_id:", "svc.cart-consumer-group-03:", "svc_shipping-v2-09:")
 """How the sentences begin that are shown."""
 

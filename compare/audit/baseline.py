@@ -48,7 +48,7 @@ def sentence(change: Change) -> str:
     """One line for people."""
     parts = []
     if change["change"] in ("new", "gone"):
-        parts.append("was not there before" if change["change"] == "new" else "is not there any more")
+        parts.append("is new" if change["change"] == "new" else "no longer exists")
     if change["newly_idle"]:
         parts.append(f"newly idle: {', '.join(change['newly_idle'])}")
     for word, figures in (("worse", change["worse"]), ("better", change["better"])):

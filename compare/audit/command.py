@@ -29,44 +29,51 @@ MOST_LINES = 40
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("--weight", type=click.Choice(["lag", "rate"]), help="Weigh queues by lag or rate instead of 1 each.")
-@click.option("--with-retry", is_flag=True, help="Count %RETRY% queues in the figures.")
+@click.option(
+    "--weight", type=click.Choice(["lag", "rate"]), help="Weigh each queue by its lag or rate instead of by 1."
+)
+@click.option("--with-retry", is_flag=True, help="Include %RETRY% queues in the figures.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "spark", "local"]),
     default="auto",
     show_default=True,
-    help="What computes the figures; every engine gives the same bytes.",
+    help="Engine that computes the figures; all engines give the same results.",
 )
 @click.option(
     "--report",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="OUT.html",
-    help="Write a report to look at: one file that needs no network.",
+    help="Write a report as one HTML file that needs no network.",
 )
-@click.option("--what-if", "ask", is_flag=True, help="Show every group under every other strategy.")
-@click.option("--members", metavar="1..N", help="What-if: what each number of members gives, and the next useful one.")
-@click.option("--without", multiple=True, metavar="MEMBER", help="What-if: this member is gone.")
-@click.option("--queues", multiple=True, metavar="TOPIC=N", help="What-if: the topic has this many queues.")
+@click.option("--what-if", "ask", is_flag=True, help="Show each group under every other strategy.")
+@click.option(
+    "--members",
+    metavar="1..N",
+    help="What-if: show the figures for each member count, and the next one that lowers the largest load.",
+)
+@click.option("--without", multiple=True, metavar="MEMBER", help="What-if: remove this member.")
+@click.option("--queues", multiple=True, metavar="TOPIC=N", help="What-if: give the topic this many queues.")
 @click.option(
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with 1 if a group meets it, such as 'max_over_mean > 1.5' or 'state == Reconciling'; any column.",
+    help="Exit with code 1 if any group meets the condition, such as 'max_over_mean > 1.5' or 'state =="
+    " Reconciling'; every column may be used.",
 )
-@click.option("--sort", metavar="COLUMN", help="Order by a column, largest first (-COLUMN: smallest first).")
-@click.option("--group", multiple=True, metavar="NAME", help="Only this group. May be given several times.")
+@click.option("--sort", metavar="COLUMN", help="Sort by a column, largest first (-COLUMN: smallest first).")
+@click.option("--group", multiple=True, metavar="NAME", help="Show only this group. May be given several times.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="OLD.json",
-    help="Say what changed since this audit, written earlier with --format json.",
+    help="Report changes since an earlier audit, written with --format json.",
 )
 @click.option(
     "--command-config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="For kafka://: the properties file that Kafka's own tools take, with TLS and login.",
+    help="For kafka://: properties file of Kafka's own tools, with TLS and login settings.",
 )
 @click.option(
     "--timeout",
@@ -74,7 +81,7 @@ MOST_LINES = 40
     default=TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
-    help="For kafka:// and rocketmq://: how long reading one cluster may take; for one answer up to a third of it.",
+    help="For kafka:// and rocketmq://: time limit for reading one cluster; each answer may take a third of it.",
 )
 def audit(
     sources: tuple[str, ...],
@@ -98,8 +105,8 @@ def audit(
 
     SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
     standard input, or a running cluster: kafka://host:port[,host:port...] (needs pip install confluent-kafka
-    javaproperties) or rocketmq://host:port[;host:port...] (its name servers). NAME=FILE names the group of a text
-    that does not name it itself. Views may be mixed in any way; they are recognised by their content.
+    javaproperties) or rocketmq://host:port[;host:port...] (its name servers). NAME=FILE gives the name of the group
+    to a text that does not contain it. Different views may be mixed, because their content identifies them.
     """
     conditions = [Condition.parse(text) for text in fail_if]
     sorted_by_column((), sort)
@@ -151,7 +158,7 @@ def _named(groups: Sequence[ObservedGroup], names: Sequence[str]) -> Sequence[Ob
     """The groups of these names, all without names; `UserError` for a name that no group has."""
     for name in names:
         if groups and not any(each.name == name for each in groups):
-            raise UserError(f"--group {name}: the sources tell of no such group, expected one that the audit lists")
+            raise UserError(f"--group {name}: no source shows this group, expected one that the audit lists")
     return [each for each in groups if each.name in names] if names else groups
 
 
@@ -161,7 +168,7 @@ def _say_what_was_skipped(skipped: Sequence[Skipped]) -> None:
         click.echo(visible(skipped_line(each)), err=True)
     if len(skipped) > MOST_LINES:
         more = len(skipped) - MOST_LINES
-        click.echo(f"... and {more} more lines or files that were not read (--format json lists all)", err=True)
+        click.echo(f"... and {more} more unread lines or files (--format json lists all)", err=True)
 
 
 def _write_report(path: Path, explained: Sequence[Explained], skipped: Sequence[Skipped], weight: str | None) -> None:
@@ -178,8 +185,10 @@ def _say_what_weighs(weight: str, groups: Sequence[AuditedGroup]) -> None:
     without = [each for each in judged if each.figure("max") is None]
     if not without:
         return
-    who = "no group" if len(without) == len(judged) else f"not all of {len(judged)} groups ({len(without)} lack some)"
-    say = f"--weight {weight}: the sources tell the {weight} of every owned queue of {who}; figures of load are - there"
+    who = f"all {len(judged)} groups" if len(without) == len(judged) else f"{len(without)} of {len(judged)} groups"
+    say = (
+        f"--weight {weight}: load figures are - for {who}, because the {weight} of at least one owned queue is unknown"
+    )
     click.echo(visible(say), err=True)
 
 

@@ -42,14 +42,14 @@ class Condition:
         column = _column(name, f"--fail-if {text!r}")
         if column.is_text:
             if sign not in _SAME:
-                raise UserError(f"--fail-if {text!r}: {column.name} is a text, expected == or != instead of {sign}")
+                raise UserError(f"--fail-if {text!r}: {column.name} holds text, expected == or != instead of {sign}")
             return cls(column, sign, limit.strip("'\""))
         try:
             value = float(limit)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise UserError(f"--fail-if {text!r}: {limit!r} is no number, expected one such as 1.5")
+            raise UserError(f"--fail-if {text!r}: {limit!r} is not a number, expected one such as 1.5")
         return cls(column, sign, value)
 
     def met_by(self, groups: Sequence[Explained]) -> list[str]:

@@ -89,10 +89,10 @@ def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
     """
     for id in question.without:
         if not any(each.modelled and id in each.modelled.group for each in groups):
-            raise UserError(f"--without {id}: no group with known ownership has such a member")
+            raise UserError(f"--without {id}: no group with known ownership has this member")
     for topic in question.queues:
         if not any(each.modelled and topic in each.modelled.group.topics for each in groups):
-            raise UserError(f"--queues {topic}: no group with known ownership reads such a topic")
+            raise UserError(f"--queues {topic}: no group with known ownership reads this topic")
     about = groups if question.without or question.queues else [each for each in groups if each.detailed]
     return [answer for each in about if (answer := _answer(question, each)) is not None]
 
@@ -136,7 +136,7 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
 def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question: Question, format: str) -> None:
     """The answers about these groups as tables (``table`` or ``markdown``)."""
     for answer in found:
-        columns = (*_COLUMNS, ("next useful members", "right")) if answer.next_useful else _COLUMNS
+        columns = (*_COLUMNS, ("next effective member count", "right")) if answer.next_useful else _COLUMNS
         rows = [
             _row(row) + ([number(answer.next_useful[row.strategy])] if answer.next_useful else [])
             for row in answer.rows
@@ -145,9 +145,9 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
         title = f"What if: {answer.group}" + (f" (loads are {what})" if answer.weighed else "")
         print_table(columns, rows, format, title)
         if answer.counts:
-            helps = f"the next useful number of members is {answer.next_useful[answer.strategy]}"
+            helps = f"the next member count that lowers the largest load is {answer.next_useful[answer.strategy]}"
             if answer.next_useful[answer.strategy] is None:
-                helps = f"up to {question.members} members no larger number lowers the heaviest load"
+                helps = f"no larger member count up to {question.members} lowers the largest load"
             cells = [
                 [*(number(row[name]) for name in ("members", "max", "min", "idle_members")), _mark(row)]
                 for row in answer.counts
@@ -156,11 +156,12 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
             print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
     if not (question.without or question.queues or all(each.detailed for each in groups)):
         print_line(
-            f"What-if tables are shown for the {MOST_DETAILED} groups that cost most; --group NAME asks for another.",
+            f"What-if tables are shown for the {MOST_DETAILED} groups with the lowest scores; --group NAME shows"
+            " another.",
             format,
         )
     if not found:
-        print_line("What if: of no group do the sources tell who owns what.", format)
+        print_line("What-if tables need ownership, which is unknown for every group.", format)
 
 
 def _mark(row: Mapping[str, Any]) -> str:

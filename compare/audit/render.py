@@ -51,7 +51,7 @@ def print_audit(
     for each in groups:
         _print_finding(each, format)
     if changed is not None:
-        print_line(f"Since the baseline {len(changed)} of {len(groups)} groups changed.", format)
+        print_line(f"{len(changed)} of {len(groups)} groups changed since the baseline.", format)
         for change in changed:
             print_line(sentence(change), format)
 
@@ -137,7 +137,8 @@ def _left_out(explained: Explained) -> list[str]:
     if explained.detailed or explained.modelled is None:
         return []
     return [
-        f"pictures and what-if are made for the {MOST_DETAILED} groups that cost most; --group NAME asks for another"
+        f"drawings and what-if tables are limited to the {MOST_DETAILED} groups with the lowest scores; --group"
+        " NAME adds another"
     ]
 
 

@@ -37,7 +37,7 @@ def check_same(before: Sequence[Document], names: Sequence[str], where: str) -> 
     known = [str(each["scenario"]) for each in before]
     if not set(known) & set(names):
         told, wanted = (listed(repr(visible(name)) for name in each) if each else "nothing" for each in (known, names))
-        raise UserError(f"--baseline {where}: tells of {told}, expected a comparison of {wanted}")
+        raise UserError(f"--baseline {where}: compares {told}, expected a comparison of {wanted}")
 
 
 def changes(before: Sequence[Document], after: Document) -> list[Change]:
@@ -60,7 +60,7 @@ def changes(before: Sequence[Document], after: Document) -> list[Change]:
 
 def sentence(change: Change) -> str:
     """One line for people."""
-    parts = {"new": ["was not there before"], "gone": ["is not there any more"]}.get(change["change"], [])
+    parts = {"new": ["is new"], "gone": ["no longer exists"]}.get(change["change"], [])
     for word in ("worse", "better", "other"):
         told = [f"{name} {_number(old)} -> {_number(new)}" for name, (old, new) in change[word].items()]
         if told:
@@ -69,7 +69,7 @@ def sentence(change: Change) -> str:
         if change[word]:
             parts = [*parts, f"{word}: {', '.join(change[word])}"]
     if change["moved"]:
-        parts = [*parts, f"{len(change['moved'])} queues end with another owner"]
+        parts = [*parts, f"{len(change['moved'])} queues have another owner at the end"]
     if change["messages"] and not any("messages" in change[word] for word in ("worse", "better", "other")):
         parts = [*parts, f"other messages: {', '.join(change['messages'])}"]
     return f"{change['label']}, seed {change['seed']}: {'; '.join(parts)}"

@@ -13,7 +13,7 @@ FIGURES: tuple[tuple[str, str], ...] = (
     ("longest, s", "longest_gap_s"),
     ("two owners, queue-s", "double_owned_queue_s"),
     ("moves", "moves"),
-    ("fairest needs", "fewest_moves"),
+    ("fewest moves", "fewest_moves"),
     ("twice", "redelivered"),
     ("burst", "burst"),
     ("lag peak", "lag.peak"),

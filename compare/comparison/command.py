@@ -41,8 +41,8 @@ class _NamesStrategies(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.epilog = (
-            f"Systems and strategies: {', '.join(variant_names())}. Behind one of kafka's, {STATIC} makes every member "
-            "static. docs/strategies.md says what each does."
+            f"Systems and strategies: {', '.join(variant_names())}. After a strategy of kafka, {STATIC} makes every"
+            " member static. docs/strategies.md describes the strategies."
         )
         super().format_epilog(ctx, formatter)
 
@@ -55,22 +55,27 @@ class _NamesStrategies(click.Command):
     "systems",
     multiple=True,
     metavar="NAME",
-    help="Run this instead of the scenario's systems: kafka:sticky, kafka:range+static, kafka-zookeeper:range, "
-    "rocketmq:AVG, a label of the scenario, or several in one word: kafka, kafka-zookeeper, rocketmq, all. "
-    "May be given several times.",
+    help="System or variant to run instead of the scenario's systems: kafka:sticky, kafka:range+static,"
+    " kafka-zookeeper:range, rocketmq:AVG, a label of the scenario, or several in one word: kafka,"
+    " kafka-zookeeper, rocketmq, all. May be given several times.",
 )
-@click.option("--seed", "seeds", type=int, multiple=True, help="Instead of the scenario's. May be given several times.")
+@click.option(
+    "--seed",
+    "seeds",
+    type=int,
+    multiple=True,
+    help="Seed to use instead of the scenario's. May be given several times.",
+)
 @click.option(
     "--seeds",
     "many",
     type=click.IntRange(1, MOST_SEEDS),
     metavar="N",
-    help="Run every variant with N seeds, from the scenario's on, and tell the median, 5th and 95th percentile.",
+    help="Run every variant with N seeds, starting with the scenario's, and report the median, 5th and 95th"
+    " percentile.",
 )
-@click.option("--full", is_flag=True, help="Simulate quiet times too, message by message, instead of computing them.")
-@click.option(
-    "--story", "stories", multiple=True, metavar="LABEL", help="Print what happened in this variant, in words."
-)
+@click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
+@click.option("--story", "stories", multiple=True, metavar="LABEL", help="Print the events of this variant as text.")
 @click.option(
     "--sequence",
     "sequences",
@@ -82,19 +87,20 @@ class _NamesStrategies(click.Command):
     "--report",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="OUT.html",
-    help="Write a report to look at: timelines, figures and a player of the messages, in one file.",
+    help="Write a report as one HTML file: timelines, figures and a player of the messages.",
 )
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="OLD.json",
-    help="Say what changed since this comparison, written earlier with --format json.",
+    help="Report changes since an earlier comparison, written with --format json.",
 )
 @click.option(
     "--parquet",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write intervals, rebalances, messages, deliveries, commits, lag and who owns what at the end, for Spark.",
+    help="Write ownership intervals, rebalances, messages, deliveries, commits, lag and final ownership as"
+    " Parquet tables for Spark.",
 )
 def compare(
     scenarios: tuple[str, ...],
@@ -111,12 +117,12 @@ def compare(
 ) -> int:
     """Run a scenario on several systems and compare the results.
 
-    With --story or --sequence the text of these variants is printed instead of the comparison. Exit code 1 if
-    something that a scenario expects does not hold.
+    With --story or --sequence, the output is the text of these variants instead of the comparison. Exit code 1 if an
+    expectation of a scenario fails.
     """
     before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
     if many is not None and len(seeds) > 1:
-        raise UserError("--seeds counts seeds from one on: give --seed once to say which, or not at all")
+        raise UserError("--seeds counts up from one seed: expected --seed at most once")
     read_in = [read(path) for path in scenarios]
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
@@ -125,7 +131,9 @@ def compare(
     if told:
         for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
             if given is not None:
-                raise UserError(f"{option} {given}: --story and --sequence print no comparison, leave one of them out")
+                raise UserError(
+                    f"{option} {given}: --story and --sequence print no comparison, expected only one of the options"
+                )
         return _tell(scenarios, planned, told, stories, sequences, full)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
@@ -281,5 +289,5 @@ def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Variant]]], folder
     try:
         paths = write_runs(list(results), folder, len(planned) > 1)
     except OSError as error:
-        raise UserError(f"--parquet {folder}: {error.strerror}, expected a folder that can be written") from None
-    click.echo(f"{len(paths)} tables are in {folder}.", err=True)
+        raise UserError(f"--parquet {folder}: {error.strerror}, expected a writable folder") from None
+    click.echo(f"{len(paths)} tables were written to {folder}.", err=True)

@@ -35,8 +35,8 @@ def print_comparison(scenario: Scenario, document: Record, format: str, changed:
     if over:
         runs = max(each["runs"] for each in seeds.values())
         print_line(
-            f"Over {runs} seeds: the median, and in brackets the 5th and 95th percentile where they differ."
-            " What follows is told of the first seed.",
+            f"Figures are medians over {runs} seeds, with the 5th and 95th percentile in brackets where they differ."
+            " Everything below describes the first seed.",
             format,
         )
     _print_events(variants, several, format)
@@ -46,7 +46,7 @@ def print_comparison(scenario: Scenario, document: Record, format: str, changed:
     for each in variants:
         for check in each["checks"]:
             if not check["held"]:
-                kind = "expected" if check["demanded"] else "did not hold"
+                kind = "failed" if check["demanded"] else "did not hold"
                 print_line(f"{_named(each, several)}: {kind}: {check['name']}: {check['why']}.", format)
     if changed is not None:
         print_line("Since the baseline" if changed else "Nothing changed since the baseline.", format, heading=True)
@@ -106,7 +106,7 @@ def _print_events(variants: Sequence[Record], several: bool, format: str) -> Non
     print_table([("after: load (jain)", "left"), *headings], rows, format)
     if len(moments) > MOST_MOMENTS:
         events = f"the first {MOST_MOMENTS - 1} of {len(moments) - 1} moments with events"
-        print_line(f"The beginning and {events}; the report and --format json have all.", format)
+        print_line(f"The table shows the beginning and {events}; the report and --format json have all.", format)
 
 
 def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None:
@@ -120,5 +120,5 @@ def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None
         rows.append(
             [_named(each, several), causes or "none", ", ".join([*told, *([f"{rest} others"] if rest else [])])]
         )
-    columns = [("variant", "left"), ("rebalances, by their causes", "left"), ("messages", "left")]
+    columns = [("variant", "left"), ("rebalances by cause", "left"), ("messages", "left")]
     print_table(columns, rows, format)

@@ -32,13 +32,13 @@ MOST_IN_TABLE = 48
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("--verbose", is_flag=True, help="Show every difference and everything measured, and values in full.")
+@click.option("--verbose", is_flag=True, help="Show all differences and measurements, with full values.")
 def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
-    """Play recorded answers of the real systems through the model and say where it answers otherwise.
+    """Check the models against recordings of the real systems and report every difference.
 
-    PATH is a file of golden vectors (.jsonl, .jsonl.gz) or recorded traces, or a folder with such files. A kind
-    that cannot be played yet counts as skipped. Exit code 1 if a case failed or nothing was played, 2 if a file
-    could not be read.
+    PATH is a file of golden vectors (.jsonl, .jsonl.gz) or recorded traces, or a folder with such files. Cases of a
+    kind without a player count as skipped. Exit code 1 if a case failed or no case was checked, 2 if a file could not
+    be read.
     """
     files = _files(paths)
     results: list[FileResult] = []
@@ -62,7 +62,7 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
     if not any(each.passed or each.failed for each in results):
         given = ", ".join(paths)
         expected = f"golden vectors or recorded traces ({', '.join(ENDINGS)})"
-        click.echo(visible(f"equipoise: nothing was played: no case in {given}, expected {expected}"), err=True)
+        click.echo(visible(f"equipoise: no case was checked: {given} holds none, expected {expected}"), err=True)
         return 1
     return 1 if any(each.failed for each in results) else 0
 

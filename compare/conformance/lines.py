@@ -110,7 +110,7 @@ def _opened(path: Path, stored: IO[bytes]) -> IO[bytes]:
 
 
 def _no_json(constant: str) -> float:
-    raise ValueError(f"{_shortened(constant)} is no JSON number")
+    raise ValueError(f"{_shortened(constant)} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -19,16 +19,16 @@ def check_report(path: Path) -> None:
     not be written."""
     folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not folder.is_dir():
-        raise UserError(f"--report {path}: there is no folder {folder}, expected a file that can be written")
+        raise UserError(f"--report {path}: the folder {folder} does not exist, expected a writable file")
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise UserError(f"--report {path}: must not be written, expected a file that can be written")
+        raise UserError(f"--report {path}: no permission to write, expected a writable file")
 
 
 def check_folder(path: Path) -> None:
     """The same for ``--parquet``: `UserError` if the folder is not there and cannot be made, or not be written in."""
     there = next(each for each in (path, *path.absolute().parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        raise UserError(f"--parquet {path}: {there} must not be written in, expected a folder that can be written")
+        raise UserError(f"--parquet {path}: no permission to write in {there}, expected a writable folder")
 
 
 def save_report(path: Path, text: str) -> None:
@@ -36,7 +36,7 @@ def save_report(path: Path, text: str) -> None:
     try:
         files.write_text(path, text)
     except OSError as error:
-        raise UserError(f"--report {path}: {error.strerror}, expected a file that can be written") from None
+        raise UserError(f"--report {path}: {error.strerror}, expected a writable file") from None
     click.echo(f"The report is {path}: open it in a browser.", err=True)
 
 

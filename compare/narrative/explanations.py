@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compare.measure.groups.member_counts import PER_TOPIC
+from compare.narrative.formatting import many, unit
 from protocols.scenario.systems import STATIC, split_system
 
 
@@ -11,17 +12,20 @@ def why_idle(record: Mapping[str, Any]) -> str:
     """The second half of "... leaves 2 of 4 members idle"; empty where the strategy does not explain it."""
     largest = max((topic["queues"] for topic in record["fairness"]["topics"].values()), default=0)
     if _is_per_topic(record) and largest < record["fairness"]["members"]:
-        most = "1 queue" if largest == 1 else f"{largest} queues"
-        return f", because it shares each topic by itself, from the first member on, and no topic has more than {most}"
+        most = many(largest, unit(record))
+        return (
+            ", because it allocates each topic separately, starting with the first member, and no topic has more than"
+            f" {most}"
+        )
     return why_uneven(record)
 
 
 def why_uneven(record: Mapping[str, Any]) -> str:
     """The second half of "... ends uneven"; empty where the strategy does not explain it."""
     if _is_per_topic(record) and len(record["fairness"]["topics"]) > 1:
-        return ", because it shares each topic by itself and the first members get the remainder of every topic"
+        return ", because it allocates each topic separately, and the first members get the remainder of every topic"
     if _strategy(record) == "CONSISTENT_HASH":
-        return ", because it deals queues by hash, and hashing is uneven with few queues"
+        return ", because it assigns queues by hash, and hashing is uneven with few queues"
     return ""
 
 

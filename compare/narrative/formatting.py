@@ -6,6 +6,7 @@ from typing import Any
 from protocols.scenario.systems import split_system
 
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
+_UNITS = {"kafka": "partition", "kafka-zookeeper": "partition"}
 
 
 def variant_name(record: Mapping[str, Any]) -> str:
@@ -14,6 +15,11 @@ def variant_name(record: Mapping[str, Any]) -> str:
         return str(record["label"])
     system, strategy = split_system(record["system"])
     return f"{_SYSTEMS.get(system, system)} {strategy}"
+
+
+def unit(record: Mapping[str, Any]) -> str:
+    """What the variant's system calls a queue."""
+    return _UNITS.get(split_system(record["system"])[0], "queue")
 
 
 def many(count: float, what: str) -> str:

@@ -53,7 +53,7 @@ def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
     sentences = []
     for deserted, singular, plural in (
         (told, "has no member", "have no member"),
-        (seem, "seems to have nobody online", "seem to have nobody online"),
+        (seem, "seems to have no member online", "seem to have no member online"),
     ):
         if not deserted:
             continue

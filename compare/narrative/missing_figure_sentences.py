@@ -37,8 +37,7 @@ def missing_figure_sentences(groups: Iterable[Mapping[str, Any]], labels: Mappin
     if rest:
         names = {name for key in rest for name in whose[key]}
         found.append(
-            f"{len(rest)} more reasons why figures of {_several(len(names), 'group')} are missing are in the output of"
-            " --format json."
+            f"--format json lists {len(rest)} more reasons for missing figures of {_several(len(names), 'group')}."
         )
     return found
 
@@ -48,9 +47,9 @@ def _sentence(key: tuple[bool, str], names: Sequence[str], columns: Sequence[str
     more = len(names) - MOST_NAMED
     who = ", ".join(names[:MOST_NAMED]) + (f" and {_several(more, 'more group')}" if more > 0 else "")
     if not in_part:
-        return f"- under {', '.join(columns)} of {who}: {why}."
+        return f"- under {', '.join(columns)} for {who}: {why}."
     dashes = f" (- under {', '.join(columns)})" if columns else ""
-    return f"{who} {'is' if len(names) == 1 else 'are'} told in part{dashes}: {why}."
+    return f"{who} {'is' if len(names) == 1 else 'are'} known only in part{dashes}: {why}."
 
 
 def _several(count: int, what: str) -> str:

@@ -15,7 +15,7 @@ _LISTS = ("members", "queues", "unowned_queues", "double_owned_queues", "idle_me
 """Figures that need a view, not a load."""
 
 
-_NO_WEIGHT = "the weight of some queue is not told"
+_NO_WEIGHT = "the weight of at least one queue is unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ def missing_figures(explained: Explained) -> list[MissingFigures]:
 def missing_figures_of_topics(group: AuditedGroup) -> list[str]:
     """Why single topics lack a figure that the group as a whole has; sentences without stop."""
     reasons = {
-        "lag": "of some topics nothing is committed whose end is known, so no lag of theirs follows",
-        "max_over_mean": "of some topics nobody carries anything, so there is no mean to compare with",
+        "lag": "the lag of some topics is unknown, because no queue of theirs has both a committed offset and a"
+        " known end offset",
+        "max_over_mean": "some topics carry no load, so their mean is 0 and the ratio is undefined",
     }
     return [
         why
@@ -70,33 +71,33 @@ def _no_optimum(explained: Explained, missing: Sequence[str]) -> str:
         return _no_score(explained.group, missing)
     if explained.weights is None:
         return _NO_WEIGHT
-    return f"with weights it is made for the {MOST_DETAILED} groups that come first; --group NAME asks for another"
+    return f"with weights, the optimum is computed only for the first {MOST_DETAILED} groups; --group NAME adds another"
 
 
 def _no_strategy(observed: ObservedGroup, figures: Mapping[str, float | int | None]) -> str:
     if observed.system == "rocketmq":
         if len(observed.strategies) > 1:
             return "the members use several strategies"
-        return "no member was asked for its strategy, which consumerStatus -i tells"
+        return "no source shows a member's strategy, which consumerStatus -i does"
     if figures["members"] == 0:
         return "a group without members has no strategy"
     if observed.state in _UNDECIDED:
         return f"a group in {observed.state} has not chosen its strategy yet"
-    return "the strategy is told by --state only"
+    return "only the --state view shows the strategy"
 
 
 def _no_state(observed: ObservedGroup) -> str:
     if observed.system == "rocketmq":
-        return "no source tells whether members are connected, which consumerConnection does"
-    return "the state is told by --state only"
+        return "no source shows whether members are connected, which consumerConnection does"
+    return "only the --state view shows the state"
 
 
 def _no_figure(name: str, group: AuditedGroup, missing: Sequence[str]) -> str:
     observed, figures = group.observed, group.figures
     if observed.mode == "broadcasting":
-        return "every member of a broadcasting group reads every queue, so none is shared out"
+        return "every member of a broadcasting group reads every queue, so no queue is shared"
     if observed.mode == "pop":
-        return "members that consume by POP take records of all queues, so no queue has an owner"
+        return "members that consume by POP take records from all queues, so no queue has an owner"
     if name == "queues" or (name == "unowned_queues" and observed.queues is None):
         return "no view lists all queues that the group reads" + _where(observed, "topics")
     if figures["members"] == 0:
@@ -104,9 +105,9 @@ def _no_figure(name: str, group: AuditedGroup, missing: Sequence[str]) -> str:
     if observed.partial is not None and not (name == "max_over_mean" and "max" not in missing):
         return observed.partial.why
     if name == "max_over_mean" and figures["max"] == 0:
-        return "the members carry nothing, so there is no mean to compare with"
+        return "the members carry no load, so the mean is 0 and the ratio is undefined"
     if name in _LISTS or observed.partial is not None:
-        return "the sources do not tell who owns what"
+        return "no source shows which member owns which queue"
     return _NO_WEIGHT
 
 
@@ -122,12 +123,12 @@ def _where(observed: ObservedGroup, what: str) -> str:
 
 def _no_lag(observed: ObservedGroup) -> str:
     if observed.mode == "broadcasting":
-        return "members of a broadcasting group keep their offsets themselves"
+        return "members of a broadcasting group store their offsets locally"
     if observed.mode == "pop":
-        return "consumerProgress does not tell how far a group has come that consumes by POP"
+        return "consumerProgress does not show the progress of a group that consumes by POP"
     if observed.lag:
-        return "the group has committed nothing whose end is known, so no lag follows"
-    return "no source tells what is committed" + _where(observed, "lag").replace("would", "does")
+        return "no queue has both a committed offset and a known end offset, so the lag is unknown"
+    return "no source shows committed offsets" + _where(observed, "lag").replace("would", "does")
 
 
 def _no_score(group: AuditedGroup, missing: Iterable[str]) -> str:
@@ -135,7 +136,7 @@ def _no_score(group: AuditedGroup, missing: Iterable[str]) -> str:
     if observed.mode != "shared" or group.figures["members"] == 0:
         return _no_figure("jain", group, list(missing))
     if observed.subscriptions_differ:
-        return "the members subscribe to different topics, and not of each one it is told to which"
+        return "the members subscribe to different topics, and the subscription of some is unknown"
     if observed.partial is not None:
         return observed.partial.why
-    return "the sources do not tell who owns what"
+    return "no source shows which member owns which queue"

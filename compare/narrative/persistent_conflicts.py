@@ -1,6 +1,6 @@
 """Sentences about what lasts: reasons that keep queues without an owner or with several, and queues never owned."""
 
-from compare.narrative.formatting import duration, many
+from compare.narrative.formatting import duration, many, unit
 from compare.narrative.sentences import Record
 from protocols.scenario.descriptions import listed
 
@@ -10,11 +10,11 @@ def because_clause(why: list[str]) -> str:
     return f", because {'; and '.join(why)}" if why else ""
 
 
-def some(part: int, whole: int) -> str:
+def some(part: int, whole: int, what: str) -> str:
     """ "all 6 queues", "2 of 6 queues", "the only queue"."""
     if part < whole:
-        return f"{part} of {many(whole, 'queue')}"
-    return {1: "the only queue", 2: "both queues"}.get(whole, f"all {many(whole, 'queue')}")
+        return f"{part} of {many(whole, what)}"
+    return {1: f"the only {what}", 2: f"both {what}s"}.get(whole, f"all {many(whole, what)}")
 
 
 def never_owned(record: Record, least_s: float) -> tuple[str, int] | None:
@@ -25,10 +25,10 @@ def never_owned(record: Record, least_s: float) -> tuple[str, int] | None:
     each = after[worst]
     if each["never_owned_s"] < least_s:
         return None
-    until = f"until: {listed(after[worst + 1]['events'])}" if worst + 1 < len(after) else "to the end"
-    waiting = some(each["never_owned_queues"], each["fairness"]["queues"])
+    until = f"until {listed(after[worst + 1]['events'])}" if worst + 1 < len(after) else "to the end of the run"
+    waiting = some(each["never_owned_queues"], each["fairness"]["queues"], unit(record))
     lasted = duration(each["never_owned_s"])
     return (
-        f"leaves {waiting} without any first owner for {lasted} ({until}){because_clause(each['why_unowned'])}",
+        f"leaves {waiting} without a first owner for {lasted}, {until}{because_clause(each['why_unowned'])}",
         worst,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compare.measure.runs.spread import figure
-from compare.narrative.formatting import amount, duration, variant_name
+from compare.narrative.formatting import amount, duration, unit, variant_name
 
 Record = Mapping[str, Any]
 
@@ -29,6 +29,11 @@ class Telling:
     def name(self) -> str:
         return variant_name(self.record)
 
+    @property
+    def unit(self) -> str:
+        """What the variant's system calls a queue."""
+        return unit(self.record)
+
     def at(self, path: str) -> Any:
         """A figure."""
         return figure(self.record, path)
@@ -51,7 +56,7 @@ class Telling:
 
 
 _WORDS = {
-    "unowned_queue_s": "in all, queue-seconds: ",
-    "double_owned_queue_s": "in all, queue-seconds: ",
+    "unowned_queue_s": "in total, queue-seconds: ",
+    "double_owned_queue_s": "in total, queue-seconds: ",
     "longest_gap_s": "longest: ",
 }

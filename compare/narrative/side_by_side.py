@@ -59,7 +59,7 @@ def _fairness(records: Sequence[Record]) -> Iterator[Told]:
     else:
         others = [label for label in values if label not in fair]
         end = "ends" if len(fair) == 1 else "end"
-        text = f"{len(fair)} of {len(values)} variants {end} as fair as can be ({_names(records, fair)}); "
+        text = f"{len(fair)} of {len(values)} variants {end} as fair as possible ({_names(records, fair)}); "
         if len(others) > 1:
             text += f"the other {len(others)} do not: {_least_even(records, values, open_ended)}."
         elif (other := others[0]) in open_ended:
@@ -80,7 +80,7 @@ def _least_even(records: Sequence[Record], values: Mapping[str, float], open_end
     """Who is least even; where all share evenly what they share, who leaves queues without their one owner."""
     least = min(values.values())
     if least > 1 - SAME_JAIN:
-        return f"not every queue has just one owner with {_names(records, open_ended)}"
+        return f"some queues do not have exactly one owner with {_names(records, open_ended)}"
     labels = [label for label, value in values.items() if value == least]
     are = "is" if len(labels) == 1 else "are"
     return f"the least even {are} {_names(records, labels)} with a Jain index of {least:.2f}"
@@ -98,7 +98,7 @@ def _extremes(records: Sequence[Record], path: str) -> tuple[str, float, str, fl
 
 
 def _short(seconds: float) -> str:
-    return duration(seconds) if seconds >= NOTICED_S else "next to nothing"
+    return duration(seconds) if seconds >= NOTICED_S else "less than 1 ms"
 
 
 def _times(ratio: float) -> str:
@@ -118,15 +118,15 @@ _stops = _telling(
     "longest_gap_s",
     NOTICED_S,
     lambda few, low, much, high: (
-        f"The longest time a queue waits for an owner is {duration(high)} with {much}"
-        + (f"; none waits with {few}." if not low else f", and {_short(low)} with {few}.")
+        f"The longest time of a queue without an owner is {duration(high)} with {much}"
+        + (f"; no queue waits with {few}." if not low else f", and {_short(low)} with {few}.")
     ),
 )
 _doubles = _telling(
     "double_owned_queue_s",
     NOTICED_S,
     lambda few, low, much, high: (
-        f"Queues have two owners for {amount(high)} queue-seconds in all with {much}"
+        f"Queues have two owners for {amount(high)} queue-seconds in total with {much}"
         f", and {f'for {amount(low)}' if low >= NOTICED_S else 'never'} with {few}."
     ),
 )
@@ -134,15 +134,14 @@ _moves = _telling(
     "moves",
     1,
     lambda few, low, much, high: (
-        f"Queues change hands most often with {much} ({many(high, 'move')}), least often with {few} ({low:,g})."
+        f"Queues move most often with {much} ({many(high, 'move')}), and least often with {few} ({many(low, 'move')})."
     ),
 )
 _messages = _telling(
     "messages",
     1,
     lambda few, low, much, high: (
-        f"{much} {'need' if ' and ' in much else 'needs'} {many(high, 'message')} besides fetching records,"
-        f" {few} {many(low, 'message')}"
-        + (f": {_times(high / low)} times as many." if low and high / low >= 2 else ".")
+        f"The number of messages besides those that fetch records is highest with {much} ({high:,g}) and lowest with"
+        f" {few} ({low:,g})" + (f", a ratio of {_times(high / low)}." if low and high / low >= 2 else ".")
     ),
 )

@@ -46,18 +46,16 @@ def _broadcasting(told: Telling) -> Iterator[Sentence]:
     """That there is nothing to judge about how queues are shared, and why."""
     members, queues = told.record["fairness"]["members"], told.record["fairness"]["queues"]
     text = (
-        f"is BROADCASTING: each of {many(members, 'member')} is to read {some(queues, queues)}, so that nothing"
-        " is shared, and figures of sharing (how even it is, no owner, two owners, moves, lag) do not apply"
+        f"is BROADCASTING: each of {many(members, 'member')} must read {some(queues, queues, told.unit)}, so no"
+        f" {told.unit} is shared, and figures of sharing (evenness, no owner, two owners, moves, lag) do not apply"
     )
     if shares(told.record):
         groups = listed(told.record["broadcasting"])
-        yield told.resting(f"has groups that are BROADCASTING and in no figure of sharing: {groups}", "broadcasting")
+        yield told.resting(f"has BROADCASTING groups, which no figure of sharing includes: {groups}", "broadcasting")
     else:
         yield told.resting(text, "broadcasting", "fairness.members", "fairness.queues", "fairness.jain")
     if told.record["redelivered"] and not shares(told.record):
-        yield told.resting(
-            f"has {many(told.record['redelivered'], 'record')} handled twice by one member", "redelivered"
-        )
+        yield told.resting(f"handles {many(told.record['redelivered'], 'record')} twice in one member", "redelivered")
 
 
 def _also_broadcasting(told: Telling) -> Iterator[Sentence]:
@@ -73,11 +71,11 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
         return
     paths = ("fairness.idle_members", "fairness.members", "optimum.idle_members")
     if not fairness["max"] and best["max"]:
-        yield told.resting("ends with nobody owning anything", "fairness.max", "optimum.max")
+        yield told.resting(f"ends without an owner for any {told.unit}", "fairness.max", "optimum.max")
     elif idle > best["idle_members"]:
         yield told.resting(f"leaves {idle} of {many(members, 'member')} idle{why_idle(told.record)}", *paths)
     elif fairness["jain"] < best["jain"] - SAME_JAIN:
-        here, possible = f"{_range(fairness)} per member", _range(best, "")
+        here, possible = f"{_range(fairness, told.unit)} per member", _range(best)
         if (fairness["min"], fairness["max"]) == (best["min"], best["max"]):
             here, possible = f"a Jain index of {fairness['jain']:.3f}", f"{best['jain']:.3f}"
         yield told.resting(
@@ -86,20 +84,24 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
         )
     elif not ends_complete(told.record):
         unowned, shared = (told.at(path) for path in OPEN_ENDS)
-        counts = [(count, who) for count, who in ((unowned, "nobody owns"), (shared, "several own")) if count]
-        first, *second = [f"that {who}" if at == 0 else f"{count} that {who}" for at, (count, who) in enumerate(counts)]
-        text = f"ends with {counts[0][0]} of {many(fairness['queues'], 'queue')} {listed([first, *second])}"
-        possible = "" if _range(fairness) == _range(best) else f" where {_range(best, '')} would be possible"
+        counts = [
+            (count, who) for count, who in ((unowned, "without an owner"), (shared, "with several owners")) if count
+        ]
+        first, *second = [who if at == 0 else f"{count} {who}" for at, (count, who) in enumerate(counts)]
+        text = f"ends with {counts[0][0]} of {many(fairness['queues'], told.unit)} {listed([first, *second])}"
+        possible = "" if _range(fairness) == _range(best) else f" where {_range(best)} would be possible"
         yield told.resting(
-            f"{text}: {_range(fairness)} per member{possible}{_why_open(told.record)}",
+            f"{text}: {_range(fairness, told.unit)} per member{possible}{_why_open(told.record)}",
             *("fairness.min", "fairness.max", "fairness.jain", "optimum.min", "optimum.max", "optimum.jain"),
             *("fairness.queues", *OPEN_ENDS),
         )
     elif idle:
-        text = f"leaves {idle} of {many(members, 'member')} idle, as any sharing of {many(fairness['queues'], 'queue')}"
-        yield told.resting(f"{text} must", *paths, "fairness.queues")
+        queues = many(fairness["queues"], told.unit)
+        text = f"leaves {idle} of {many(members, 'member')} idle, which no allocation of {queues} avoids"
+        yield told.resting(text, *paths, "fairness.queues")
     else:
-        text = f"ends as fair as can be: {many(members, 'member')}, {_range(fairness)}{' each' if members > 1 else ''}"
+        each = " each" if members > 1 else ""
+        text = f"ends as fair as possible: {many(members, 'member')}, {_range(fairness, told.unit)}{each}"
         yield told.resting(text, "fairness.jain", "optimum.jain", "fairness.members", "fairness.min", "fairness.max")
 
 
@@ -108,11 +110,11 @@ def _why_open(record: Record) -> str:
     return because_clause([*last["why_unowned"], *last["why_shared"]])
 
 
-def _range(figures: Mapping[str, Any], what: str = " queue") -> str:
-    """ "1 queue", "2 to 3 queues"."""
+def _range(figures: Mapping[str, Any], what: str = "") -> str:
+    """ "1 queue", "2 to 3 queues"; only the numbers without ``what``."""
     low, high = figures["min"], figures["max"]
-    several = "s" if what and high != 1 else ""
-    return f"{high:g}{what}{several}" if low == high else f"{low:g} to {high:g}{what}{several}"
+    words = f" {what}{'' if high == 1 else 's'}" if what else ""
+    return f"{high:g}{words}" if low == high else f"{low:g} to {high:g}{words}"
 
 
 def _stopping(told: Telling) -> Iterator[Sentence]:
@@ -135,14 +137,13 @@ def _stopping(told: Telling) -> Iterator[Sentence]:
         all_of = all(after[at]["paused_queues"] >= after[at]["fairness"]["queues"] for at in places)
         each = after[worst]
         stopped, queues = each["paused_queues"], each["fairness"]["queues"]
-        what = some(stopped, queues)
+        what = some(stopped, queues, told.unit)
         lasted = duration(each["longest_gap_s"])
         if len(places) == happened > 1 and all_of and kind in _EVERY:
             text = f"pauses {what} at each {_EVERY[kind]}, for up to {lasted}"
         else:
-            when = f"after: {listed(each['events'])}" if each["events"] else "while the group begins"
-            wait = " for" if stopped == 1 else ", the longest wait"
-            text = f"leaves {what} without an owner{wait} {lasted} ({when}){_why_so_long(told.record, each)}"
+            wait = "for" if stopped == 1 else "for up to"
+            text = f"leaves {what} without an owner {wait} {lasted} {_when(each)}{_why_so_long(told.record, each)}"
         places_told = (f"after.{worst}.longest_gap_s", f"after.{worst}.paused_queues")
         yield told.resting(
             text,
@@ -152,6 +153,10 @@ def _stopping(told: Telling) -> Iterator[Sentence]:
 
 
 _EVERY = {"Join": "join", "Crash": "crash", "Leave": "leave", "Restart": "restart", "Hang": "hang"}
+
+
+def _when(after: Record, otherwise: str = "while the group forms") -> str:
+    return f"after {listed(after['events'])}" if after["events"] else otherwise
 
 
 def _why_so_long(record: Record, after: Record) -> str:
@@ -168,9 +173,9 @@ def _why_so_long(record: Record, after: Record) -> str:
         if _is_most(waited, gap) and cause["trigger"]:
             trigger, _, more = cause["trigger"].partition(",")
             of = f"{trigger}{', and more' if more else ''}"
-            return f": the rebalance that ends this begins only {duration(waited)} later ({of})"
+            return f", because the next rebalance begins only {duration(waited)} later ({of})"
         if _is_most(took, gap):
-            return f": the rebalance takes {duration(took)}"
+            return f", because the rebalance takes {duration(took)}"
     return ""
 
 
@@ -191,21 +196,20 @@ def _doubling(told: Telling) -> Iterator[Sentence]:
     record = told.record
     if record["double_owned_queue_s"] < NOTICED_S:
         if record["redelivered"]:
-            text = f"has {many(record['redelivered'], 'record')} handled more than once"
+            text = f"handles {many(record['redelivered'], 'record')} more than once"
             yield told.resting(text, "redelivered")
         return
     worst = max(range(len(record["after"])), key=lambda at: (record["after"][at]["double_owned_queue_s"], -at))
     each = record["after"][worst]
     lasting = each["fairness"]["double_owned_queues"] > 0
-    begins = "from the beginning on" if lasting else "while the group begins"
-    when = f"after: {listed(each['events'])}" if each["events"] else begins
+    when = _when(each, "from the beginning") if lasting else _when(each)
     why = because_clause(each["why_shared"]) if lasting else ""
     again = record["redelivered"]
     twice = f"; {many(again, 'record')} {'is' if again == 1 else 'are'} handled more than once" if again else ""
     total = f"{amount(record['double_owned_queue_s'])} queue-seconds"
     yield told.resting(
-        f"has queues with two owners for {total} in all, most of it in {many(each['shared_queues'], 'queue')} ({when})"
-        f"{why}{twice}",
+        f"has {told.unit}s with two owners for {total} in total, mostly {when}, in"
+        f" {many(each['shared_queues'], told.unit)}{why}{twice}",
         "double_owned_queue_s",
         "redelivered",
         f"after.{worst}.shared_queues",
@@ -219,8 +223,8 @@ def _moving(told: Telling) -> Iterator[Sentence]:
     if moves > fewest:
         enough = f"{many(fewest, 'move')} would be enough" if fewest else "no move is needed"
         hung = any(PAUSES & set(each["kinds"]) for each in told.record["after"])
-        kept = " as long as members that stand still keep theirs" if hung else ""
-        yield told.resting(f"moves queues {often(moves)} where {enough}{kept}", "moves", "fewest_moves")
+        kept = " if hanging members keep theirs" if hung else ""
+        yield told.resting(f"moves {told.unit}s {often(moves)} where {enough}{kept}", "moves", "fewest_moves")
     elif moves < fewest:
         yield _too_few(told)
 
@@ -231,24 +235,29 @@ def _too_few(told: Telling) -> Sentence:
     at = max(range(len(after)), key=lambda each: (after[each]["fewest_moves"] - after[each]["moves"], -each))
     fairness, best = after[at]["fairness"], after[at]["optimum"]
     if fairness["unowned_queues"]:
-        still = f"{some(fairness['unowned_queues'], fairness['queues'])} still without an owner"
+        still = f"{_some_have(told, fairness, 'unowned_queues')} no owner"
         paths = ["unowned_queues", "queues"]
     elif fairness["double_owned_queues"]:
-        still = f"{some(fairness['double_owned_queues'], fairness['queues'])} still with several"
+        still = f"{_some_have(told, fairness, 'double_owned_queues')} several owners"
         paths = ["double_owned_queues", "queues"]
     else:
-        still, paths = f"a Jain index of {fairness['jain']:.2f} where {best['jain']:.2f} would be possible", ["jain"]
+        still, paths = f"the Jain index is {fairness['jain']:.2f} where {best['jain']:.2f} is possible", ["jain"]
     moves, fewest = told.record["moves"], told.record["fewest_moves"]
-    moved = f"moves queues only {often(moves)}" if moves else "moves no queue"
-    when = "when the next event comes" if at < len(after) - 1 else "at the end"
+    moved = f"moves {told.unit}s only {often(moves)}" if moves else f"moves no {told.unit}"
+    when = "when the next event happens" if at < len(after) - 1 else "at the end"
     return told.resting(
         f"{moved}, while reaching the optimum after every event takes {many(fewest, 'move')}"
-        f" (after: {listed(after[at]['events'])}, {still} {when})",
+        f" (after {listed(after[at]['events'])}, {still} {when})",
         "moves",
         "fewest_moves",
         *(f"after.{at}.{name}" for name in ("moves", "fewest_moves", "optimum.jain")),
         *(f"after.{at}.fairness.{name}" for name in paths),
     )
+
+
+def _some_have(told: Telling, fairness: Mapping[str, Any], figure: str) -> str:
+    count, queues = fairness[figure], fairness["queues"]
+    return f"{some(count, queues, told.unit)} still {'has' if count == 1 else 'have'}"
 
 
 def _catching_up(told: Telling) -> Iterator[Sentence]:
@@ -257,10 +266,12 @@ def _catching_up(told: Telling) -> Iterator[Sentence]:
         return
     if lag["drain_s"] is None:
         yield told.resting(
-            f"falls {many(lag['peak'], 'record')} behind and has not caught up at the end", "lag.peak", "lag.drain_s"
+            f"reaches a lag of {many(lag['peak'], 'record')} and has not drained it at the end",
+            "lag.peak",
+            "lag.drain_s",
         )
     elif lag["drain_s"] >= LONG_S or told.record["longest_gap_s"] >= LONG_S:
-        text = f"falls up to {many(lag['peak'], 'record')} behind and has caught up {duration(lag['drain_s'])} later"
+        text = f"reaches a lag of {many(lag['peak'], 'record')} and drains it in {duration(lag['drain_s'])}"
         yield told.resting(text, "lag.peak", "lag.drain_s")
 
 

@@ -39,7 +39,8 @@ def gather(
     live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     if command_config is not None and not any(each.startswith(kafka_live.SCHEME) for each in live):
         raise UserError(
-            f"--command-config {command_config}: is for a running Kafka, expected a source kafka://host:port"
+            f"--command-config {command_config}: applies only to a running Kafka cluster, expected a source"
+            " kafka://host:port"
         )
     facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
     unread: list[Skipped] = []

@@ -59,9 +59,9 @@ class Modelled:
 ASSUMPTIONS: Mapping[Basis, str | None] = {
     "told": None,
     "recomputed": None,
-    "assumed": "The sources do not tell subscriptions: optimum and what-if take it that all members read all topics.",
-    "owned": "The sources do not tell subscriptions, and they must differ: optimum and what-if take it that members"
-    " read only the topics of which they own queues.",
+    "assumed": "No source shows subscriptions, so optimum and what-if assume that all members read all topics.",
+    "owned": "No source shows subscriptions, which must differ, so optimum and what-if assume that members read only"
+    " the topics of their own queues.",
 }
 """What must be said beside figures that rest on a `Basis`; None where nothing is assumed."""
 

@@ -28,7 +28,7 @@ def _load_path(path: Path, group: str | None) -> Iterator[SourceText | Skipped]:
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
         if not files:
-            yield Skipped(str(path), None, "the folder holds no file, expected the output of admin tools")
+            yield Skipped(str(path), None, "the folder contains no file, expected the output of admin tools")
         for file in files:
             yield _load_file(file, group)
     else:

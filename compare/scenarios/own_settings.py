@@ -29,7 +29,7 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
         for name in part.settings:
             if name not in every:
                 expected = suggestion(name, [*sorted(own), *sorted(every - own)])
-                raise UserError(f"member {member}: no system has a setting {name!r}, {expected}")
+                raise UserError(f"member {member}: unknown setting {name!r}, {expected}")
         return own_part(part, own) if part.settings else part
 
     def event_of(event: Event) -> Event:

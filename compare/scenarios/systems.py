@@ -71,7 +71,7 @@ def system_of(name: str) -> System:
     system, _ = split_system(name)
     if not registered(system):
         there = ", ".join(each for each in SYSTEMS if registered(each)) or "none"
-        raise UserError(f"{name}: no system {system!r} that can live through a scenario, expected one of {there}")
+        raise UserError(f"{name}: no system {system!r} can run a scenario, expected one of {there}")
     return SYSTEMS[system]
 
 

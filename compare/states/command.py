@@ -13,12 +13,12 @@ FORMATS = ("text", "table", "markdown", "json", "mermaid", "svg")
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("system", type=click.Choice(tuple(MACHINES)))
 @click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--machine", "name", metavar="NAME", help="Which of the system's machines; its main one by default.")
+@click.option("--machine", "name", metavar="NAME", help="State machine of the system to draw (default: its main one).")
 def states(system: str, format: str, name: str | None) -> int:
-    """Show a state machine of SYSTEM: every edge with its event and guard.
+    """Show a state machine of SYSTEM with every edge, its event and its guard.
 
-    The drawing is made from the very table that the simulation runs from. `text` and `table` are the same; `mermaid`
-    is a state diagram for Markdown pages, `svg` a picture.
+    The output is made from the table that the simulation runs. `text` and `table` are the same; `mermaid` is a state
+    diagram for Markdown pages, `svg` an image.
     """
     drawn = machine(system, name)
     if format == "mermaid":

@@ -41,7 +41,7 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
             times = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
             _fail(
                 each,
-                f"{fullest} has {loads[fullest]} of {found.queues} queues, {times}; allowed are {max_over_mean:g}",
+                f"{fullest} has {loads[fullest]} of {found.queues} queues, {times}; allowed is {max_over_mean:g}",
                 [_shares(each), *_pile_up(each), _best(each), *_unfinished(each)],
             )
 
@@ -67,7 +67,7 @@ def assert_optimal(group: Judged) -> None:
         best = each.optimum
         fairest = sorted(len(queues) for queues in best.allocation.values())
         if loads != fairest or each.allocation.double_owned:
-            best_range = f"as fair as can be is {fairest[0]} to {fairest[-1]}"
+            best_range = f"the fairest allocation has {fairest[0]} to {fairest[-1]}"
             _fail(
                 each,
                 f"members have {loads[0]} to {loads[-1]} queues, {best_range}{_open(each)}",
@@ -155,7 +155,7 @@ def _open(group: GroupInterface) -> str:
     """What is wrong with a sharing besides how many each member has."""
     unowned, shared = len(group.allocation.unowned), len(group.allocation.double_owned)
     told = [f"{unowned} without an owner"] if unowned else []
-    told += [f"{shared} with several"] if shared else []
+    told += [f"{shared} with several owners"] if shared else []
     return f"; {' and '.join(told)}" if told else ""
 
 
@@ -165,7 +165,7 @@ def _pile_up(group: GroupInterface) -> Sequence[str]:
     if len(found.topics) < 2 or not found.pile_up or found.pile_up < 0.5:
         return []
     topics = ", ".join(f"{topic} {each.max} at most" for topic, each in list(found.topics.items())[:4])
-    return [f"the same members get the larger share of each topic, and it adds up: {topics}"]
+    return [f"the same members get the larger share of each topic, so the differences add up: {topics}"]
 
 
 def _best(group: GroupInterface) -> str:
@@ -174,20 +174,20 @@ def _best(group: GroupInterface) -> str:
     if fairest == sorted(_loads(group).values()):
         return "no other allocation that the subscriptions allow is fairer"
     moves = "1 move" if best.moves == 1 else f"{best.moves} moves"
-    return f"as fair as can be is {fairest[0]} to {fairest[-1]} queues, {moves} from here"
+    return f"the fairest allocation has {fairest[0]} to {fairest[-1]} queues per member and takes {moves}"
 
 
 def _moves_to_best(group: GroupInterface) -> Iterable[str]:
     for queue, member in group.optimum.moved:
-        yield f"{queue_name(queue)} to {member} would help"
+        yield f"moving {queue_name(queue)} to {member} would help"
     for queue, member in group.optimum.newly_owned:
-        yield f"{queue_name(queue)} has no owner, {member} would do"
+        yield f"{queue_name(queue)} has no owner, {member} could take it"
 
 
 def _unfinished(group: GroupInterface) -> Sequence[str]:
     if settling.is_calm(group.world):
         return []
-    return ["the group has not settled yet: settle() or clock.advance() lets it go on"]
+    return ["the group has not settled yet: call settle() or clock.advance()"]
 
 
 def _state_of(group: GroupInterface, queue: Queue) -> str:
@@ -238,4 +238,4 @@ def fail_unsettled(group: GroupInterface, within: float) -> None:
     """Fail because a group goes on changing."""
     __tracebackhide__ = True
     told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]
-    _fail(group, f"it goes on changing after {within:g} s", told)
+    _fail(group, f"still changing after {within:g} s", told)

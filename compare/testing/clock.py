@@ -53,7 +53,7 @@ class Clock:
     def put(self, time: Time, do: Action) -> None:
         """The same with a time in milliseconds."""
         if time < self.time:
-            raise ValueError(f"{time / 1000:g}s is over: the clock stands at {self.now:g}s")
+            raise ValueError(f"{time / 1000:g}s is in the past: the clock is at {self.now:g}s")
         self._given += 1
         insort(self._actions, (time, self._given, do))
 
@@ -89,4 +89,4 @@ def in_ticks(seconds: float, milliseconds: float = 0.0) -> Time:
     try:
         return round((seconds * 1000 + milliseconds) / TICK) * TICK
     except (TypeError, ValueError, OverflowError):
-        raise UserError(f"{seconds!r} is no time, expected a number of seconds such as 2.5") from None
+        raise UserError(f"{seconds!r} is not a time, expected a number of seconds such as 2.5") from None

@@ -8,7 +8,7 @@ from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.writing import as_fields
 
-HINT = "save it as a file, and `equipoise compare FILE --story {label}` lives through the same"
+HINT = "save this as a file and run `equipoise compare FILE --story {label}` to repeat the run"
 
 
 def fields_of(event: Event) -> dict[str, Any]:

@@ -73,7 +73,9 @@ class Group(Events, Demands):
         ``headers``: what stands in a record that the user's code is given, from topic, queue number and offset.
         """
         if assignor and strategy:
-            raise UserError(f"assignor {assignor} and strategy {strategy}: two words for the same, expected one")
+            raise UserError(
+                f"assignor {assignor} and strategy {strategy}: both name the strategy, expected one of the two"
+            )
         plan = Plan(
             topics,
             members,

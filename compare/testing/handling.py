@@ -93,7 +93,7 @@ class Handling:
             raise UserError("interrupt: expected either after_calls or before_call")
         number = after_calls if before_call is None else before_call
         if not isinstance(number, int) or number < 1:
-            raise UserError(f"interrupt at call {number!r}: expected the number of a call from now on, from 1")
+            raise UserError(f"interrupt at call {number!r}: expected a call number counted from now, at least 1")
         self._interruptions.append(_Interruption(self.calls + number, before_call is not None, with_))
 
     def run(self, code: Callable[[], Any], *, seconds: float | None = None) -> Any:
@@ -188,7 +188,7 @@ class Handling:
         clock = self._group.clock
         if clock.time >= clock.limit:
             clock.limit = inf
-            raise TimeIsUp(f"the time is up at {clock.now:g} s")
+            raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
         yield
         self._strike(number, before=False)
         self._check(double)

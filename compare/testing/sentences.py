@@ -39,11 +39,11 @@ def of_gap(timeline: Timeline, gap: Gap, always: str | None = None) -> str:
     elif rebalance is not None:
         why.append(f"{_rebalance(rebalance)} began at {moment(rebalance.began)}")
         if rebalance.ended is None:
-            why.append("it still goes on")
+            why.append("the rebalance has not ended")
     elif gap.until is None:
-        why.append("nobody has noticed yet")
+        why.append("no member has noticed yet")
     if gap.after is not None:
-        why.append(f"{gap.after} got it")
+        why.append(f"{gap.after} took it over")
     return f"{told}: {'; '.join(why)}"
 
 
@@ -62,7 +62,7 @@ def _why_double(timeline: Timeline, double: Double, always: str | None) -> str:
     mine = _generation(timeline, double.group, first, double.queue, double.since)
     theirs = _generation(timeline, double.group, last, double.queue, double.since)
     if mine is not None and theirs is not None and mine != theirs:
-        why = f"{last} was given it in generation {theirs} while {first} still believed in generation {mine}"
+        why = f"{last} was assigned it in generation {theirs} while {first} was still in generation {mine}"
         rebalance = next((each for each in timeline.rebalances if each.generation == theirs), None)
         if rebalance is not None:
             why += f"; {_rebalance(rebalance)} began at {moment(rebalance.began)}"
@@ -87,10 +87,10 @@ def _differing_views(timeline: Timeline, double: Double, first: str, last: str, 
     if again is not None and (double.until is None or again <= double.until):
         mine = _allocated(timeline, double.group, last, double.since)
         theirs = "" if mine is None else f", {last} at {moment(mine, 3)}"
-        return f"{first} allocated anew only at {moment(again, 3)}{theirs}{after}"
+        return f"{first} allocated again only at {moment(again, 3)}{theirs}{after}"
     if always is not None:
         return f"{always}{after}"
-    return f"{last} took it before {first}, which had allocated anew as well, had given it up{after}"
+    return f"{last} took it before {first}, which had also allocated again, released it{after}"
 
 
 def _generation(timeline: Timeline, group: str, member: str, queue: Queue, at: Time) -> int | None:
@@ -138,7 +138,7 @@ def _end_of(timeline: Timeline, member: str, at: Time) -> str:
     about = _latest(timeline, member, at)
     if about is not None and abs(about.at - at) < 1:
         return f"{about.text} at {moment(about.at)}"
-    return f"{member} gave it up"
+    return f"{member} released it"
 
 
 def _latest(timeline: Timeline, member: str, at: Time) -> Happening | None:

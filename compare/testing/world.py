@@ -181,7 +181,7 @@ class World:
         """Something happens now: an event as in a file, without its time. Raises `UserError` where it cannot be."""
         given = {"at": self.now, **fields}
         if "join" in given and given["join"] in self.members:
-            raise UserError(f"{given['join']} joins while it is a member already: expected another name, or a restart")
+            raise UserError(f"{given['join']} joins while it is already a member, expected another name or a restart")
         self._given.append(given)
         try:
             scenario = self.scenario_until(_FOR_EVER)

@@ -58,7 +58,7 @@ def with_settings(base: BrokerSettings, given: Mapping[str, object], where: str)
     changes: dict[str, Any] = {}
     for name, value in given.items():
         if name not in NAMES:
-            raise UserError(f"{where}: no setting {name!r} of a Kafka broker, expected one of {', '.join(NAMES)}")
+            raise UserError(f"{where}: unknown setting {name!r} of a Kafka broker, expected one of {', '.join(NAMES)}")
         changes[NAMES[name]] = _checked(name, value, where)
     settings = replace(base, **changes)
     if settings.group_min_session_timeout_ms > settings.group_max_session_timeout_ms:

@@ -10,7 +10,7 @@ CATALOGUE: tuple[StrategyRecord[AssignFunction], ...] = (
     StrategyRecord(
         "range",
         range_,
-        "Deals each topic in ranges of consecutive partitions to the sorted threads of its consumers.",
+        "Assigns ranges of consecutive partitions of each topic to the sorted threads of its consumers.",
         PROTOCOL,
         java_class="RangeAssignor",
         sharing="per topic",
@@ -19,11 +19,11 @@ CATALOGUE: tuple[StrategyRecord[AssignFunction], ...] = (
     StrategyRecord(
         "roundrobin",
         roundrobin,
-        "Deals all partitions, ordered by the hash of their names, to the sorted threads in turn.",
+        "Assigns all partitions, ordered by the hash of their names, to the sorted threads in turn.",
         PROTOCOL,
         java_class="RoundRobinAssignor",
         sharing="across topics",
-        needs="equal topics and numbers of streams at every consumer",
+        needs="the same topics and number of streams in every consumer",
         by_default=never,
     ),
 )

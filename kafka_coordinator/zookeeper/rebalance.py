@@ -43,7 +43,7 @@ class Stage(Enum):
     CLAIM = "creates owner nodes"
     UNDO = "deletes the owner nodes it created"
     DONE = "owns what it claimed"
-    NO_BROKER = "has nobody to fetch from"
+    NO_BROKER = "has no broker to fetch from"
     WAITING = "waits for the next try"
 
 

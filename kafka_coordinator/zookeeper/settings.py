@@ -60,7 +60,7 @@ def with_settings(base: ConsumerSettings, given: Mapping[str, object], where: st
     changes: dict[str, Any] = {}
     for name, value in given.items():
         if name not in NAMES:
-            raise UserError(f"{where}: no setting {name!r} in kafka-zookeeper, expected one of {', '.join(NAMES)}")
+            raise UserError(f"{where}: unknown setting {name!r} of kafka-zookeeper, expected one of {', '.join(NAMES)}")
         changes[NAMES[name]] = _checked(name, value, where)
     return replace(base, **changes)
 

@@ -24,7 +24,7 @@ def _is_queue(each: Any) -> bool:
 def _lowest(answer: Any) -> str | None:
     sizes = tuple(map(int, answer))
     if len(sizes) != 4 or sum(sizes) != 12:
-        return "Four loads that add up to 12 are asked for."
+        return "The answer must be four loads that add up to 12."
     found = fairness(_loads(sizes))
     if found.max_over_mean != 2:
         return f"The maximum over mean of that is {found.max_over_mean:g}."
@@ -46,7 +46,7 @@ def _lopsided(answer: Any) -> str | None:
         return f"The members have {', '.join(str(len(queues)) for queues in allocation.values())} queues."
     for topic, of_topic in found.topics.items():
         if (of_topic.jain or 0) > 0.6:
-            return f"Topic {topic} has a Jain index of {of_topic.jain:.2f}: who could have more of it?"
+            return f"Topic {topic} has a Jain index of {of_topic.jain:.2f}: which member could own more of it?"
     return None
 
 
@@ -54,7 +54,7 @@ EXERCISES = {
     "6.1": Exercise(
         several("a list of four whole numbers", lambda each: is_whole(each, least=0)),
         _lowest,
-        "The busiest is as busy as before, and yet it is as if half of the members were missing.",
+        "The largest load is unchanged, but Jain's index is as low as if half of the members were missing.",
     ),
     "6.2": Exercise(
         mapping(
@@ -62,7 +62,7 @@ EXERCISES = {
             lambda queues: is_several(queues, _is_queue),
         ),
         _lopsided,
-        "In total nobody could complain. Unless the topics are not equally busy.",
+        "The totals are even. The allocation is still unfair if the topics are not equally busy.",
     ),
 }
 """Number to the exercise."""

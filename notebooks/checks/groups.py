@@ -17,9 +17,9 @@ def _uneven(queues: int, sizes: tuple[int, ...] = (2, 3, 4, 6)) -> list[int]:
 def _number(answer: Any) -> str | None:
     uneven = _uneven(int(answer))
     if uneven:
-        return f"With {uneven[0]} members somebody gets more than somebody else."
+        return f"With {uneven[0]} members one member gets more than another."
     if any(not _uneven(fewer) for fewer in range(1, answer)):
-        return "That is even for every size of the group, but a smaller number would be, too."
+        return "This number is even for every size of the group, but a smaller number is, too."
     return None
 
 
@@ -40,7 +40,7 @@ def _share(answer: Any) -> str | None:
             return f"With {count} queues and {members} members some queue has no owner, or two."
         lengths = [len(queues) for queues in found.values()]
         if max(lengths) - min(lengths) > 1:
-            return f"With {count} queues and {members} members somebody has at least two queues more than another."
+            return f"With {count} queues and {members} members one member has at least two queues more than another."
     return None
 
 
@@ -53,7 +53,7 @@ EXERCISES = {
     "1.2": Exercise(
         function("count", "members"),
         _share,
-        "That is a strategy: the same for everybody who computes it, which will matter in notebook 3.",
+        "The function is a strategy: every member that computes it gets the same result, which matters in notebook 3.",
     ),
 }
 """Number to the exercise."""

@@ -35,12 +35,14 @@ def _session(answer: Any) -> str | None:
     )
     lived = run(day, "kafka:range", {"session.timeout.ms": int(answer)})
     if len(lived.timeline.owned) < 2:
-        return "With that, the group never gets going: look for group.min.session.timeout.ms in Kafka's settings."
+        return "With this value no member can join: see group.min.session.timeout.ms in Kafka's settings."
     longest = figures(lived)["longest_gap_s"]
     if longest > 12:
         return f"A queue waits for {longest:.1f} s: what else has to happen after the session has run out?"
     if answer < 8000:
-        return f"It holds ({longest:.1f} s), but a pause of {answer / 1000:g} s is soon reached: you can dare more."
+        return (
+            f"The condition holds ({longest:.1f} s), but a larger session timeout than {answer / 1000:g} s is possible."
+        )
     return None
 
 

@@ -54,7 +54,7 @@ EXERCISES = {
     "8.2": Exercise(
         function("figures"),
         _needlessly,
-        "These are the groups to talk to first: it costs them nothing but a line of configuration.",
+        "These groups should change first, because one line of configuration is enough.",
     ),
 }
 """Number to the exercise."""

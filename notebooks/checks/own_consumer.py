@@ -59,7 +59,9 @@ def _unfair(answer: Any) -> str | None:
 
 
 EXERCISES = {
-    "9.1": Exercise(function("consumer", "handle"), _batches, "First the work, then the word that it is done."),
-    "9.2": Exercise(TOPICS, _unfair, "Nobody idle and yet unfair: that is why there are several assertions."),
+    "9.1": Exercise(
+        function("consumer", "handle"), _batches, "The loop must handle records first and commit them afterwards."
+    ),
+    "9.2": Exercise(TOPICS, _unfair, "A group without idle members can still be unfair, so several assertions exist."),
 }
 """Number to the exercise."""

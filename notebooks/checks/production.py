@@ -30,7 +30,9 @@ def _session(answer: Any) -> str | None:
     system, settings = "kafka:cooperative-sticky+static", {"session.timeout.ms": int(answer)}
     crashed = run(_day({"at": "60s", "crash": "c2"}), system, settings)
     if len(crashed.timeline.owned) < 2:
-        return "With that, nobody gets into the group: brokers allow no session below group.min.session.timeout.ms."
+        return (
+            "With this value no member can join, because brokers allow no session below group.min.session.timeout.ms."
+        )
     longest = figures(crashed)["longest_gap_s"]
     if longest > _LONGEST_S:
         return f"After a crash a queue is without an owner for {longest:.1f} s."
@@ -52,7 +54,7 @@ def _events(answer: Any) -> str | None:
     systems = ("kafka:cooperative-sticky", "rocketmq:AVG")
     kafka, rocketmq = (figures(run(day, system))["unowned_queue_s"] for system in systems)
     if kafka <= _MANY:
-        return f"Kafka has {kafka:.1f} queue-seconds without an owner. Who goes there without a word?"
+        return f"Kafka has {kafka:.1f} queue-seconds without an owner. Which members stop without a leave request?"
     if rocketmq >= _FEW:
         return f"RocketMQ has {rocketmq:.1f} queue-seconds without an owner."
     return None
@@ -62,8 +64,9 @@ EXERCISES = {
     "7.1": Exercise(
         whole("a whole number of milliseconds"),
         _session,
-        "Longer than the longest planned silence, shorter than the longest wait that you can afford.",
+        "The session timeout must be longer than the longest planned downtime and shorter than the longest"
+        " acceptable wait.",
     ),
-    "7.2": Exercise(EVENTS, _events, "RocketMQ has no static members: who closes is missed at once."),
+    "7.2": Exercise(EVENTS, _events, "RocketMQ has no static members: the brokers notice a closed member at once."),
 }
 """Number to the exercise."""

@@ -40,12 +40,12 @@ EXERCISES = {
     "5.1": Exercise(
         Kind('a time with its unit, such as "62s",', is_text),
         _moment,
-        "Just before the next commit nearly a whole interval of work is unknown to everybody else.",
+        "Just before the next commit, nearly a whole interval of work is not committed yet.",
     ),
     "5.2": Exercise(
         function("first", "finished"),
         _committable,
-        "Everything below that offset is done, and only that matters.",
+        "All records below this offset are handled, which is the only condition.",
     ),
 }
 """Number to the exercise."""

@@ -39,7 +39,7 @@ EXERCISES = {
     "4.1": Exercise(
         function("queues", "members", "me"),
         _circle,
-        "As many steps apart as there are members, from one's own place on.",
+        "The queues start at the member's own position and are as many steps apart as there are members.",
     ),
     "4.2": Exercise(TOPICS, _piling, "Every topic whose queues do not divide evenly adds one."),
 }

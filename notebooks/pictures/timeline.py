@@ -15,7 +15,7 @@ Span = TypeVar("Span", Gap, Double)
 _WIDTH = 780.0
 _ROW = 22.0
 _RIGHT = 22.0
-_KEY = "grey: no owner yet; white with a red edge: nobody owns the queue any more; striped: two members do"
+_KEY = "grey: no owner yet; white with a red edge: no owner any more; striped: two owners"
 _LEAST = 2.0
 """Pixels that a gap or a double ownership has at the least, however short it is: nobody would see it otherwise."""
 

@@ -14,7 +14,7 @@ from protocols.scenario.validation import PartError, suggestion
 def check_end(scenario: Scenario, paths: Iterable[Path]) -> None:
     """A run has a length, and no event lies after its end."""
     if scenario.run.for_ <= 0:
-        raise PartError(("run", "for"), "a run of no length, expected one such as 5min")
+        raise PartError(("run", "for"), "a run of length 0, expected one such as 5min")
     for event, path in zip(scenario.events, paths, strict=True):
         if event.at > scenario.run.for_:
             end = duration_text(scenario.run.for_)
@@ -43,9 +43,7 @@ def check_systems(scenario: Scenario, systems: Systems | None, written: bool) ->
         if problem:
             raise PartError(path, problem)
         if each.label in labels:
-            raise PartError(
-                path, f"the label {each.label!r} is there twice, expected a label of its own for each system"
-            )
+            raise PartError(path, f"the label {each.label!r} appears twice, expected a different label for each system")
         labels.add(each.label)
     if written and not scenario.systems:
         raise PartError(

@@ -13,7 +13,7 @@ class MemberPart(Part):
     pattern: str | None = None
     """A regular expression that matches whole names of topics, instead of ``subscribe``."""
     instance_id: str | None = None
-    """Makes a static member of it (Kafka)."""
+    """Makes the member static (Kafka)."""
     rack: str | None = None
     """Kafka's rack, RocketMQ's room."""
     client_id: str | None = None
@@ -41,6 +41,6 @@ class TopicPart(Part):
     """A topic: its queues per broker, in the order written; Kafka numbers partitions 0, 1, ... in that order."""
 
     queues: dict[str, Count]
-    """Per broker, or one number that is dealt over the brokers in turn."""
+    """Per broker, or one number that is distributed over the brokers in turn."""
     replica_racks: tuple[tuple[str, ...], ...] | None = None
     """For each queue the racks of its replicas (Kafka)."""

@@ -91,7 +91,7 @@ class Membership:
             if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
                 self._start(event, key, after, inside)
             elif not member.is_there:
-                raise PartError(inside, f"{name} is not there at {duration_text(event.at)}: {member.since}")
+                raise PartError(inside, f"{name} does not run at {duration_text(event.at)}: {member.since}")
             elif event.member_change is MemberChange.PAUSES:
                 self._pause(event, key, inside)
             elif event.member_change is MemberChange.ENDS:
@@ -157,21 +157,21 @@ class Membership:
                         listed.discard(key)
         for key, member in self._members.items():
             if key in listed:
-                member.start("it is there since 0s")
+                member.start("it runs from 0s on")
 
     def _start(self, event: Event, key: MemberKey, after: MemberPart | None, path: Path) -> None:
         name, process, member = key.member, self._process(key), self._members[key]
         if event.member_change is MemberChange.JOINS and member.is_there:
             raise PartError(path, f"{name} joins at {duration_text(event.at)} while it is a member: {member.since}")
         if event.member_change is MemberChange.RESTARTS and not member.was_there:
-            raise PartError(path, f"{name} restarts at {duration_text(event.at)} and was never there: {member.since}")
+            raise PartError(path, f"{name} restarts at {duration_text(event.at)} but never ran before: {member.since}")
         if event.strikes_process():
             self._stopped.pop(process, None)
         elif self._stopped.get(process, 0.0) > event.at:
             until = duration_text(self._stopped[process])
             raise PartError(path, f"{name} hangs until {until}: only restart with how: crash starts it before")
         if member.part is not None and after is not None and after.process != member.part.process:
-            raise PartError((*path[:-1], "process"), f"{name} has another process before, expected the same or none")
+            raise PartError((*path[:-1], "process"), f"{name} had another process before, expected the same or none")
         member.start(_since(event))
 
     def _pause(self, event: Event, key: MemberKey, path: Path) -> None:
@@ -179,7 +179,7 @@ class Membership:
         process, by_itself = self._process(key), (event.kind_name(), key)
         until = self._stopped.get(process, 0.0) if event.strikes_process() else self._paused.get(by_itself, 0.0)
         if until > event.at:
-            again = f"does so already until {duration_text(until)}, expected one after the other"
+            again = f"is still in the previous one until {duration_text(until)}, expected a later time"
             raise PartError(path, f"{key.member} {again}")
         if event.strikes_process():
             self._stopped[process] = event.at + event.lasts()

@@ -27,7 +27,7 @@ class RunPart(Part):
     for_: Duration = Field(alias="for")
     """Virtual time from the beginning to the end."""
     seed: Annotated[int, Field(strict=True)] = 0
-    """Of all that is left to chance: equal seeds give equal runs."""
+    """Seed of all random choices: equal seeds give equal runs."""
     latency: LatencyRange = (1.0, 5.0)
     """How long every message travels: evenly spread between least and most."""
 
@@ -62,27 +62,27 @@ class ExpectPart(Part):
 
 
 class Scenario(Part):
-    """What there is, what happens when, and which systems live through it."""
+    """A cluster, the events, and the systems to run."""
 
     name: str
     """A few words."""
     about: str = ""
-    """The story: what one can see here."""
+    """What the scenario shows."""
     brokers: tuple[str, ...] = ("broker-a",)
     """Names of the brokers."""
     topics: dict[str, TopicPart]
     """By name. ``t1..t9`` stands for nine equal topics, a number for a topic with so many queues."""
     groups: dict[str, GroupPart]
-    """By name; ``group`` with a ``name`` inside is short for one. A member is there from 0s on, unless the first that
-    happens to it is a join (once read, such a member is only in the event)."""
+    """By name; ``group`` with a ``name`` inside is short for one. A member runs from 0s on, unless its first
+    event is a join (once read, such a member is only in the event)."""
     load: LoadPart = LoadPart()
     """What is produced."""
     run: RunPart
-    """How long, and what is left to chance."""
+    """Length of the run and seed of its random choices."""
     systems: tuple[SystemPart, ...] = ()
     """The variants, each as its fields or just as the system's name. Left out: the
     strategies that the systems run by default, as far as the scenario gives them what they need."""
     events: tuple[AnyEvent, ...] = ()
-    """What happens, in the order of time; at equal times in the order written."""
+    """The events, in the order of time; at equal times in the order written."""
     expect: ExpectPart | None = None
     """What must hold in every variant."""

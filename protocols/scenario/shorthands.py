@@ -22,10 +22,11 @@ def names(given: object, path: Path) -> tuple[str, ...]:
     for number, each in enumerate(items(given, path)):
         if not isinstance(each, str) or not each:
             raise PartError(
-                (*path, number), f"{short(each)} is no name (put it in quotes, if it looks like something else)"
+                (*path, number),
+                f"{short(each)} is not a name, expected a text (in quotes if it looks like another type)",
             )
         if each in found:
-            raise PartError((*path, number), f"{each!r} is there twice, expected each once")
+            raise PartError((*path, number), f"{each!r} appears twice, expected each name once")
         found.append(each)
     return tuple(found)
 

@@ -92,7 +92,7 @@ def _problem(error: ErrorDetails) -> str:
 
 
 _EXPECTED: Mapping[str, str] = {
-    "string": "text, expected a name or a text (in quotes, if it looks like something else)",
+    "string": "text, expected a name or a text (in quotes if it looks like another type)",
     "int": "whole number, expected one such as 4",
     "float": "number, expected one such as 1.5",
     "finite_number": "number, expected one such as 1.5",

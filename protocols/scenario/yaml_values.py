@@ -123,7 +123,7 @@ class _Values:
                 where = f"{path_text(path)}: " if path else ""
                 raise _TextError(
                     line,
-                    f"{where}{key.value!r} is there twice, first on line {own[key.value]}: expected each name once",
+                    f"{where}{key.value!r} appears twice, first on line {own[key.value]}: expected each name once",
                 )
             own[key.value] = line
             yield key, value
@@ -161,7 +161,7 @@ def _scalar(node: ScalarNode) -> YamlValue:
             case "float":
                 return Bare(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan"))
     except ValueError:
-        raise _TextError(node.start_mark.line + 1, f"{text[:40]!r} is no number that can be read") from None
+        raise _TextError(node.start_mark.line + 1, f"{text[:40]!r} is not a readable number") from None
     return text
 
 

@@ -54,15 +54,15 @@ def generation_suffix(generation: int | None) -> str:
 
 
 def _commit(fact: Committed) -> str:
-    who = fact.member or ("somebody who is not in the group" if fact.error else "an administrator")
+    who = fact.member or ("a client outside the group" if fact.error else "an administrator")
     text = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{generation_suffix(fact.generation)}"
     return f"{text}, refused: {fact.error}" if fact.error else text
 
 
 def _ended(fact: RebalanceEnded) -> str:
     if fact.member is not None:
-        return f"{fact.member} has shared anew: {'other queues' if fact.changed else 'nothing changes'}"
-    changed = "" if fact.changed else ", nobody's queues change"
+        return f"{fact.member} has rebalanced: {'its queues change' if fact.changed else 'no change'}"
+    changed = "" if fact.changed else ", no member's queues change"
     return f"{fact.group}: rebalance complete{generation_suffix(fact.generation)}{changed}"
 
 
@@ -73,10 +73,10 @@ def _began(fact: RebalanceBegan) -> str:
 
 _WORDS: Mapping[type, Callable[[Any], str]] = {
     Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
-    Granted: lambda fact: f"{fact.member} is given {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
+    Granted: lambda fact: f"{fact.member} is assigned {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
     RebalanceBegan: _began,
     RebalanceEnded: _ended,
-    Callback: lambda fact: f"{fact.member} is called: {fact.kind} {queue_names(fact.queues)}",
+    Callback: lambda fact: f"{fact.member} callback: {fact.kind} {queue_names(fact.queues)}",
     Committed: _commit,
     Delivered: lambda fact: (
         f"{fact.member} has handled {queue_name(fact.queue)} {fact.first} to {fact.end - 1} since {seconds(fact.since)}"

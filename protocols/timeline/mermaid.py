@@ -116,7 +116,7 @@ def _in_order(
 
 def _quiet(between: list[Sent], since: Time, until: Time) -> str:
     counts = sorted(Counter(type(each.message).__name__ for each in between).items())
-    return f"{seconds(until - since)} without news: {', '.join(f'{count} {name}' for name, count in counts)}"
+    return f"{seconds(until - since)} without changes: {', '.join(f'{count} {name}' for name, count in counts)}"
 
 
 def _text(text: str) -> str:

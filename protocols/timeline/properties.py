@@ -43,7 +43,7 @@ Property: TypeAlias = Callable[[Timeline, Expected], Iterator[Failure]]
 
 ONE_OWNER = "no queue is owned twice within a generation"
 NO_COMMIT_BACK = "committed offsets never go back within a generation"
-SETTLES = "after the last event everything settles and is owned"
+SETTLES = "after the last event the group settles and every queue is owned"
 
 
 def measure(timeline: Timeline, expected: Expected, names: Sequence[str] = ()) -> list[PropertyResult]:
@@ -107,11 +107,11 @@ def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
             if readers[0] not in having:
                 yield Failure(timeline.end, group, queue, f"{queue_name(queue)} is not read by {readers[0]} at the end")
         elif len(having) != 1:
-            who = f"is owned by {' and '.join(having)}" if having else "is without an owner"
+            who = f"is owned by {' and '.join(having)}" if having else "has no owner"
             yield Failure(timeline.end, group, queue, f"{queue_name(queue)} {who} at the end")
         elif group in unfinished:
             began = seconds(unfinished[group].began)
-            yield Failure(timeline.end, group, queue, f"the rebalance of {group} that began at {began} goes on")
+            yield Failure(timeline.end, group, queue, f"the rebalance of {group} that began at {began} has not ended")
 
 
 PROPERTIES: Mapping[str, Property] = {

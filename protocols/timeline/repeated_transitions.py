@@ -40,4 +40,4 @@ class RepeatedTransitions:
 
 def _sentence(machine: str, of: str, count: int, last: Time) -> str:
     steps = "1 more step" if count == 1 else f"{count:,} more steps"
-    return f"{machine} {of}: the same to and fro, {steps}, the last at {seconds(last)}"
+    return f"{machine} {of}: the same transitions again, {steps}, the last at {seconds(last)}"

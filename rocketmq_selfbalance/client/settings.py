@@ -192,7 +192,9 @@ def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) ->
                 raise UserError(f"{where}: {name} is {value!r}, which is not modelled, expected {ONLY_DEFAULT[name]}")
             continue
         if name not in REAL_NAMES:
-            raise UserError(f"{where}: no client setting {name!r} in RocketMQ, expected one of {', '.join(REAL_NAMES)}")
+            raise UserError(
+                f"{where}: unknown client setting {name!r} of RocketMQ, expected one of {', '.join(REAL_NAMES)}"
+            )
         of = REAL_NAMES[name]
         changes[of] = _checked(of, name, value, where, field_of(base, of))
     return with_fields(base, changes)

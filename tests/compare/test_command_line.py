@@ -39,8 +39,8 @@ def test_a_call_that_cannot_be_understood_names_its_verb(arguments: list[str], t
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--fail-if", "max > nan"], "--fail-if 'max > nan': 'nan' is no number, expected one such as 1.5"),
-        (["--fail-if", "max < inf"], "--fail-if 'max < inf': 'inf' is no number, expected one such as 1.5"),
+        (["--fail-if", "max > nan"], "--fail-if 'max > nan': 'nan' is not a number, expected one such as 1.5"),
+        (["--fail-if", "max < inf"], "--fail-if 'max < inf': 'inf' is not a number, expected one such as 1.5"),
         (["--timeout", "nan"], "--timeout nan: expected seconds from 0.1 to 3600"),
         (
             ["--queues", f"TopicX={10**12}"],
@@ -63,7 +63,7 @@ def test_more_seeds_than_can_be_held_are_refused() -> None:
 @pytest.mark.parametrize("verb", [("compare", SCENARIO), LOCAL], ids=["compare", "audit"])
 def test_a_report_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, verb: tuple[str, ...]) -> None:
     report = tmp_path / "none" / "report.html"
-    expected = f"there is no folder {report.parent}, expected a file that can be written"
+    expected = f"the folder {report.parent} does not exist, expected a writable file"
     assert refusal(*verb, "--report", str(report)) == f"equipoise: --report {report}: {expected}"
 
 
@@ -82,13 +82,13 @@ def test_a_report_replaces_the_old_one_or_leaves_it(tmp_path: Path) -> None:
 def test_a_folder_of_tables_that_cannot_be_made_is_refused_before_any_work(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    told = f"--parquet {file / 'tables'}: {file} must not be written in, expected a folder that can be written"
+    told = f"--parquet {file / 'tables'}: no permission to write in {file}, expected a writable folder"
     assert refusal("compare", SCENARIO, "--parquet", str(file / "tables")) == f"equipoise: {told}"
 
 
 def test_where_nothing_was_played_the_line_names_what_was_given(tmp_path: Path) -> None:
     told = refusal("conformance", str(tmp_path), code=1)
-    assert told.startswith(f"equipoise: nothing was played: no case in {tmp_path}, expected golden vectors")
+    assert told.startswith(f"equipoise: no case was checked: {tmp_path} holds none, expected golden vectors")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a device that never ends")

@@ -153,11 +153,11 @@ def test_group_max_size_turns_the_third_away() -> None:
 @pytest.mark.parametrize(
     ("system", "settings", "message"),
     [
-        ("kafka:uniform", {}, "consumer protocol, not yet"),
-        ("kafka:server-range", {}, "consumer protocol, not yet"),
+        ("kafka:uniform", {}, "consumer protocol, which is not modelled yet"),
+        ("kafka:server-range", {}, "consumer protocol, which is not modelled yet"),
         ("kafka:rangy", {}, "unknown assignor 'rangy'"),
         ("kafka:range", {"sesion.timeout.ms": 1}, "expected session.timeout.ms"),
-        ("kafka:range", {"group.protocol": "consumer"}, "not yet"),
+        ("kafka:range", {"group.protocol": "consumer"}, "not modelled yet"),
         ("kafka:range", {"group.max.size": 0}, "group.max.size"),
         ("kafka:range", {"broker.session.timeout.ms": "soon"}, "expected a whole number"),
     ],

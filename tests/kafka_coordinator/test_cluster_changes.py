@@ -68,7 +68,7 @@ def test_more_partitions_are_noticed_by_the_leader_at_its_next_refresh() -> None
 
 
 def test_fewer_partitions_are_refused() -> None:
-    with pytest.raises(UserError, match="from 6 to 5 partitions: Kafka never takes partitions away"):
+    with pytest.raises(UserError, match="from 6 to 5 partitions: Kafka cannot remove partitions"):
         Story(events=[Queues(at=at(20), queues={"t": {"b1": 5}})])
 
 

@@ -65,7 +65,7 @@ def test_what_cannot_be_is_refused_in_one_line(topics, members, message) -> None
 
 
 def test_two_members_with_one_id_are_refused() -> None:
-    with pytest.raises(GroupError, match="'c1' is there twice"):
+    with pytest.raises(GroupError, match="'c1' is listed twice"):
         GROUP.joined_by("c1", [])
 
 

@@ -198,7 +198,7 @@ def test_the_groups_are_what_the_test_made_them(kafka: RealKafka) -> None:
     for name, lag in (("simple", {("old", 0): 2, ("orders", 5): 11}), ("left", {("orders", 0): 0, ("old", 1): 5})):
         assert (live[name].state, live[name].members) == ("Empty", ())
         assert {(queue.topic, queue.number): each for queue, each in live[name].lag.items()} == lag
-    assert any("nobody owns topic old" in note for note in live["range"].notes)
+    assert any("topic old has no owner" in note for note in live["range"].notes)
 
 
 def _audit(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -358,7 +358,7 @@ REFUSED: dict[str, tuple[str, Lines, str]] = {
         ],
         "client.properties: Failed to parse ssl.keystore.location",
     ),
-    "no TLS where it is wanted": ("sasl_ssl", lambda kafka: [], "--command-config where that listener wants TLS"),
+    "no TLS where it is wanted": ("sasl_ssl", lambda kafka: [], "--command-config if that listener requires TLS"),
     "TLS where there is none": (
         "plaintext",
         lambda kafka: ["security.protocol=SSL", *_trust(kafka)],

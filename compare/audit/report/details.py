@@ -86,7 +86,7 @@ def _findings(group: Mapping[str, Any], texts: Texts) -> list[list[Any]]:
 
 
 def _remedy(remedy: Mapping[str, Any], texts: Texts) -> list[Any]:
-    undo = "Can be undone." if remedy["reversible"] else "Cannot be undone."
+    undo = "Reversible." if remedy["reversible"] else "Irreversible."
     terms = f"{RESTARTS[remedy['restart']][1]} {undo}"
     return [texts.place(remedy["text"]), texts.place(terms), [texts.place(risk) for risk in remedy["risks"]]]
 
@@ -119,12 +119,14 @@ def _remarks(drawing: Drawing, topics: Mapping[str, Any]) -> list[str]:
     if drawing.gap:
         of = drawing.gap[0] + len(drawing.members)
         remarks.append(
-            f"Drawn: {len(drawing.members)} of {of} members, those with the most and the fewest queues today."
+            f"The drawing shows {len(drawing.members)} of {of} members: those with the most and the fewest queues."
         )
     if drawing.counted:
-        remarks.append("So many queues: bars and tables count them per topic instead of naming each one.")
+        remarks.append(
+            "Bars and tables count queues per topic, because the group has too many queues to name each one."
+        )
     if drawing.retry_hidden:
-        remarks.append("%RETRY% queues are neither drawn nor counted.")
+        remarks.append("Drawings and counts leave out %RETRY% queues.")
     if len(topics) > MOST_TOPICS:
-        remarks.append(f"Topics listed: the {MOST_TOPICS} least even ones of {len(topics)}.")
+        remarks.append(f"The list shows the {MOST_TOPICS} least even of {len(topics)} topics.")
     return remarks

@@ -133,8 +133,8 @@ FILTERS: tuple[tuple[str, str, Callable[[Group], bool]], ...] = (
     ("idle", "with idle members", lambda group: bool(group.get("idle_members"))),
     ("unowned", "with queues without owner", lambda group: bool(group.get("unowned_queues"))),
     ("twice", "with queues owned twice", lambda group: bool(group.get("double_owned_queues"))),
-    ("improvable", "could be fairer", _improvable),
-    ("untold", "not fully told by the sources", lambda group: group.get("jain") is None and group.get("members") != 0),
+    ("improvable", "less fair than possible", _improvable),
+    ("untold", "incompletely known", lambda group: group.get("jain") is None and group.get("members") != 0),
 )
 """Short name, words, and which groups belong to it."""
 

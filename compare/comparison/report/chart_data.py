@@ -56,13 +56,15 @@ def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, Any]:
     rows, left_out = _rows(result)
     remarks = []
     if left_out:
-        remarks.append(f"Drawn: {len(rows)} of {len(rows) + left_out} queues, those to which most happens.")
+        remarks.append(f"The chart shows {len(rows)} of {len(rows) + left_out} queues: those with the most changes.")
     points, thinned = _points(timeline, phases)
     if thinned:
-        remarks.append(f"The line of fairness has {len(points)} of {len(points) + thinned} points.")
+        remarks.append(f"The fairness line shows {len(points)} of {len(points) + thinned} points.")
     traced = run_variant(result.variant, tracing=True) if sum(timeline.messages.values()) <= MOST_TRACED else None
     if traced is None:
-        remarks.append(f"More than {MOST_TRACED:,} messages: the player tells of events and their effects only.")
+        remarks.append(
+            f"The player shows only events and their effects, because the run has more than {MOST_TRACED:,} messages."
+        )
     several = len(result.variant.scenario.groups) > 1
     return {
         "members": [visible(names[key]) for key in keys],

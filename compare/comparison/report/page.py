@@ -121,11 +121,11 @@ def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
     return [
         many(len(members), "member"),
         f"{many(len(scenario.topics), 'topic')}, {many(queues, 'queue')}",
-        *([f"{scenario.load.produce:g} records a second and queue"] if scenario.load.produce else []),
+        *([f"{scenario.load.produce:g} records per second and queue"] if scenario.load.produce else []),
         duration_text(scenario.run.for_),
-        f"{latency} a message",
+        f"{latency} per message",
         many(variants, "variant"),
-        f"{runs} seeds each" if runs > 1 else f"seed {scenario.run.seed}",
+        f"{runs} seeds per variant" if runs > 1 else f"seed {scenario.run.seed}",
     ]
 
 

@@ -24,32 +24,43 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("fairness.jain", "even (Jain)", 1, "1 is even; k/n when k of n members share everything; at the end"),
-    Column("optimum.jain", "could be", 0, "the Jain index of the fairest sharing that the subscriptions allow"),
+    Column(
+        "fairness.jain",
+        "Jain",
+        1,
+        "the Jain index at the end: 1 is even; k/n when k of n members share everything equally",
+    ),
+    Column("optimum.jain", "best Jain", 0, "the Jain index of the fairest allocation that the subscriptions allow"),
     Column("fairness.idle_members", "idle", -1, "members that own no queue at the end"),
     Column("fairness.max", "most", -1, "queues of the busiest member at the end"),
     Column(
         "rebalances",
         "rebalances",
         -1,
-        "Kafka: generations completed; where members share by themselves: causes after which somebody's queues changed",
+        "in Kafka completed generations; in systems whose members allocate by themselves, causes after which the"
+        " queues of any member changed",
     ),
-    Column("moves", "moves", -1, "how often a queue went to another owner"),
+    Column("moves", "moves", -1, "how often a queue moved to another owner"),
     Column(
         "fewest_moves",
-        "fairest needs",
+        "fewest moves",
         0,
-        "the fewest moves, event by event, from where the queues were to the fairest sharing (members that hang are "
-        "members); who moves fewer has not reached that sharing after some event",
+        "the fewest moves that lead to the fairest allocation after each event (hanging members count as members); a"
+        " variant with fewer moves did not reach it after every event",
     ),
-    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, added up over queues", False),
+    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, summed over queues", False),
     Column("longest_gap_s", "longest, s", -1, "the longest time one queue was without an owner", False),
-    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, added up over queues", False),
+    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, summed over queues", False),
     Column("redelivered", "twice", -1, "records that were handled more than once", False),
-    Column("lag.peak", "lag peak", -1, "the most records that waited at once, from the first event on", False),
-    Column("lag.drain_s", "drained, s", -1, "from the peak until all that waited then was handled", False),
-    Column("settle_s", "settled, s", -1, "from the last event to the last change of any belief"),
-    Column("messages", "messages", -1, "how many were sent, besides those that fetch records"),
+    Column("lag.peak", "lag peak", -1, "the largest lag from the first event on, in records", False),
+    Column("lag.drain_s", "drained, s", -1, "time from the lag peak until all records of that lag were handled", False),
+    Column(
+        "settle_s",
+        "settled, s",
+        -1,
+        "time from the last event to the last change of ownership as any member believes it",
+    ),
+    Column("messages", "messages", -1, "number of messages besides those that fetch records"),
 )
 
 _PARTS = re.compile(r"[^:_+-]*[:_+-]|[^:_+-]+")

@@ -25,8 +25,8 @@ def nobody(case: Case) -> Iterator[Finding]:
     cause = f"Nobody consumes: the group has no member, and {records}."
     if case.kind == "assign":
         cause = (
-            "The group only stores offsets for consumers that call assign(), which no list of members shows, so that"
-            f" nobody tells whether they are at work: {records}."
+            "The group only stores offsets for consumers that call assign(); whether they run is unknown, because no"
+            f" list of members shows them: {records}."
         )
     yield finding(
         "no-members",
@@ -40,14 +40,14 @@ def nobody(case: Case) -> Iterator[Finding]:
 def _start(case: Case) -> Remedy:
     if case.kind == "assign":
         command = f"{GROUPS} --describe --group {quote(case.observed.name)}"
-        return Remedy("Take the offsets view twice: offsets that move are those of consumers at work.", (command,))
+        return Remedy("Take the offsets view twice: offsets that move belong to running consumers.", (command,))
     if case.kind == "connect":
         name = connector_of(case)
         return Remedy(
-            f"Look at the connector's state and its failed tasks (GET /connectors/{percent(name)}/status), and resume"
-            f" it: {connector(name, 'resume')}"
+            f"Check the connector's state and failed tasks (GET /connectors/{percent(name)}/status), and resume the"
+            f" connector: {connector(name, 'resume')}"
         )
-    return Remedy("Start its consumers.")
+    return Remedy("Start the group's consumers.")
 
 
 def _delete(case: Case) -> Remedy:
@@ -59,23 +59,26 @@ def _delete(case: Case) -> Remedy:
             f"{GROUPS} --delete --group {quote(name)}",
         )
         risks = (
-            Risk("the group's positions are lost, and whoever comes back starts at auto.offset.reset", GRAVE),
+            Risk("the committed offsets are lost, and consumers that return start at auto.offset.reset", GRAVE),
             Risk(
-                "consumers that call assign(), and MirrorMaker (sync.group.offsets.enabled), are in no list of members:"
-                " they may be at work and store offsets here",
+                "consumers that call assign() and MirrorMaker (sync.group.offsets.enabled) appear in no list of"
+                " members, but may run and store offsets in this group",
                 LIGHT,
             ),
         )
-        text = f"keep its positions ({commands[0]}), and delete it: {commands[1]}"
+        text = f"export the committed offsets ({commands[0]}), and delete the group: {commands[1]}"
     else:
         commands = (of_group("deleteSubGroup", name, "-c CLUSTER"),)
         risks = (
-            Risk("its retry and dead-letter topics are deleted with all records in them", GRAVE),
-            Risk("clients that pull by hand may store offsets here without being members", LIGHT),
+            Risk("the group's retry and dead-letter topics are deleted with all their records", GRAVE),
+            Risk("clients that pull by hand may store offsets in this group without being members", LIGHT),
         )
-        text = f"delete it: {commands[0]}"
+        text = f"delete the group: {commands[0]}"
     return Remedy(
-        f"Only if the group is retired and its offsets stand still: {text}", commands, reversible=False, risks=risks
+        f"Only if the group is retired and its offsets no longer change: {text}",
+        commands,
+        reversible=False,
+        risks=risks,
     )
 
 
@@ -87,14 +90,14 @@ def nobody_online(case: Case) -> Iterator[Finding]:
     ask = of_group("consumerConnection", case.observed.name)
     yield finding(
         "nobody-online",
-        f"Nobody seems to be online: no queue has an owner, and {several(waiting, 'record waits', 'records wait')}.",
+        f"No member seems to be online: no queue has an owner, and {several(waiting, 'record waits', 'records wait')}.",
         (
             Remedy(
-                f"Check first whether members are connected: {ask}. Clients that do not answer consumerProgress (other"
-                " languages, gRPC) look the same, and so does a group whose first client hangs.",
+                f"Check first whether members are connected: {ask}. Clients that do not answer consumerProgress"
+                " (other languages, gRPC) and a group whose first client hangs look the same.",
                 (ask,),
             ),
-            Remedy("If nobody is connected: start its consumers."),
+            Remedy("If no member is connected, start the group's consumers."),
         ),
         100.0,
         {"lag": waiting},
@@ -108,7 +111,7 @@ def missing_topics(case: Case) -> Iterator[Finding]:
         return
     meanwhile = ""
     if not case.is_kafka:
-        meanwhile = " Members go on asking the name server for it, which does no harm."
+        meanwhile = " Members keep asking the name server for the route, which does no harm."
     create = tuple(
         f"kafka-topics.sh --bootstrap-server HOST --create --topic {quote(topic)}"
         if case.is_kafka
@@ -117,11 +120,12 @@ def missing_topics(case: Case) -> Iterator[Finding]:
     )
     yield finding(
         "missing-topics",
-        f"Members subscribe to {named(missing)}, which the cluster does not have, so nothing is read there.{meanwhile}",
+        f"Members subscribe to {named(missing)}, which does not exist in the cluster, so members receive nothing"
+        f" from there.{meanwhile}",
         (
-            Remedy(f"If it should be there: create it: {create[0]}", create),
+            Remedy(f"If the topic should exist, create it: {create[0]}", create),
             Remedy(
-                "If the name is wrong: correct the subscription in every member.",
+                "If the name is wrong, correct the subscription in every member.",
                 restart="rolling",
                 risks=()
                 if case.is_kafka
@@ -141,11 +145,12 @@ def rebalancing(case: Case) -> Iterator[Finding]:
     shown = _shown_by_state(state) if state in REBALANCING else _shown_by_members(moving, state)
     yield finding(
         "rebalancing",
-        f"{shown}, so what members own is not what they will own.",
+        f"{shown}, so ownership is about to change.",
         (
             Remedy(
-                "Take the views again when the state is Stable; if it stays, look for a member that does not poll and"
-                " for its max.poll.interval.ms. Restart nothing meanwhile: that would begin another rebalance."
+                "Take the views again when the state is Stable; if the rebalance does not end, look for a member"
+                " that does not poll, and check its max.poll.interval.ms. Do not restart members meanwhile, because"
+                " each restart begins another rebalance."
             ),
         ),
         0.0 if case.lost is None else 100.0 - case.lost.score,
@@ -155,17 +160,17 @@ def rebalancing(case: Case) -> Iterator[Finding]:
 
 def _shown_by_state(state: str | None) -> str:
     waits = {
-        "PreparingRebalance": "it waits for members to rejoin, up to the largest max.poll.interval.ms of a member",
-        "CompletingRebalance": "it waits for its leader to send the assignment",
-    }.get(state or "", "members have not yet taken over or given up what they are to")
+        "PreparingRebalance": "the coordinator waits for members to rejoin, at most their largest max.poll.interval.ms",
+        "CompletingRebalance": "the coordinator waits for the leader's assignment",
+    }.get(state or "", "members have not yet revoked or taken over partitions as their target assignment demands")
     return f"The group is in {state}: {waits}"
 
 
 def _shown_by_members(moving: Sequence[str], state: str | None) -> str:
     have = "has not reached its" if len(moving) == 1 else "have not reached their"
     text = (
-        f"{named(moving)} {have} target assignment: in the members view CURRENT-EPOCH is not TARGET-EPOCH, or"
-        " CURRENT-ASSIGNMENT not TARGET-ASSIGNMENT"
+        f"{named(moving)} {have} target assignment: the members view shows a CURRENT-EPOCH other than TARGET-EPOCH,"
+        " or a CURRENT-ASSIGNMENT other than TARGET-ASSIGNMENT"
     )
     return text if state is None else f"{text} (the state view, taken at another time, says {state})"
 
@@ -180,18 +185,18 @@ def unknown_ownership(case: Case) -> Iterator[Finding]:
     if next(nobody_online(case), None) is not None:
         return
     if case.is_kafka:
-        cause = "The sources do not tell which partitions the members own."
+        cause = "Ownership is unknown, because no source lists the members' partitions."
         command = describe(observed.name, "members --verbose")
         remedy = f"Add the output of {command}"
     elif silent:
         cause = (
-            f"Of {several(len(silent), 'member')} nobody tells what they own: consumerProgress shows the addresses of"
+            f"Ownership is unknown for {several(len(silent), 'member')}: consumerProgress shows the addresses of"
             " owners only, not those of clients that do not answer (N/A, other languages), and hides second owners."
         )
         command = of_group("consumerStatus", observed.name, f"-i {quote(silent[0].id)}")
         remedy = f"Ask each of them: {command}"
     else:
-        cause = "The sources do not tell who the members are."
+        cause = "The members are unknown, because no source lists them."
         command = of_group("consumerConnection", observed.name)
         remedy = f"Add the output of {command}, and of {of_group('consumerProgress', observed.name, '-s true')}"
     evidence = {"members": [member.id for member in silent]}
@@ -218,16 +223,16 @@ def static_member_silent(case: Case) -> Iterator[Finding]:
     refused = " (the broker refuses it until then)" if case.observed.consumer_protocol else ""
     yield finding(
         "static-member-silent",
-        f"Static {'members' if len(silent) > 1 else 'member'} {named(instances)} may be gone:"
-        f" all {several(waiting, 'record')} that wait are in what {'they own' if len(silent) > 1 else 'it owns'}, and"
-        f" a static member keeps its partitions until {session_timeout(case)} has passed.",
+        f"Static {'members' if len(silent) > 1 else 'member'} {named(instances)} may be gone: all of the lag"
+        f" ({several(waiting, 'record')}) is in {'their' if len(silent) > 1 else 'its'} partitions, and a static"
+        f" member keeps its partitions until {session_timeout(case)} has passed.",
         (
-            Remedy(f"Check that the process runs, and start it again under the same group.instance.id{refused}."),
+            Remedy(f"Check that the process runs, or start it again with the same group.instance.id{refused}."),
             Remedy(
-                "Only if it is gone for good: call Admin.removeMembersFromConsumerGroup with its group.instance.id"
-                " (kafka-consumer-groups.sh has no such command).",
+                "Only if the member is gone for good: call Admin.removeMembersFromConsumerGroup with its"
+                " group.instance.id (kafka-consumer-groups.sh has no such command).",
                 reversible=False,
-                risks=(Risk("a member that is alive after all is fenced and stops with an error", LIGHT),),
+                risks=(Risk("a member that still runs is fenced and stops with an error", LIGHT),),
             ),
         ),
         25.0 * len(silent) / len(members),

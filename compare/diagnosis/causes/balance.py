@@ -38,7 +38,7 @@ def uneven(case: Case) -> Iterator[Finding]:
     elif strategy == "CONSISTENT_HASH":
         yield finding(
             "hash-is-uneven",
-            f"CONSISTENT_HASH deals queues by hash, and hashing is uneven with few queues: {_loads(case)}.",
+            f"CONSISTENT_HASH assigns queues by hash, and hashing is uneven with few queues: {_loads(case)}.",
             (
                 fairer_strategy(case, modelled) or average_and_multiples(case, modelled),
                 lists_by_hand(case, modelled),
@@ -66,13 +66,14 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
     says_more = not case.is_kafka and case.falls_short and case.observed.strategy in PER_TOPIC and modelled.alike
     remedies: list[Remedy | None] = []
     if case.kind != "unknown" and not says_more:
-        fewer = at_most(case, members - idle, "more than that find nothing to read")
+        fewer = at_most(case, members - idle, "further members would own nothing")
         remedies = [fewer, one_for_each_member(case, modelled, needed)]
     subscriptions = "" if modelled.alike else " with these subscriptions"
     yield finding(
         "more-members-than-queues",
-        f"{several(members, 'member shares', 'members share')} {what}, and each has one owner:"
-        f" {several(idle, 'member is', 'members are')} idle under every strategy{subscriptions}.",
+        f"{several(members, 'member shares', 'members share')} {what}, and each"
+        f" {'partition' if case.is_kafka else 'queue'} has one owner: {several(idle, 'member is', 'members are')}"
+        f" idle under every strategy{subscriptions}.",
         remedies,
         max([IDLE * idle / members, *(each.points for each in remedies if each is not None)]),
         {"members": members, "queues": queues, "idle_members": idle},
@@ -89,8 +90,8 @@ def unequal_subscriptions(case: Case) -> Iterator[Finding]:
     even = -(-sum(case.loads) // len(case.loads))
     seem = "seem to subscribe" if modelled.basis == "owned" else "subscribe"
     remedy = Remedy(
-        "If the members may read the same topics, subscribe all of them to all"
-        f" ({several(even, 'partition')} at the most then); else make one group per set of topics.",
+        "If all members may read the same topics, subscribe every member to all of them (at most"
+        f" {several(even, 'partition')} per member then); otherwise create one group per set of topics.",
         restart="rolling",
         risks=(
             Risk("every member must be able to handle the records of all topics", SERIOUS),
@@ -99,8 +100,8 @@ def unequal_subscriptions(case: Case) -> Iterator[Finding]:
     )
     yield finding(
         "unequal-subscriptions",
-        f"Members {seem} to different topics, and for these nothing is fairer: {max(case.loads)} partitions at the"
-        f" most, {min(case.loads)} at the least.",
+        f"Members {seem} to different topics, and no fairer allocation exists for these subscriptions: at most"
+        f" {max(case.loads)} partitions per member, at least {min(case.loads)}.",
         () if case.kind in ("connect", "unknown") else (remedy,),
         REDUCED * HEAVIEST * (1 - even / max(case.loads)),
         {"loads": sorted(case.loads, reverse=True), "basis": modelled.basis},
@@ -134,13 +135,13 @@ def lopsided_topics(case: Case) -> Iterator[Finding]:
     most, fair = lopsided[worst]
     # Kafka's tools do not tell subscriptions: then nobody knows whether the others read the topic.
     told = modelled.basis in ("told", "recomputed")
-    would = f"{fair} would do" if told else f"{fair} would do if all members read it"
+    would = f"{fair} would be enough" if told else f"{fair} would be enough if all members read the topic"
     doubt = "all topics are equally busy" if told else "all topics are equally busy or are not read by all members"
     what = "partitions" if case.is_kafka else "queues"
     yield finding(
         "lopsided-topics",
-        f"Totals are even, but {several(len(lopsided), 'topic is', 'topics are')} not: one member has {most} {what} of"
-        f" {worst}, where {would}; that matters unless {doubt}.",
+        f"Totals are even, but {several(len(lopsided), 'topic is', 'topics are')} not: one member has {most} {what}"
+        f" of {worst}, where {would}; the difference matters unless {doubt}.",
         _split_each_topic(case, f"Only if {worst} is much busier than other topics: ", price),
         REDUCED * MISPLACED * excess / sum(case.loads),
         {"topics": {topic: {"max": most, "even": fair} for topic, (most, fair) in sorted(lopsided.items())}},
@@ -153,7 +154,7 @@ def _split_each_topic(case: Case, condition: str, price: str) -> list[Remedy]:
     if not case.is_kafka or name is None or case.observed.strategy in (None, name):
         return []
     plain = to_assignor(case, name)
-    text = f"{condition}{plain.text[0].lower()}{plain.text[1:]} It splits every topic evenly, {price}."
+    text = f"{condition}{plain.text[0].lower()}{plain.text[1:]} The {name} assignor splits every topic evenly, {price}."
     return [replace(plain, text=text)]
 
 
@@ -163,17 +164,20 @@ def as_fair_as_can_be(case: Case) -> Iterator[Finding]:
         return
     members = len(case.loads)
     if members == 1:
-        cause = "As fair as it can be: the group has one member."
+        cause = "As fair as possible: the group has one member."
     else:
         most = several(max(case.loads), "partition" if case.is_kafka else "queue")
-        cause = f"As fair as it can be: {most} at the most, {min(case.loads)} at the least."
+        cause = f"As fair as possible: at most {most} per member, at least {min(case.loads)}."
     strategy = case.observed.strategy
     more = None
     # Streams hands out tasks, not partitions; of other strategies nobody knows what they would do.
     if case.kind not in STREAMS and strategy in (*PER_TOPIC, *ACROSS_TOPICS) and case.modelled.alike:
         more = next_effective_member_count(member_counts(case.modelled, strategy), members)
     if more is not None:
-        cause += f" The next number of members that lowers the heaviest load is {more.members}: {more.max} at the most."
+        cause += (
+            f" The next member count that lowers the largest load is {more.members}, with at most {more.max} per"
+            " member."
+        )
     yield finding("as-fair-as-can-be", cause, (), 0.0, {"next_useful_members": more and more.members})
 
 
@@ -183,9 +187,9 @@ def _tasks(case: Case) -> Finding:
     remedies = [at_most(case, len(case.loads) - idle, f"{several(idle, 'thread has', 'threads have')} no task")]
     return finding(
         "tasks-are-placed",
-        f"{'ksqlDB' if case.kind == 'ksqldb' else 'Kafka Streams'} places its tasks itself, where their state is, and a"
-        f" task reads the same partition of all its topics: {max(case.loads)} partitions at the most of {queues} say"
-        " little about the work, and no assignor can be set.",
+        f"{'ksqlDB' if case.kind == 'ksqldb' else 'Kafka Streams'} places its tasks itself, close to their state, and"
+        f" a task reads the same partition number of all its topics: a largest load of {max(case.loads)} of {queues}"
+        " partitions says little about the work, and no assignor can be set.",
         remedies if idle else (),
         case.lost.idle if case.lost is not None and idle else 0.0,
         _evidence(case),
@@ -206,7 +210,8 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
     cause = (
         f"{whose} is less even than the members' subscriptions allow: {_loads(case)}."
         if known
-        else f"{strategy} is no released assignor, so why it deals as it does is not known: {_loads(case)}."
+        else f"{strategy} is not a released assignor, so the reason for the uneven allocation is unknown:"
+        f" {_loads(case)}."
     )
     return finding("strategy-falls-short", cause, remedies, _cost(case, remedies), _evidence(case))
 
@@ -232,11 +237,13 @@ def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
         remedies = [multiples(case, modelled, odd), lists_by_hand(case, modelled)]
         busy = len(case.loads) - case.loads.count(0)
         if busy < len(case.loads) and max(len(queues) for queues in topics.values()) <= busy:
-            remedies.append(at_most(case, busy, f"{strategy} finds nothing for more, as no topic has more queues"))
+            remedies.append(
+                at_most(case, busy, f"{strategy} gives further members nothing, because no topic has more queues")
+            )
     return finding(
         "remainder-piles-up",
-        f"{strategy} deals each topic from the first member on, so the same members get the remainder of"
-        f" {several(len(odd), 'topic')}: {_loads(case)}.",
+        f"{strategy} allocates each topic separately, starting with the first member, so the same members get the"
+        f" remainder of {several(len(odd), 'topic')}: {_loads(case)}.",
         remedies,
         _cost(case, remedies),
         {**_evidence(case), "pile_up": case.pile_up, "topics": odd, "heaviest": heaviest},
@@ -246,15 +253,15 @@ def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
 def _empty_subscription(case: Case, modelled: Modelled, strategy: str, empty: Sequence[str]) -> Finding:
     after = assign(strategy, modelled.group.without(*empty))
     remedy = Remedy(
-        "Let no consumer join with an empty subscription: call unsubscribe() or close() instead of subscribing to no"
-        " topic.",
+        "Do not let a consumer join with an empty subscription: call unsubscribe() or close() instead of subscribing"
+        " to no topic.",
         restart="rolling",
         gain=case.gain(after),
         after=after,
     )
     return finding(
         "empty-subscription",
-        f"{named(empty)} subscribes to nothing, yet owns partitions: a defect of the released {strategy} assignor"
+        f"{named(empty)} subscribes to no topic, yet owns partitions, because the released {strategy} assignor"
         " overlooks an empty subscription that comes first.",
         (remedy,),
         evidence={"members": list(empty)},
@@ -265,11 +272,14 @@ def _loads(case: Case) -> str:
     highest, idle = max(case.loads), case.avoidably_idle
     what = "partition" if case.is_kafka else "queue"
     if highest > case.best[0]:
-        text = f"{several(highest, what)} at the most where {case.best[0]} would do"
+        text = f"the largest load is {several(highest, what)} where {case.best[0]} would be enough"
     else:
         more = sum(load == highest for load in case.loads) - list(case.best).count(highest)
-        text = f"{several(highest, what)} at the most, as many as needed, but for {several(more, 'member')} too many"
-    return f"{text}, {several(idle, 'member')} idle needlessly" if idle else text
+        text = (
+            f"the largest load of {several(highest, what)} is needed, but {several(more, 'member')} too many"
+            f" {'has' if more == 1 else 'have'} it"
+        )
+    return f"{text}, {several(idle, 'member')} needlessly idle" if idle else text
 
 
 def _evidence(case: Case) -> dict[str, object]:

@@ -15,9 +15,13 @@ def broken_in_kafka(case: Case) -> Iterator[Finding]:
     if double:
         yield finding(
             "two-owners",
-            f"{several(len(double), 'partition has', 'partitions have')} two owners: the views are of different"
-            " moments, or members use assign() beside the group's.",
-            (Remedy("Take all views at one moment; let no consumer with this group.id call assign()."),),
+            f"{several(len(double), 'partition has', 'partitions have')} two owners: the views were taken at"
+            " different times, or some consumers with this group.id call assign().",
+            (
+                Remedy(
+                    "Take all views at the same time, and make sure that no consumer with this group.id calls assign()."
+                ),
+            ),
             0.0 if case.lost is None else case.lost.double_owned,
             {"double_owned": [list(queue) for queue in double]},
         )
@@ -31,7 +35,7 @@ def broken_in_kafka(case: Case) -> Iterator[Finding]:
         yield finding(
             "unowned-queues",
             f"{several(len(unowned), 'partition')} of {named(topics)} {'has' if len(unowned) == 1 else 'have'} no"
-            " owner: added since the last rebalance, or consumers pick theirs by assign().",
+            " owner: the partitions were added after the last rebalance, or consumers choose theirs with assign().",
             _for_unowned(case),
             0.0 if case.lost is None else case.lost.unowned,
             {"unowned": [list(queue) for queue in unowned]},
@@ -40,13 +44,21 @@ def broken_in_kafka(case: Case) -> Iterator[Finding]:
 
 def _for_unowned(case: Case) -> list[Remedy]:
     if case.observed.consumer_protocol:
-        wait = "The broker hands out new partitions by itself: take the views again after a minute"
-        return [Remedy(f"{wait}; if they stay, look for a member that does not give up what it should.")]
-    found = [Remedy("Take the views again after metadata.max.age.ms (5 minutes): until then members notice them.")]
+        wait = "The broker assigns new partitions by itself: take the views again after a minute"
+        return [
+            Remedy(
+                f"{wait}; if the partitions still have no owner, look for a member that does not revoke its partitions."
+            )
+        ]
+    found = [
+        Remedy(
+            "Take the views again after metadata.max.age.ms (5 minutes), within which members notice new partitions."
+        )
+    ]
     if case.kind == "plain":
         found.append(
             Remedy(
-                "If they stay: restart one member, and use subscribe() instead of assign().",
+                "If the partitions still have no owner: restart one member, and use subscribe() instead of assign().",
                 restart="rolling",
                 risks=(Risk("the restart makes the whole group rebalance", LIGHT),),
             )
@@ -58,16 +70,16 @@ def _left_over(name: str, topics: list[str]) -> Finding:
     delete = tuple(f"{GROUPS} --delete-offsets --group {quote(name)} --topic {quote(topic)}" for topic in topics)
     return finding(
         "left-over-topics",
-        f"No member reads {named(topics)}: the group only has committed offsets there.",
+        f"No member reads {named(topics)}, where the group only has committed offsets.",
         (
-            Remedy("If somebody should read them, subscribe a member.", restart="rolling"),
+            Remedy("If the topics should be read, subscribe a member to them.", restart="rolling"),
             Remedy(
-                f"Only if nobody comes back to them: delete the offsets: {delete[0]}",
+                f"Only if the group will never read them again: delete the offsets: {delete[0]}",
                 delete,
                 reversible=False,
                 risks=(
-                    Risk("the positions are lost, and a later subscription starts at auto.offset.reset", GRAVE),
-                    Risk("a consumer that calls assign() may use them: look whether they move", LIGHT),
+                    Risk("the committed offsets are lost, and a later subscription starts at auto.offset.reset", GRAVE),
+                    Risk("a consumer that calls assign() may use the offsets: check whether they move", LIGHT),
                 ),
             ),
         ),

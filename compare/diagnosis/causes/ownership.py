@@ -16,8 +16,8 @@ from protocols import Allocation, Group, Queue
 from rocketmq_selfbalance import allocate
 
 _WAIT = (
-    "Take the views again after a minute: a rebalance under way, or an orderly member that died, leaves queues like"
-    " this for up to a minute."
+    "Take the views again after a minute, because a running rebalance or a crashed orderly member leaves queues in"
+    " this state for up to a minute."
 )
 
 
@@ -51,14 +51,14 @@ def _duplicate_client_id(case: Case) -> Iterator[Finding]:
         " setClientIP where containers share an address.",
         ("-Drocketmq.client.name=UNIQUE_NAME",),
         "rolling",
-        risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
+        risks=(Risk("queues that had no reader are delivered from now on, including their old records", LIGHT),),
         gain=case.gain(after),
         after=after,
     )
     yield finding(
         "duplicate-client-id",
-        f"Several processes run under one client id ({named(twice)}): each takes the same share of the queues, and the"
-        " shares of the others are nobody's.",
+        f"Several processes run under one client id ({named(twice)}): each process takes the same share of the"
+        " queues, so the other shares have no owner.",
         (remedy,),
         _cost(case, after),
         {"client_ids": twice},
@@ -83,8 +83,8 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
         after = _allocated(case, replace(group, members=members))
     yield finding(
         "different-subscriptions",
-        "Members of one group subscribe to different topics: RocketMQ deals every topic out to all members of the"
-        " group, so the shares of those who do not read it have no owner.",
+        "Members of one group subscribe to different topics: RocketMQ allocates every topic to all members of the"
+        " group, so the shares of members that do not subscribe to the topic have no owner.",
         (
             Remedy(
                 "Give all members the same topics and tags.",
@@ -94,12 +94,12 @@ def _different_subscriptions(case: Case) -> Iterator[Finding]:
                 after=after,
             ),
             Remedy(
-                "Make one group per set of topics: stop the members, copy today's positions topic by topic, check them"
-                " with consumerProgress -g NEW_GROUP, and start each member under its new group.",
+                "Create one group per set of topics: stop the members, copy the current offsets topic by topic,"
+                " check them with consumerProgress -g NEW_GROUP, and start each member in its new group.",
                 ("mqadmin cloneGroupOffset -n NAMESRV -s OLD_GROUP -d NEW_GROUP -t TOPIC",),
                 "all at once",
                 risks=(
-                    Risk("a new group without copied positions starts where ConsumeFromWhere says", SERIOUS),
+                    Risk("a new group without copied offsets starts where ConsumeFromWhere says", SERIOUS),
                     Risk("records in the old group's retry topic stay there", SERIOUS),
                 ),
             ),
@@ -123,21 +123,24 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
         return
     fitting = {} if modelled is None else _fitting(modelled)
     if strategies:
-        cause = f"Members of one group run different strategies ({', '.join(strategies)}), whose shares do not fit."
+        cause = (
+            f"Members of one group run different strategies ({', '.join(strategies)}), whose shares do not fit"
+            " together."
+        )
     elif common := [name for name in ROCKETMQ if fitting and all(name in names for names in fitting.values())]:
-        cause = f"A member says that it runs {observed.strategy}, but all own what {common[0]} gives."
+        cause = f"A member reports the strategy {observed.strategy}, but all members own what {common[0]} allocates."
     elif fitting and all(fitting.values()):
         pairs = [f"{id} {' or '.join(names)}" for id, names in fitting.items()]
-        cause = f"Members of one group run different strategies, going by what each owns: {named(pairs)}."
+        cause = f"Members of one group run different strategies, judged by the queues that each owns: {named(pairs)}."
     elif not broken:
         cause = (
-            f"Members do not own what {observed.strategy} gives: some run another strategy or see another list of"
-            " members or queues, or the views are of different moments."
+            f"Members do not own what {observed.strategy} allocates: some run another strategy or see another list of"
+            " members or queues, or the views were taken at different times."
         )
     else:
         cause = (
-            "The members do not agree on one allocation: no strategy leaves queues so, therefore some run another"
-            " strategy or see another list of members or queues."
+            "The members do not agree on one allocation: no single strategy leaves queues in this state, so some"
+            " members run another strategy or see another list of members or queues."
         )
     group = None if modelled is None else modelled.group
     after = None if group is None else _allocated(case, group)
@@ -145,14 +148,14 @@ def _mixed_strategies(case: Case) -> Iterator[Finding]:
     if not broken and not strategies:
         yield finding("mixed-strategies", cause, (_ask_each(command),), 0.0, {"strategies": [], "fitting": fitting})
         return
-    first = "" if strategies else f"{_WAIT} Only if it stays: "
+    first = "" if strategies else f"{_WAIT} Only if the state stays: "
     call = "Call" if strategies else "call"
     remedy = Remedy(
         f"{first}{call} setAllocateMessageQueueStrategy with the same strategy in every member (compare {command} of"
         ' each); mqadmin\'s "Rebalance OK" does not check this.',
         (command,),
         "rolling",
-        risks=(Risk("what nobody read until now is delivered, old records among it", LIGHT),),
+        risks=(Risk("queues that had no reader are delivered from now on, including their old records", LIGHT),),
         gain=case.gain(after),
         after=after,
     )
@@ -175,8 +178,8 @@ def _unread(case: Case) -> list[Queue]:
 
 def _ask_each(command: str) -> Remedy:
     return Remedy(
-        f"Take the views again, and ask each member with {command}. Nothing needs a restart while every queue has one"
-        " owner; members that run different strategies get the same one with their next release.",
+        f"Take the views again, and ask each member with {command}. No member needs a restart while every queue has"
+        " one owner; give members with different strategies the same one in their next release.",
         (command,),
     )
 
@@ -203,20 +206,20 @@ def _left_by_strategy(case: Case) -> Iterator[Finding]:
         kind = "configured-gaps"
         cause = "The members' lists of AllocateMessageQueueByConfig do not fit together:"
         check = Remedy(
-            "Correct the lists so that each queue is in exactly one.",
+            "Correct the lists so that each queue is in exactly one list.",
             restart="rolling",
             risks=(Risk("until all members have the new lists, queues have two owners or none", LIGHT),),
         )
     else:
         kind = "unowned-queues" if case.unowned else "two-owners"
         cause = f"The strategy {observed.strategy} does not cover the queues:"
-        check = Remedy("Check its settings (rooms, lists) at every member.")
+        check = Remedy("Check the strategy's settings (rooms, lists) in every member.")
     call = "setAllocateMessageQueueStrategy(new AllocateMessageQueueAveragely())"
     deal = Remedy(
-        f"If nothing speaks against it, let AVG deal the queues: stop all members, and start them with {call}.",
+        f"If no reason speaks against AVG, switch to AVG: stop all members, and start them with {call}.",
         (call,),
         "all at once",
-        risks=(Risk(f"what {observed.strategy} is there for (rooms, lists) is lost", SERIOUS),),
+        risks=(Risk(f"the purpose of {observed.strategy} (rooms, lists) is lost", SERIOUS),),
         gain=case.gain(after),
         after=after,
     )

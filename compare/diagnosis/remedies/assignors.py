@@ -36,8 +36,8 @@ def fairer_assignors(case: Case, modelled: Modelled) -> list[Remedy]:
 def ask_for_state(case: Case) -> Remedy:
     """The assignor is not told: the view that tells it."""
     return Remedy(
-        "Add the output of kafka-consumer-groups.sh --describe --state: the sources do not tell the assignor, and"
-        " what is safe depends on it.",
+        "Add the output of kafka-consumer-groups.sh --describe --state, because no source shows the assignor, and"
+        " the safe change depends on it.",
         (describe(case.observed.name, "state"),),
     )
 
@@ -48,12 +48,12 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     if name in SERVER:
         setting = f"{_prefix(case)}group.remote.assignor={SERVER_NAMES[name]}"
         return Remedy(
-            f"Set {setting} in {_where(case)}: the broker uses the assignor that most members name."
-            f"{_not_upgraded(case)}",
+            f"Set {setting} in {_where(case)}: the broker uses the assignor that most members"
+            f" request.{_not_upgraded(case)}",
             (setting,),
             _restart(case),
             True,
-            (Risk("the partitions that move are read by nobody for up to a heartbeat interval each", LIGHT),),
+            (Risk("each partition that moves has no reader for up to a heartbeat interval", LIGHT),),
             gain,
             after,
         )
@@ -66,8 +66,8 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     old, new = CLASSIC_CLASSES[today], CLASSIC_CLASSES[name]
     key = f"{_prefix(case)}partition.assignment.strategy"
     return Remedy(
-        f"Set {key} to {_PACKAGE}{new} in {_where(case)}, in two steps: first listed in front of today's {old}, then,"
-        " when every member has both, alone.",
+        f"Set {key} to {_PACKAGE}{new} in {_where(case)}, in two steps: first list it before today's {old}; when"
+        f" every member has both, remove {old}.",
         (f"{key}={_PACKAGE}{new},{_PACKAGE}{old}", f"{key}={_PACKAGE}{new}"),
         _restart(case),
         True,
@@ -84,23 +84,23 @@ def _in_librdkafka(case: Case, today: str, name: str, after: Allocation | None) 
     restart: Restart
     if (name in EAGER) == (today in EAGER):
         text = (
-            f"Set {key}={name} in {_where(case)}, in two steps: first listed in front of today's {today}, then, when"
-            " every member has both, alone."
+            f"Set {key}={name} in {_where(case)}, in two steps: first list it before today's {today}; when every"
+            f" member has both, remove {today}."
         )
         steps, restart = (f"{key}={name},{today}", f"{key}={name}"), _restart(case)
         risks = _risks(today, name, case)
     else:
         text = (
-            f"Stop all members, and start them with {key}={name}: librdkafka takes no list of {today} and {name}, and"
-            " members with one each refuse to be in one group."
+            f"Stop all members, and start them with {key}={name}: librdkafka refuses a list of {today} and {name},"
+            " and members with different ones of the two cannot be in one group."
         )
         steps, restart = (f"{key}={name}",), "all at once"
         risks = [
             *_risks(today, name, case),
-            Risk("nobody consumes between stop and start", LIGHT),
+            Risk("no member consumes between stop and start", LIGHT),
             Risk(
-                "a rebalance callback of the application's own that calls assign() must call incremental_assign() where"
-                " the assignor is cooperative, and the other way round",
+                "a rebalance callback of the application must call incremental_assign() if the assignor is"
+                " cooperative, and assign() if it is eager",
                 SERIOUS,
             ),
         ]
@@ -110,9 +110,9 @@ def _in_librdkafka(case: Case, today: str, name: str, after: Allocation | None) 
 def _in_another_library(case: Case, today: str, name: str, after: Allocation | None) -> Remedy:
     """Each library has a setting of its own for the assignor; none takes the names of Java's classes."""
     return Remedy(
-        f"Set the assignor {name} in {_where(case)} by the setting that its client library"
-        f" ({' or '.join(libraries_of(case.observed))}) has for it, in two steps: first listed in front of today's"
-        f" {today}, then, when every member has both, alone.",
+        f"Set the assignor {name} in {_where(case)} with the corresponding setting of its client library"
+        f" ({' or '.join(libraries_of(case.observed))}), in two steps: first list it before today's {today}; when"
+        f" every member has both, remove {today}.",
         (),
         _restart(case),
         True,
@@ -127,7 +127,7 @@ def fresh_start(case: Case, modelled: Modelled, strategy: str) -> Remedy | None:
     after = assign(strategy, modelled.group)
     if not case.usable or case.points_back(after) <= 0:
         return None
-    risks = [Risk("nobody consumes between stop and start", LIGHT)]
+    risks = [Risk("no member consumes between stop and start", LIGHT)]
     if any(member.instance_id is not None for member in modelled.group.members):
         risks.append(Risk(f"static members keep their partitions until {session_timeout(case)} has passed", LIGHT))
     if case.kind == "connect":
@@ -138,7 +138,7 @@ def fresh_start(case: Case, modelled: Modelled, strategy: str) -> Remedy | None:
     else:
         how = "Stop all members, and start them once the group is Empty"
     return Remedy(
-        f"{how}: {strategy} then deals afresh, instead of keeping what members have.",
+        f"{how}: {strategy} then computes a new allocation instead of keeping the current one.",
         (describe(case.observed.name, "state"),),
         "all at once",
         True,
@@ -156,7 +156,7 @@ def _not_upgraded(case: Case) -> str:
     speak, take = ("speaks", "takes") if len(classic) == 1 else ("speak", "take")
     until = "it is" if len(classic) == 1 else "they are"
     return (
-        f" {named(classic)} {speak} the classic protocol still and {take} no group.remote.assignor until {until}"
+        f" {named(classic)} still {speak} the classic protocol and {take} no group.remote.assignor until {until}"
         " upgraded to group.protocol=consumer; leave out the setting there."
     )
 
@@ -182,8 +182,8 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
     if today == "range" and case.modelled is not None and len(case.modelled.group.topics) > 1:
         found.append(
             Risk(
-                "range gives one member the same partition numbers of all topics, and a consumer that joins topics by"
-                " key relies on that",
+                "range gives each member the same partition numbers of all topics, and a consumer that joins topics"
+                " by key relies on this",
                 SERIOUS,
             )
         )
@@ -192,11 +192,13 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
     if name == "roundrobin":
         found.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
     if (name in EAGER) != (today in EAGER) and libraries_of(case.observed) != ("librdkafka",):
-        listener = "" if name in EAGER else "a rebalance listener is told only what changes from then on, and "
+        listener = (
+            "" if name in EAGER else "a rebalance listener receives only the changed partitions from then on, and "
+        )
         found.append(
             Risk(
-                f"{listener}librdkafka clients refuse eager and cooperative assignors in one list, so that there all"
-                " members stop before the first one starts with the new assignor alone",
+                f"{listener}librdkafka clients refuse eager and cooperative assignors in one list, so all of their"
+                " members must stop before the first one starts with the new assignor",
                 LIGHT,
             )
         )

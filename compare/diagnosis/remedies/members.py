@@ -16,7 +16,7 @@ def at_most(case: Case, count: int, why: str) -> Remedy:
     loads = sorted(case.loads, reverse=True)[:count]
     points = IDLE * (idle / before - (idle - stopped) / count)
     gain = Gain(0, stopped, over_mean(case.loads) - over_mean(loads), 0, 0, points)
-    risks = [Risk("fewer members stand by to take over when another one fails", LIGHT)]
+    risks = [Risk("fewer idle members are left to take over when another member fails", LIGHT)]
     restart: Restart = "none"
     commands: tuple[str, ...] = ()
     if case.kind == "connect":
@@ -25,15 +25,15 @@ def at_most(case: Case, count: int, why: str) -> Remedy:
     elif case.kind in STREAMS:
         setting = "ksql.streams.num.stream.threads" if case.kind == "ksqldb" else "num.stream.threads"
         text = (
-            f"Run {several(stopped, 'thread')} fewer ({setting}, or fewer instances): {why}. Threads without a task may"
-            " keep standby copies of state (num.standby.replicas), which they would lose."
+            f"Run {several(stopped, 'thread')} fewer ({setting}, or fewer instances): {why}. Threads without a task"
+            " may hold standby replicas of state (num.standby.replicas), which would be lost."
         )
         commands, restart = (setting,), "rolling"
     else:
         nothing = [] if case.modelled is None else [id for id, owned in case.modelled.today.items() if not owned]
         who = f"{stopped} of the members" if stopped < idle else several(stopped, "member")
         owns = "owns" if stopped == 1 == idle else "own"
-        text = f"Run at most {several(count, 'member')}: {why}. Stop {who} that {owns} nothing today: {named(nothing)}."
+        text = f"Run at most {several(count, 'member')}: {why}. Stop {who} that {owns} nothing now: {named(nothing)}."
         if case.is_kafka:
             risks.append(Risk("the group rebalances when a member stops", LIGHT))
     return Remedy(text, commands, restart, True, tuple(risks), gain)

@@ -47,7 +47,12 @@ def one_for_each_member(case: Case, modelled: Modelled, needed: int) -> Remedy |
     if len(modelled.group.topics[topic]) < max(map(len, modelled.group.topics.values())):
         # Of a smaller topic it would take more queues than were counted.
         needed = len(modelled.group.members)
-    grown = _grow(case, modelled, {topic: needed}, f"{several(len(modelled.group.members), 'member')}, one queue each")
+    grown = _grow(
+        case,
+        modelled,
+        {topic: needed},
+        f"{several(len(modelled.group.members), 'member')}, one {'partition' if case.is_kafka else 'queue'} each",
+    )
     # A strategy that deals by hash may pass a member by all the same.
     return None if grown.after is None or 0 in loads_of(grown.after) else grown
 
@@ -135,7 +140,8 @@ def _risks(case: Case, topics: Sequence[str]) -> list[Risk]:
     keys = f"records of a key, {who}," if who else "records of a key"
     found = [
         Risk(
-            f"the order per key is lost: {keys} go to another queue from then on, while earlier ones still wait",
+            f"the order per key is lost: new {keys} go to another {'partition' if case.is_kafka else 'queue'},"
+            " while earlier ones still wait",
             GRAVE if who else SERIOUS,
         )
     ]
@@ -143,21 +149,21 @@ def _risks(case: Case, topics: Sequence[str]) -> list[Risk]:
         reads = several(len(others), "other group reads", "other groups read")
         found.append(Risk(f"{reads} {named(topics)}, too: {named(others)}", LIGHT))
     else:
-        found.append(Risk(f"other groups may read {named(topics)}, of which the sources tell nothing", LIGHT))
+        found.append(Risk(f"groups that no source shows may read {named(topics)}, too", LIGHT))
     return found + (_of_kafka() if case.is_kafka else _of_rocketmq())
 
 
 def _of_kafka() -> list[Risk]:
     return [
         Risk(
-            "consumers notice new partitions within metadata.max.age.ms (5 minutes), and with auto.offset.reset=latest"
-            " skip what was written there before",
+            "consumers notice new partitions within metadata.max.age.ms (5 minutes), and with"
+            " auto.offset.reset=latest skip records written there before",
             LIGHT,
         ),
-        Risk("a compacted topic keeps old values of moved keys for good (check cleanup.policy)", LIGHT),
+        Risk("a compacted topic keeps the old values of moved keys forever (check cleanup.policy)", LIGHT),
         Risk(
-            "a Kafka Streams application that reads the topic with state stops with an error, as its own topics keep"
-            " the old number of partitions",
+            "a stateful Kafka Streams application that reads the topic stops with an error, because its internal"
+            " topics keep the old number of partitions",
             LIGHT,
         ),
     ]
@@ -165,11 +171,14 @@ def _of_kafka() -> list[Risk]:
 
 def _of_rocketmq() -> list[Risk]:
     return [
-        Risk("updateTopic sets permission and order flag anew: repeat -p and -o as they are", LIGHT),
-        Risk("new queues are read up to 50 seconds after records arrive there", LIGHT),
         Risk(
-            "to undo it, lower -w first, and -r only once the queues to go are read to their end: what waits there is"
-            " out of reach afterwards",
+            "updateTopic overwrites the permission and the order flag: repeat -p and -o with their current values",
+            LIGHT,
+        ),
+        Risk("consumers read new queues up to 50 seconds after the first records arrive there", LIGHT),
+        Risk(
+            "undoing the change needs two steps: lower -w first, and -r only after the removed queues are read to"
+            " their end, because records left there become unreachable",
             LIGHT,
         ),
     ]

@@ -87,7 +87,7 @@ class Remedy:
     @property
     def terms(self) -> str:
         """Restart, whether it can be undone, and the risks, in words."""
-        words = [RESTARTS[self.restart][1], "Can be undone." if self.reversible else "Cannot be undone."]
+        words = [RESTARTS[self.restart][1], "Reversible." if self.reversible else "Irreversible."]
         if self.risks:
             words.append(
                 f"{'Risks' if len(self.risks) > 1 else 'Risk'}: {'; '.join(each.text for each in self.risks)}."

@@ -16,8 +16,8 @@ WORTH_LISTS = 10.0
 
 _OF_CHANGING = (
     Risk(
-        "members with the old and the new strategy side by side leave queues without owner and with two, so no"
-        " member may run while another still has the old one",
+        "members with the old and the new strategy at the same time leave queues without an owner and with two, so"
+        " no member may start while another still runs the old one",
         LIGHT,
     ),
     Risk("records handled in the last 5 seconds before the stop may be delivered again", LIGHT),
@@ -40,14 +40,13 @@ def fairer_strategy(case: Case, modelled: Modelled) -> Remedy | None:
     risks = [*_OF_CHANGING]
     if case.observed.strategy not in ROCKETMQ:
         risks.append(
-            Risk(f"what {case.observed.strategy or 'today’s strategy'} is there for (rooms, lists) is lost", SERIOUS)
+            Risk(f"the purpose of {case.observed.strategy or 'today’s strategy'} (rooms, lists) is lost", SERIOUS)
         )
     elif case.observed.strategy == "CONSISTENT_HASH":
         risks.append(Risk("more queues move when a member comes or goes", LIGHT))
     loads = loads_of(after)
     return Remedy(
-        f"Stop all members, and start them with {call}: then {max(loads)} queues at the most, {min(loads)} at the"
-        " least.",
+        f"Stop all members, and start them with {call}: each member then owns {min(loads)} to {max(loads)} queues.",
         (call,),
         "all at once",
         True,
@@ -77,15 +76,14 @@ def lists_by_hand(case: Case, modelled: Modelled) -> Remedy | None:
     if case.points_back(after) < WORTH_LISTS:
         return None
     return Remedy(
-        "Where nothing else will do: give every member its list of the fairest allocation by"
-        " AllocateMessageQueueByConfig.",
+        "As a last resort, give every member its list of the fairest allocation with AllocateMessageQueueByConfig.",
         ("setAllocateMessageQueueStrategy(AllocateMessageQueueByConfig with setMessageQueueList(...))",),
         "all at once",
         True,
         (
-            Risk("there is no fail-over: after a crash the dead member's queues have no owner for good", GRAVE),
-            Risk("the lists leave out the retry topic, so records that failed once are not delivered again", GRAVE),
-            Risk("every new queue and every new member means new lists everywhere", SERIOUS),
+            Risk("failover is lost: the queues of a crashed member stay without an owner", GRAVE),
+            Risk("the lists omit the retry topic, so failed records are not delivered again", GRAVE),
+            Risk("every new queue and every new member needs new lists in all members", SERIOUS),
         ),
         case.gain(after),
         after,

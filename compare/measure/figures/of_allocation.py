@@ -45,7 +45,7 @@ def fairness(
     for queue, owners in allocation.owners.items():
         if (owners or queue.topic in read) and (with_retry or not queue.topic.startswith(RETRY_PREFIX)):
             if weights is not None and queue not in weights:
-                raise GroupError(f"no weight for {queue}: every queue of the group needs one")
+                raise GroupError(f"no weight for {queue}, expected one for every queue of the group")
             weight = 1 if weights is None else weights[queue]
             rows.append((queue.topic, queue, tuple(position[owner] for owner in owners), weight))
     (found,) = counted_figures([GroupLoads(len(allocation), rows)])

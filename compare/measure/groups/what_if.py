@@ -63,7 +63,7 @@ def changed(
     group = modelled.group
     for id in without:
         if id not in group:
-            raise UserError(f"--without {id}: group {group.name} has no such member")
+            raise UserError(f"--without {id}: group {group.name} has no member of this id")
     group = group.without(*without)
     if queues:
         group = replace(group, topics={**group.topics, **_grown(group, queues)})
@@ -193,7 +193,7 @@ def _fault(allocation: Allocation) -> str | None:
     faults = (
         (allocation.unowned, "without an owner"),
         (allocation.double_owned, "with two owners"),
-        (allocation.unsubscribed, "with members that do not read them"),
+        (allocation.unsubscribed, "with owners that do not read them"),
     )
     found = [f"{len(queues)} queue{'s' if len(queues) > 1 else ''} {words}" for queues, words in faults if queues]
     return f"it leaves {' and '.join(found)}" if found else None
@@ -237,7 +237,10 @@ def _grown(group: Group, queues: Mapping[str, int]) -> dict[str, tuple[Queue, ..
             raise UserError(f"topic {topic}: group {group.name} does not read it, expected {', '.join(group.topics)}")
         of_topic = list(group.topics[topic])
         if count < len(of_topic):
-            raise UserError(f"topic {topic}: {count} queues, but it has {len(of_topic)} and cannot shrink")
+            raise UserError(
+                f"topic {topic}: {count} queues, expected at least the {len(of_topic)} that the topic has,"
+                " because topics cannot shrink"
+            )
         brokers: dict[str, int] = {}
         following: dict[str, int] = {}
         for queue in of_topic:

@@ -68,7 +68,7 @@ _BREACHES: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "settles_within": lambda limit, found: _longer(limit, found["settle_s"], "time to settle"),
     "max_over_mean": lambda limit, found: _above(limit, found["fairness"]["max_over_mean"], "max_over_mean"),
     "idle_members": lambda limit, found: _above(limit, found["fairness"]["idle_members"], "idle_members"),
-    "longest_gap": lambda limit, found: _longer(limit, found["longest_gap_s"], "longest time without owner"),
+    "longest_gap": lambda limit, found: _longer(limit, found["longest_gap_s"], "longest time without an owner"),
     "double_owned_queue_s": lambda limit, found: _above(
         limit, found["double_owned_queue_s"], "time with several owners", " queue-seconds"
     ),

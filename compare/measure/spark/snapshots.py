@@ -114,7 +114,7 @@ def _write(ownership: DataFrame, members: DataFrame, keys: Sequence[str], target
     schema = StructType([StructField("ownership", StringType()), StructField("members", StringType())])
     written = both.repartition(files, *keys).mapInArrow(_writer(target), schema).toArrow()
     if not written.num_rows:
-        raise UserError("there is no group to write")
+        raise UserError("no group to write, expected at least one")
 
 
 def _writer(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -23,6 +23,6 @@ def explain(block: Block) -> Skipped | None:
     return skipped(
         block,
         0,
-        "looks like a plain list of names, as --list prints it: it tells nothing of members,"
-        " expected --describe --all-groups or --list --state",
+        "looks like a plain list of names, as --list prints it: which shows no members, expected --describe"
+        " --all-groups or --list --state",
     )

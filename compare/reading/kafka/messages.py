@@ -24,12 +24,12 @@ _STACK = re.compile(r"\s+at |\s*\.\.\. [0-9]+ |Caused by: |\s*$")
 _MOST_QUOTED = 200
 
 _REMEDIES = (
-    ("is not a consumer group", "it is a share or streams group, whose queues have no owners to judge"),
-    ("does not exist", "ask with --list how the group is called"),
-    ("not found", "ask with --list how the group is called"),
+    ("is not a consumer group", "the audit does not judge share and streams groups"),
+    ("does not exist", "look up the group's name with --list"),
+    ("not found", "look up the group's name with --list"),
     (
         "UnknownTopicOrPartition",
-        "a group has an offset or a partition of a deleted topic: --members --verbose and --state do not ask for it",
+        "a group has an offset or a partition of a deleted topic; --members --verbose and --state do not need it",
     ),
     ("Authoriz", "the user needs the right to describe groups and topics"),
     ("Timeout", "no broker answered: check --bootstrap-server and --command-config"),
@@ -63,11 +63,9 @@ def _starts_error(line: str) -> bool:
 
 def _parse_error(block: Block) -> Iterator[Skipped]:
     line = block.lines[0].strip()
-    remedy = next(
-        (text for mark, text in _REMEDIES if mark in line), "mend the call and give the output of one that worked"
-    )
+    remedy = next((text for mark, text in _REMEDIES if mark in line), "correct the command and give its output")
     shown = line if len(line) <= _MOST_QUOTED else line[: _MOST_QUOTED - 3] + "..."
-    yield skipped(block, 0, f"the tool failed, expected a view of groups or topics: {shown} ({remedy})")
+    yield skipped(block, 0, f"the tool printed an error, expected a view of groups or topics: {shown} ({remedy})")
     yield from _strays(block)
 
 

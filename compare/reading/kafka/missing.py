@@ -37,12 +37,12 @@ def _unlisted(ownership: Ownership, tables: Sequence[MembersTable], offsets: Off
             return "the state view counts more members than are listed: the views were taken at different times"
         return "rows of the members view are missing or cannot be read"
     if offsets is None:
-        return "no view lists the members and what they own, which --members --verbose does"
+        return "no view lists the members and their partitions, which --members --verbose does"
     if not ownership.members:
-        return "the offsets view shows no owner, and members that own nothing are listed by --members only"
+        return "the offsets view shows no owner, and only --members lists members that own nothing"
     if ownership.idle_count:
-        return "the offsets view shows owners only: the ids of members that own nothing are listed by --members"
-    return "the offsets view shows owners only: how many members own nothing is told by --members or --state"
+        return "the offsets view shows owners only; --members lists the ids of members that own nothing"
+    return "the offsets view shows owners only; --members or --state shows how many members own nothing"
 
 
 def _uncounted(tables: Sequence[MembersTable], offsets: OffsetsTable | None) -> str:
@@ -50,8 +50,11 @@ def _uncounted(tables: Sequence[MembersTable], offsets: OffsetsTable | None) -> 
     if offsets is not None and not offsets.complete:
         return "rows of the offsets view are missing or cannot be read"
     if offsets is not None:
-        return "the offsets view does not show all that the members view counts: they were taken at different times"
+        return (
+            "the offsets view shows fewer partitions than the members view counts: the views were taken at"
+            " different times"
+        )
     return (
-        "the members view tells how many partitions a member owns but not which: newer versions' --members --verbose"
-        " does, or the offsets view"
+        "the members view shows how many partitions a member owns but not which; --members --verbose of newer"
+        " versions or the offsets view does"
     )

@@ -9,9 +9,10 @@ from compare.reading.observed import Skipped
 
 _SHARE_OR_STREAMS = "share or streams"
 _WHY = {
-    "share": "a share group's members take records of the same partitions: none has an owner that could be judged",
-    "streams": "a streams group hands out tasks, not partitions, which are not judged yet",
-    _SHARE_OR_STREAMS: "a share or streams group, whose state views look alike: none has an owner that could be judged",
+    "share": "the members of a share group take records from the same partitions, so no partition has an owner to"
+    " judge",
+    "streams": "a streams group assigns tasks, not partitions, which the audit does not judge yet",
+    _SHARE_OR_STREAMS: "this is the state view of a share or streams group, which the audit does not judge",
 }
 
 

@@ -49,7 +49,7 @@ def find_ownership(
     if told_by is not None:
         _compare(found, told_by, [*members, *offsets])
     if empty:
-        found.notes.append("one view shows members, another none: they were taken at different times")
+        found.notes.append("one view shows members and another none: the views were taken at different times")
     elif count is not None:
         _count(found, count, shown)
     return found
@@ -100,7 +100,7 @@ def _compare(
 
 
 def _differ(one: str, other: str) -> str:
-    return f"{one} and {other} show different members or owners: they were taken at different times"
+    return f"{one} and {other} show different members or owners: the views were taken at different times"
 
 
 def _owners(shown: OffsetsTable) -> dict[str, set[Queue]]:

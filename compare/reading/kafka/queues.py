@@ -49,7 +49,9 @@ def find_queues(
     for topic, highest in sorted(read.items()):
         numbers = topics.get(topic, ())
         if numbers and highest > numbers[-1]:
-            notes.append(f"kafka-topics shows fewer partitions of {topic} than are owned: it is another cluster's")
+            notes.append(
+                f"kafka-topics shows fewer partitions of {topic} than are owned: the output is of another cluster"
+            )
         else:
             found.update(Queue(topic, "", number) for number in numbers)
     if offsets is not None:
@@ -64,9 +66,7 @@ def find_queues(
     if members:
         notes += _holes(found, topics)
     if offsets is not None and not offsets.complete:
-        notes.append(
-            "rows of the offsets view are missing or could not be read: queues and lag are those of the others"
-        )
+        notes.append("rows of the offsets view are missing or unreadable: partitions and lag cover only the other rows")
     if not found:
         return ReadQueues(None, {}, tuple(notes))
     queues = sort_queues(found)
@@ -87,11 +87,11 @@ def _holes(found: Iterable[Queue], topics: Mapping[str, tuple[int, ...]]) -> Ite
             first = next(number for number in range(max(shown)) if number not in shown)
             which = f"partition {first} of {topic} is" if count == 1 else f"{count} partitions of {topic} are"
             yield (
-                f"{which} in no view, though partition {max(shown)} is: nobody owns it and nothing is committed there,"
-                " or its row was cut out; give kafka-topics --describe, too"
+                f"{which} in no view, although partition {max(shown)} is: rows are missing, or no owner and no"
+                " committed offset exist there; add kafka-topics --describe"
             )
 
 
 def _note(topic: str, count: int) -> str:
     partitions = "1 partition has" if count == 1 else f"{count} partitions have"
-    return f"nobody owns topic {topic}, of which {partitions} a committed offset: not counted as read"
+    return f"topic {topic} has no owner, although {partitions} a committed offset: the topic does not count as read"

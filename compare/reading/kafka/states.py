@@ -95,9 +95,12 @@ def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGrou
         kind = kind or tool_kind or (_STREAMS if state == "NotReady" else "")
         if kind in ("Share", _STREAMS) or protocol not in (*_NO_PROTOCOL, _CONSUMER):
             yield OtherGroup(block.source.name, group)
-            why = f"{group!r} is no consumer group ({kind or protocol}), so no member owns queues"
+            why = f"{group!r} is not a consumer group ({kind or protocol}), so no member owns partitions"
             if kind == _STREAMS:
-                why = f"{group!r} is a streams group, which hands out tasks, not partitions: it is not judged yet"
+                why = (
+                    f"{group!r} is a streams group, which assigns tasks, not partitions; the audit does not judge"
+                    " streams groups yet"
+                )
             yield skipped(block, offset, why)
         else:
             told = _CONSUMER_TYPES.get(kind)

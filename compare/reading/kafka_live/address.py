@@ -15,11 +15,11 @@ def servers(address: str) -> str:
     """The ``host:port,host:port`` of an address, port 9092 where none is given; `UserError` if it is no address."""
     text = address.removeprefix(SCHEME).removesuffix("/")
     if "@" in text:
-        raise UserError(f"expected {SCHEME}host:port without user and password: they belong into --command-config")
+        raise UserError(f"expected {SCHEME}host:port without user and password, which belong in --command-config")
     found = [SERVER.fullmatch(each) for each in text.split(",")]
     listed = [f"{each['host']}:{each['port'] or _DEFAULT_PORT}" for each in found if each is not None]
     if len(listed) != len(found) or any(each is not None and int(each["port"] or 1) > _LAST_PORT for each in found):
-        raise UserError(f"expected {SCHEME}host:port, further host:port behind commas, not {address}")
+        raise UserError(f"expected {SCHEME}host:port, further host:port after commas, not {address}")
     return ",".join(listed)
 
 

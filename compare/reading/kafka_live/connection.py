@@ -140,9 +140,11 @@ class Connection:
         remedy = "expected host:port of a broker's listener"
         if why:
             return UserError(f"no Kafka broker answers at {self.servers}: {why}; {remedy}")
-        wants = "and --command-config where that listener wants TLS or a login"
+        wants = "and --command-config if that listener requires TLS or a login"
         if self._down_since is not None:
-            return UserError(f"no Kafka broker answers at {self.servers}: it hangs up; {remedy}, {wants}")
+            return UserError(
+                f"no Kafka broker answers at {self.servers}: the server closes the connection; {remedy}, {wants}"
+            )
         silent = f"silent for {seconds(self.timeout_s)}"
         return UserError(f"no Kafka broker answers at {self.servers}: {silent}; {remedy}, {wants}")
 

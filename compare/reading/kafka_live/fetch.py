@@ -31,7 +31,7 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     comes into being meanwhile is at worst counted as not owned yet or not read yet.
     """
     names, refused = _list(connection)
-    yield from (Skipped(source, None, f"a node does not list its groups: {why}") for why in refused)
+    yield from (Skipped(source, None, f"a broker does not list its groups: {why}") for why in refused)
     if not names and not refused:
         yield Skipped(source, None, "the cluster has no consumer groups")
     described: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     if late:
         if late == len(names):
             raise UserError(
-                f"{connection.servers} does not tell its {late} groups in time, expected a longer --timeout"
+                f"{connection.servers} does not describe its {late} groups in time, expected a longer --timeout"
             )
         yield Skipped(source, None, f"{late} of {len(names)} groups are not read in time, expected a longer --timeout")
     leaders = _leaders(connection)
@@ -66,7 +66,9 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     ends, unknown = _ends(connection, sort_queues({queue for each in committed.values() for queue in each}), leaders)
     if unknown:
         why = ", ".join(sorted(set(unknown.values())))
-        yield Skipped(source, None, f"no lag is told of {len(unknown)} partitions, their ends are not known: {why}")
+        yield Skipped(
+            source, None, f"the lag of {len(unknown)} partitions is unknown, because their end offsets are: {why}"
+        )
     for group, about in described.items():
         yield from _facts(source, group, about, committed.get(group), ends)
 
@@ -114,7 +116,7 @@ def _leaders(connection: Connection) -> Leaders:
     try:
         metadata = connection.admin.list_topics(timeout=connection.wait_s())
     except Exception as error:
-        raise UserError(f"{connection.servers} does not tell its topics: {connection.text(error)}") from None
+        raise UserError(f"{connection.servers} does not list its topics: {connection.text(error)}") from None
     return {
         topic: {number: about.partitions[number].leader for number in sorted(about.partitions)}
         for topic, about in metadata.topics.items()

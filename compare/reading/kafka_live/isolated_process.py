@@ -66,12 +66,12 @@ def read_apart(order: Order, progress: Callable[[str], None]) -> Sequence[Fact |
 
 def _listen(order: Order, child: Connection, progress: Callable[[str], None]) -> Sequence[Fact | Skipped]:
     child.send(order)
-    ends, late = end_of(START_S), f"cannot be read: its process does not start within {START_S:g} s"
+    ends, late = end_of(START_S), f"cannot be read: the reading process does not start within {START_S:g} s"
     while child.poll(left_s(ends)):
         word, value = child.recv()
         if word == READY:
             ends = end_of(order.timeout_s + GRACE_S)
-            late = f"is not read after {order.timeout_s:g} s, expected a longer --timeout"
+            late = f"is not read completely after {order.timeout_s:g} s, expected a longer --timeout"
         elif word == PROGRESS:
             progress(value)
         elif word == FOUND:
@@ -93,8 +93,10 @@ def _ended(servers: str, child: "subprocess.Popen[bytes]") -> UserError:
         with suppress(ValueError):
             how = signal.Signals(-code).name
     if code == -signal.SIGKILL:
-        return UserError(f"the Kafka cluster at {servers} is not read: its process was killed, expected memory for it")
+        return UserError(
+            f"the Kafka cluster at {servers} is not read: the reading process was killed, expected enough memory for it"
+        )
     return UserError(
-        f"an answer of {servers} ended librdkafka ({how}): it is not in a form that Kafka's brokers use;"
-        f" expected host:port of a broker's listener"
+        f"an answer of {servers} made librdkafka stop ({how}), because no Kafka broker answers in this form; expected"
+        " host:port of a broker's listener"
     )

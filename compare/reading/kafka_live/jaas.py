@@ -30,10 +30,10 @@ def credentials(config: str, mechanism: str, place: str) -> tuple[str, str]:
     if found is None:
         raise UserError(f"{place}: sasl.jaas.config cannot be read, expected {expected}")
     if found["module"].rpartition(".")[2] != module:
-        raise UserError(f"{place}: sasl.jaas.config has another login module, with {mechanism} expected {expected}")
+        raise UserError(f"{place}: sasl.jaas.config names another login module, expected for {mechanism}: {expected}")
     options = {each["name"]: _unquoted(each["value"]) for each in _OPTION.finditer(found["options"])}
     if options.get("tokenauth", "false").lower() == "true":
-        raise UserError(f"{place}: delegation tokens (tokenauth) cannot be used here, expected a user and a password")
+        raise UserError(f"{place}: delegation tokens (tokenauth) are not supported, expected a user and a password")
     if not options.get("username") or not options.get("password"):
         raise UserError(f"{place}: sasl.jaas.config lacks username or password, expected {expected}")
     return options["username"], options["password"]

@@ -17,7 +17,7 @@ from protocols import UserError
 
 INSTALL = "pip install confluent-kafka javaproperties"
 """What puts the extra `kafka` of pyproject.toml beside an Equipoise that is installed in any way."""
-MISSING_EXTRA = f"kafka:// needs two more packages, expected them installed: {INSTALL}"
+MISSING_EXTRA = f"kafka:// needs two additional packages, expected after: {INSTALL}"
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SECRETS = (
@@ -81,8 +81,8 @@ def read_settings(path: Path) -> Settings:
     refused = [each for each in given if each.startswith(_MUST_COUNT) and each not in _READ | _OF_JAVA_ALONE]
     if refused:
         raise UserError(
-            f"{place} line {lines[refused[0]]}: {refused[0]} cannot be used here,"
-            f" expected settings of Kafka's Java clients for PLAIN, SCRAM or certificates"
+            f"{place} line {lines[refused[0]]}: {refused[0]} is not supported, expected settings of Kafka's Java"
+            " clients for PLAIN, SCRAM or certificates"
         )
     values = _of_client(given, place)
     protocol = given.get("security.protocol", "PLAINTEXT").upper()
@@ -94,9 +94,12 @@ def read_settings(path: Path) -> Settings:
         mechanism = given.get("sasl.mechanism", "GSSAPI")
         if mechanism not in jaas.MECHANISMS:
             at = f" line {lines['sasl.mechanism']}" if "sasl.mechanism" in lines else ""
-            raise UserError(f"{place}{at}: expected as sasl.mechanism {_one_of(jaas.MECHANISMS)}, not {mechanism}")
+            raise UserError(f"{place}{at}: sasl.mechanism is {mechanism}, expected {_one_of(jaas.MECHANISMS)}")
         if "sasl.jaas.config" not in given:
-            raise UserError(f"{place}: expected sasl.jaas.config with {mechanism} (a JAAS file of its own is not read)")
+            raise UserError(
+                f"{place}: sasl.jaas.config is missing, expected it for {mechanism}, because a separate JAAS file"
+                " is not read"
+            )
         at = f"{place} line {lines['sasl.jaas.config']}"
         user, password = jaas.credentials(given["sasl.jaas.config"], mechanism, at)
         values |= {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
@@ -127,7 +130,7 @@ def _properties(path: Path) -> tuple[dict[str, str], dict[str, int]]:
         why = error.strerror or "no such file"
         raise UserError(f"--command-config {path} cannot be read: {why}, expected a properties file") from None
     except javaproperties.InvalidUEscapeError:
-        raise UserError(f"{path} line {line}: expected four hexadecimal digits behind \\u") from None
+        raise UserError(f"{path} line {line}: expected four hexadecimal digits after \\u") from None
     return given, lines
 
 
@@ -145,14 +148,14 @@ def _host_check(given: Mapping[str, str], place: str) -> str:
     name = "ssl.endpoint.identification.algorithm"
     algorithm = given.get(name, "https").lower()
     if algorithm not in ("", "https"):
-        raise UserError(f"{place}: expected as {name} https, or nothing to switch the check of the host name off")
+        raise UserError(f"{place}: {name}: expected https, or an empty value to disable host name verification")
     return algorithm or "none"
 
 
 def _passed_over(place: str, names: list[str], lines: Mapping[str, int]) -> Skipped | None:
     if not names:
         return None
-    return Skipped(place, lines[names[0]], f"settings that mean nothing to an audit: {', '.join(names)}")
+    return Skipped(place, lines[names[0]], f"settings without effect on an audit: {', '.join(names)}")
 
 
 def _one_of(names: tuple[str, ...]) -> str:

@@ -77,7 +77,7 @@ def _format(location: str, name: str, place: str) -> Format:
         return "pem"
     if start.startswith(_SEQUENCE):
         return "pkcs12"
-    raise UserError(f"{place}: {name}: {location} is no store of certificates, expected PEM or PKCS12")
+    raise UserError(f"{place}: {name}: {location} is not a certificate store, expected PEM or PKCS12")
 
 
 def _name(format: Format) -> str:

@@ -45,7 +45,7 @@ def _parse(block: Block) -> Iterator[Connections | Skipped]:
             if not line.strip():
                 continue
         if topics is not None and settings:
-            lines.refuse(offset, line, "nothing behind the settings")
+            lines.refuse(offset, line, "nothing after the settings")
         elif topics is not None:
             try:
                 topics += _topic(line)

@@ -45,16 +45,16 @@ def _parse(block: Block) -> Iterator[Offline | Answered | NoRoute | Skipped]:
 
 def _remedy(code: re.Match[str] | None) -> str:
     if code is None:
-        return "expected the tool's output: check that the name server and the brokers can be reached"
+        return "expected the tool's output: check that the name server and the brokers are reachable"
     if code[1] == _NO_TOPIC:
         topic = _NO_ROUTE.search(code[2])
         if topic is not None and is_retry(topic[1]):
-            return f"expected a group that has had a member: check the name {quoted(group_of(topic[1]) or '')}"
-        return "expected a topic that exists: check its name"
+            return f"expected a group that had a member before: check the name {quoted(group_of(topic[1]) or '')}"
+        return "expected an existing topic: check its name"
     if code[1] == _NOT_ONLINE:
-        return "expected a group or client that is connected: nobody is, or the name is wrong"
+        return "expected a connected group or client: no member is connected, or the name is wrong"
     if code[1] == _BROADCASTING:
-        return "expected consumerConnection: members of a broadcasting group keep their offsets themselves"
+        return "expected consumerConnection, because members of a broadcasting group store their offsets locally"
     return "expected the tool's output: run the command again"
 
 

@@ -139,17 +139,17 @@ def _notes(
     yield from ownership.notes
     if ownership.strangers and clients.listed:
         yield (
-            f"{', '.join(ownership.strangers)} own queues, but no listed member has such an address: the views are of"
-            " different moments"
+            f"{', '.join(ownership.strangers)} own queues, but no listed member has this address: the views were"
+            " taken at different times"
         )
     if table.moved:
-        yield f"{table.moved} queues are shown for different members by two consumerProgress: the later one counts"
+        yield f"two consumerProgress outputs show {table.moved} queues for different members: the later output counts"
     if is_deserted(clients, table):
         yield nobody_online(table)
     yield from (f"topic {topic}, which members subscribe to, does not exist" for topic in topics.missing)
     for topic in topics.previewed:
-        yield f"the queues of {topic} are taken from allocateMQ; who owns them in that preview is not who does"
+        yield f"the queues of {topic} come from allocateMQ, whose owners are a preview and not the actual ones"
     complaints = [line for fact in fact_group.facts if isinstance(fact, Answered) for line in fact.complaints]
     yield from complaints[:_MOST_COMPLAINTS]
     if len(complaints) > _MOST_COMPLAINTS:
-        yield f"consumerStatus has {len(complaints) - _MOST_COMPLAINTS} more complaints of this kind"
+        yield f"consumerStatus prints {len(complaints) - _MOST_COMPLAINTS} more warnings of this kind"

@@ -58,7 +58,7 @@ def find_clients(facts: Iterable[GroupFact]) -> Clients:
     notes = list(_twice(connected))
     names = {name for name, _ in views}
     if listed and any(view.keys() != connected.keys() for name, view in views if name == "consumerConnection"):
-        notes.append("the views list different members: they show what one broker each knew at its moment")
+        notes.append("the views list different members, because each shows what one broker knew when it was asked")
     if listed and count is not None and count != connected.total():
         notes.append(f"consumerProgress counts {count} members, other views list {connected.total()}")
         # Who does not answer consumerStatus is missing there, and nothing else lists the others.
@@ -93,6 +93,6 @@ def _twice(connected: Counter[str]) -> Iterable[str]:
     for id, count in sorted(connected.items()):
         if count > 1:
             yield (
-                f"client id {id} is connected {count} times: processes that share an id own the same queues, and"
-                " the share of all but one of them is nobody's; give each its own instance name"
+                f"client id {id} is connected {count} times: processes that share an id own the same queues, so the"
+                " shares of all others have no owner; give each process its own instance name"
             )

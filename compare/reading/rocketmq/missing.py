@@ -21,13 +21,11 @@ def what_is_missing(
     if untold:
         reasons.append(_without_rows(untold, topics))
     if not told.everybody and not silent and listed and topics.subscriptions_differ:
-        reasons.append(
-            "members that were not asked may read topics that no source names, for their subscriptions differ"
-        )
+        reasons.append("members that were not asked may read topics that no source shows, because subscriptions differ")
     elif not told.everybody and not silent and listed and topics.subscribed is None:
         reasons.append(
-            "no source tells what the members subscribe to, which consumerConnection does: consumerProgress does not"
-            " show topics of which no offset is stored"
+            "no source shows the subscriptions, which consumerConnection does, and consumerProgress omits topics"
+            " without a stored offset"
         )
     return Partial(untold, silent, "; ".join(reasons)) if reasons else None
 
@@ -43,7 +41,7 @@ def nobody_online(table: Table) -> str:
     """What rows without any owner look like, and what waits meanwhile (retry topics left out, as in the figures)."""
     waiting = sum(max(lag, 0) for queue, lag in table.lag.items() if not is_retry(queue.topic))
     records = "1 record waits" if waiting == 1 else f"{waiting or 'no'} records wait"
-    return f"nobody seems to be online, {records}: no row of consumerProgress has an owner"
+    return f"no member seems to be online, because no row of consumerProgress has an owner; {records}"
 
 
 def _unlisted(clients: Clients, ownership: Ownership, table: Table) -> list[str]:
@@ -51,7 +49,7 @@ def _unlisted(clients: Clients, ownership: Ownership, table: Table) -> list[str]
     if is_deserted(clients, table):
         return [nobody_online(table)]
     if ownership.strangers and clients.listed:
-        return ["queues are shown for addresses that no listed member has"]
+        return ["some queues belong to addresses that no listed member has"]
     if clients.listed:
         return ["the list of members is incomplete"]
     return ["no source lists the members, which consumerConnection does"]
@@ -61,7 +59,7 @@ def _without_rows(untold: tuple[str, ...], topics: Topics) -> str:
     named = ", ".join(untold)
     if topics.subscriptions_differ:
         return (
-            f"consumerProgress does not tell all queues of {named}, because the members subscribe to different topics"
-            " and it shows those of the last heartbeat"
+            f"consumerProgress does not show all queues of {named}, because the members subscribe to different topics"
+            " and the tool shows only those of the last heartbeat"
         )
-    return f"consumerProgress does not tell all queues of {named}, of which offsets may not be stored yet"
+    return f"consumerProgress may not show all queues of {named}, because some may have no stored offset yet"

@@ -43,7 +43,7 @@ def _starts(line: str) -> bool:
 
 def _parse(block: Block) -> Iterator[Skipped]:
     view = next(view for head, view in _VIEWS.items() if block.lines[0].startswith(head))
-    yield skipped(block, 0, f"{view} does not tell who owns which queue, {_EXPECTED}")
+    yield skipped(block, 0, f"{view} does not show which member owns which queue, {_EXPECTED}")
 
 
 def _parse_noise(block: Block) -> Iterator[Skipped]:
@@ -58,7 +58,7 @@ def explain(block: Block) -> Skipped | None:
     lines = [line.strip() for line in block.lines if line.strip()]
     if any(" " in line for line in lines) or not any(line.startswith(_SYSTEM_TOPICS) for line in lines):
         return None
-    return skipped(block, 0, f"topicList does not tell who owns which queue, {_EXPECTED}")
+    return skipped(block, 0, f"topicList does not show which member owns which queue, {_EXPECTED}")
 
 
 NOISE = BlockKind("rocketmq", "logger", is_noise, _parse_noise, aside=True)

@@ -24,7 +24,10 @@ from dataclasses import dataclass, field
 from compare.reading.rocketmq.retry import is_retry
 from protocols import Queue, sort_queues
 
-_NOT_ASKED = "no source tells what those members own, which consumerStatus -i of each does, or consumerProgress -s true"
+_NOT_ASKED = (
+    "no source shows the queues of these members, which consumerStatus -i of each member or consumerProgress -s"
+    " true does"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ def find_ownership(evidence: Evidence) -> Ownership:
             unasked = [id for id in ids if owned[id] is None]
             reason = _share(address, unasked, owned, table, answered=answered and not evidence.alike)
             if reason and table.by_address.get(address):
-                notes.append(f"{reason}: ask them with consumerStatus -i")
+                notes.append(f"{reason}: ask each of them with consumerStatus -i")
             why += [reason] if reason else []
         if not evidence.alike and not evidence.untold:
             why += _reads_other_topics(evidence, owned)
@@ -116,19 +119,19 @@ def find_ownership(evidence: Evidence) -> Ownership:
 def _doubts(evidence: Evidence, table: _Table, agree: bool, unheard: Sequence[str]) -> Iterable[str]:
     if table.contradicted:
         yield (
-            f"{_count(table.contradicted, 'queue')} shown for one member by consumerProgress and claimed by another in"
-            " consumerStatus -i: doubly owned, or the views are of different moments"
+            f"{_count(table.contradicted, 'queue')} shown for one member by consumerProgress and claimed by another"
+            " in consumerStatus -i: the queues have two owners, or the views were taken at different times"
         )
     elif not agree and evidence.alike:
         yield (
-            f"{_count(_topics(table.nobodys), 'queue')} shown without owner although every member answers: the members"
-            " do not agree on the allocation, and consumerProgress hides second owners; ask each member with"
+            f"{_count(_topics(table.nobodys), 'queue')} shown without an owner although every member answers: the"
+            " members do not agree on the allocation, and consumerProgress hides second owners; ask each member with"
             " consumerStatus -i"
         )
     elif table.nobodys and unheard and evidence.alike:
         yield (
-            f"{_count(len(table.nobodys), 'queue')} shown without owner: owned by nobody, or by one of"
-            f" {_count(len(unheard), 'member')} that the tool shows nowhere and that may not have answered"
+            f"{_count(len(table.nobodys), 'queue')} shown without an owner: the queues have none, or belong to one of"
+            f" {_count(len(unheard), 'member')} that the tool does not show because they may not have answered"
         )
 
 
@@ -139,7 +142,7 @@ def _doubt(evidence: Evidence, table: _Table) -> str:
     if not evidence.alike:
         return "the members differ in subscription or strategy, and consumerProgress hides second owners"
     if not evidence.whole:
-        return "rows of consumerProgress are missing, cannot be read, or are those of one topic only"
+        return "rows of consumerProgress are missing, are unreadable, or cover one topic only"
     return "the members do not agree on the allocation, and consumerProgress hides second owners"
 
 
@@ -196,7 +199,7 @@ def _share(
     elif unasked and left:
         return f"{_count(len(unasked), 'member')} at the address {address} share {_count(len(left), 'queue')}"
     elif unasked:
-        return "members that consumerProgress shows for no queue may own those shown without owner"
+        return "members that consumerProgress shows for no queue may own the queues shown without an owner"
     return None
 
 
@@ -209,7 +212,7 @@ def _reads_other_topics(evidence: Evidence, owned: dict[str, tuple[Queue, ...] |
     ]
     owned.update(dict.fromkeys(strange))
     if strange:
-        yield "the members subscribe to different topics, and no source names those that some of them read"
+        yield "the members subscribe to different topics, and no source shows the topics of some members"
 
 
 def _unowned(evidence: Evidence, table: _Table, unheard: Sequence[str]) -> tuple[Queue, ...] | None:

@@ -42,7 +42,7 @@ def _parse(block: Block) -> Iterator[Progress | Skipped]:
             ended = True
             total = _DIFF_TOTAL.fullmatch(line)
             if total is not None and int(total[1]) != diffs:
-                why = f"the total is {total[1]}, the rows above add up to {diffs}: rows are missing or were changed"
+                why = f"the total is {total[1]}, but the rows above add up to {diffs}: rows are missing or were changed"
                 complete = False
                 cut += [] if lines.refused else [skipped(block, offset, why)]
             continue
@@ -92,7 +92,7 @@ def missing_numbers(queues: Iterable[Queue]) -> Iterator[str]:
         if missing > 0 and not broker.startswith(_STATIC):
             first = next(number for number in range(max(found)) if number not in found)
             more = f" and {missing - 1} more" if missing > 1 else ""
-            yield f"rows of {topic} on {broker} go up to queue {max(found)}, queue {first}{more} was cut out"
+            yield f"rows of {topic} on {broker} go up to queue {max(found)}, queue {first}{more} is missing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,15 +43,17 @@ def _parse_json(block: Block) -> Iterator[Route | Skipped]:
         else:
             raise RowError("brokerDatas and queueDatas, or result")
     except RowError as error:
-        yield skipped(block, 0, f"JSON of no known view: expected that of topicRoute or allocateMQ, with {error}")
+        yield skipped(block, 0, f"JSON of an unknown view, expected the JSON of topicRoute or allocateMQ with {error}")
     rest = next((offset for offset in range(after, len(lines)) if lines[offset].strip()), None)
     if rest is not None:
-        yield skipped(block, rest, f"expected nothing behind the JSON, found {quoted(lines[rest])}")
+        yield skipped(block, rest, f"expected nothing after the JSON, found {quoted(lines[rest])}")
 
 
 def _route(block: Block, route: dict[str, Any]) -> Iterator[Route | Skipped]:
     if route.get("topicQueueMappingByBroker"):
-        yield skipped(block, 0, "a static topic: its route does not tell its logical queues, expected consumerProgress")
+        yield skipped(
+            block, 0, "the route of a static topic does not show its logical queues, expected consumerProgress"
+        )
         return
     readable: list[tuple[str, int]] = []
     for data in route["queueDatas"]:
@@ -69,7 +71,9 @@ def _route(block: Block, route: dict[str, Any]) -> Iterator[Route | Skipped]:
 def _of_counts(block: Block, readable: Iterable[tuple[str, int]]) -> Iterator[Route | Skipped]:
     topic = topic_name(block.source)
     if topic is None:
-        yield skipped(block, 0, "topicRoute does not name its topic: expected TOPIC=FILE or a file called by the topic")
+        yield skipped(
+            block, 0, "topicRoute does not name its topic, expected TOPIC=FILE or a file named after the topic"
+        )
         return
     counts = dict(readable)
     if not all(0 <= count <= MOST_QUEUES for count in counts.values()):
@@ -119,7 +123,7 @@ def _parse_table(block: Block) -> Iterator[Route | Skipped]:
     queues = sum(count for _, count, _ in readable)
     if total is None or (int(total[1]), int(total[2])) != (len(readable), queues):
         told = "no total" if total is None else f"a total of {total[1]} brokers and {total[2]} queues to read"
-        why = f"{told} below rows of {len(readable)} brokers and {queues} queues: rows are missing, none is used"
+        why = f"{told} below rows of {len(readable)} brokers and {queues} queues: rows are missing, so none is used"
         yield skipped(block, 0, why)
         return
     try:

@@ -67,11 +67,11 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
                 lines.refuse(offset, line, str(error))
     yield from lines.skipped()
     if not found.ended:
-        why = f"ends in #{found.section}#, expected #{_OWNED}# and what follows it: what the client owns is cut off"
+        why = f"ends in #{found.section}#, expected #{_OWNED}# and the rows below it: the client's queues are cut off"
         yield skipped(block, 0, why)
     client_id = _client_id(found.settings) or _file_name(block)
     if client_id is None:
-        yield skipped(block, 0, "names no client: expected clientIP and instanceName, or a file called like the client")
+        yield skipped(block, 0, "names no client, expected clientIP and instanceName, or a file named after the client")
         return
     yield Running(
         source=block.source,

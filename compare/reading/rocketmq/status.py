@@ -85,7 +85,7 @@ def _parse(block: Block) -> Iterator[Answered | Skipped]:
         fact = replace(fact, complete=False)
     missed = [n for n, (index, _) in enumerate(clients, 1) if index != n]
     if fact is not None and missed:
-        yield skipped(block, 0, f"the rows below are numbered without {missed[0]}: clients are cut out")
+        yield skipped(block, 0, f"the rows below skip number {missed[0]}: clients are missing")
         fact = replace(fact, complete=False)
     if fact is None:
         yield skipped(block, 0, "expected a line per client that answered below the header")

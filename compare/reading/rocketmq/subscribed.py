@@ -47,7 +47,7 @@ def find_topics(fact_group: FactGroup, asked: Collection[Running], routes: Route
     subscriptions_differ = False in same or len({frozenset(each) for each in subscriptions}) > 1
     if subscriptions_differ:
         differences.append(
-            "members of one group subscribe to different topics: queues of each topic are dealt out to members"
+            "members of one group subscribe to different topics, so queues of each topic are allocated to members"
             " that do not read it; give all members the same subscription"
         )
     if len(strategies) > 1:

@@ -26,7 +26,7 @@ def name_servers(address: str) -> list[Address]:
     found = [parsed(each, _DEFAULT_PORT) for each in texts]
     servers = [each for each in found if each is not None]
     if len(servers) != len(found):
-        raise UserError(f"expected {SCHEME}host:port, further name servers behind semicolons, not {address}")
+        raise UserError(f"expected {SCHEME}host:port, further name servers after semicolons, not {address}")
     return servers
 
 

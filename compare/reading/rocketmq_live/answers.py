@@ -25,7 +25,7 @@ def body_of(body: bytes) -> dict[Any, Any]:
     except ValueError as error:
         raise _strange(str(error)) from None
     if not isinstance(value, dict):
-        raise _strange("JSON that is no object")
+        raise _strange("JSON that is not an object")
     return value
 
 
@@ -95,4 +95,4 @@ def lag(told: Mapping[Any, Any]) -> dict[Queue, int]:
 
 
 def _strange(what: str) -> Refused:
-    return Refused(f"an answer that is not RocketMQ's: {what}")
+    return Refused(f"an answer in another form than RocketMQ's: {what}")

@@ -58,7 +58,7 @@ class Client:
     async def ask(self, at: Address, code: int, fields: Mapping[str, str], body: bytes = b"") -> Frame:
         """The answer of the server to a request; `Refused` if it refuses, hangs up or stays silent."""
         if self.is_over:
-            raise Refused(f"{at} is not asked any more: the time of --timeout is over")
+            raise Refused(f"{at} is not asked, because the time of --timeout is over")
         try:
             async with asyncio.timeout(left_s(self.ends) if self.ends < math.inf else None):
                 server = await self._server(at)
@@ -66,8 +66,8 @@ class Client:
                     return await self._answer(server, Frame(code, next(self._numbers), fields, body))
         except TimeoutError:
             if self.is_over:
-                raise Refused(f"{at} has not answered when the time of --timeout was over") from None
-            raise Refused(f"{at} is silent for {seconds(self.timeout_s)}") from None
+                raise Refused(f"{at} has not answered before the time of --timeout was over") from None
+            raise Refused(f"{at} does not answer for {seconds(self.timeout_s)}") from None
         except (OSError, asyncio.IncompleteReadError, FrameError) as error:
             raise Refused(f"{at}: {getattr(error, 'strerror', None) or error}") from None
 
@@ -89,7 +89,7 @@ class Client:
 
     async def _answer(self, server: _Server, request: Frame) -> Frame:
         if server.reading is None or server.reading.done():
-            raise ConnectionResetError(0, "the server hung up")
+            raise ConnectionResetError(0, "the server closed the connection")
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         server.waiting[request.opaque] = answer
         try:
@@ -115,7 +115,7 @@ async def _connected(at: Address) -> tuple[asyncio.StreamReader, asyncio.StreamW
 
 async def _read(server: _Server) -> None:
     """Give every answer that comes in to who waits for it, until the server hangs up."""
-    why: Exception = ConnectionResetError(0, "the server hung up")
+    why: Exception = ConnectionResetError(0, "the server closed the connection")
     try:
         while True:
             length = length_of(await server.reader.readexactly(4))

@@ -62,14 +62,18 @@ class Cluster:
 
         of_groups = await asyncio.gather(*map(one, groups))
         if len(late) == len(groups):
-            raise UserError(f"the cluster does not tell its {len(late)} groups in time, expected a longer --timeout")
+            raise UserError(
+                f"the cluster does not describe its {len(late)} groups in time, expected a longer --timeout"
+            )
         unknown = [
             route
             for group in groups
             if group not in late and isinstance(route := await self._route(RETRY_PREFIX + group), Refused)
         ]
         if len(unknown) == len(groups) - len(late) and all(each.code != TOPIC_NOT_EXIST for each in unknown):
-            raise UserError(f"no name server tells where the groups are: {unknown[0]}; expected a route of RocketMQ")
+            raise UserError(
+                f"no name server returns a route for the groups: {unknown[0]}; expected a route of RocketMQ"
+            )
         facts: list[Fact | Skipped] = [each for found in of_groups for each in found]
         if late:
             facts.append(
@@ -84,7 +88,7 @@ class Cluster:
             elif route.code == TOPIC_NOT_EXIST:
                 facts.append(NoRoute(self._source, topic))
             else:
-                facts.append(self._skipped(f"topic {topic!r}: no name server tells its queues: {route}"))
+                facts.append(self._skipped(f"topic {topic!r}: no name server returns its route: {route}"))
         return facts
 
     async def _topics(self) -> tuple[str, ...]:
@@ -110,8 +114,8 @@ class Cluster:
         route = await self._route(RETRY_PREFIX + group)
         if isinstance(route, Refused):
             if route.code == TOPIC_NOT_EXIST:
-                return [self._skipped(f"group {group!r} has a retry topic but no broker: its brokers are down")]
-            return [self._skipped(f"group {group!r}: no name server tells its brokers: {route}")]
+                return [self._skipped(f"group {group!r} has a retry topic but no broker, because its brokers are down")]
+            return [self._skipped(f"group {group!r}: no name server returns its brokers: {route}")]
         brokers = sorted(route.brokers.items())
         views = await asyncio.gather(*(self._connections(group, *each) for each in brokers))
         found: list[Fact | Skipped] = [view for view in views if isinstance(view, Skipped)]
@@ -147,7 +151,7 @@ class Cluster:
         except Refused as refused:
             if refused.code == CONSUMER_NOT_ONLINE:
                 return Connections(self._source, group, (), None, None, complete=True)
-            return self._skipped(f"group {group!r}: broker {broker} does not tell its members: {refused}")
+            return self._skipped(f"group {group!r}: broker {broker} does not list the members: {refused}")
         return Connections(
             source=self._source,
             group=group,
@@ -167,7 +171,7 @@ class Cluster:
         try:
             told = answers.body_of((await self._client.ask(at, _RUNNING, fields)).body)
         except Refused as refused:
-            return self._skipped(f"group {group!r}: member {client_id} does not tell what it owns: {refused}")
+            return self._skipped(f"group {group!r}: member {client_id} does not report its queues: {refused}")
         properties = {str(name): str(value) for name, value in answers.mapping(told.get("properties")).items()}
         owned = [
             queue
@@ -204,7 +208,7 @@ class Cluster:
             try:
                 lag |= answers.lag(answers.body_of((await self._client.ask(at, _STATS, {"consumerGroup": group})).body))
             except Refused as refused:
-                skipped.append(self._skipped(f"group {group!r}: broker {broker} does not tell its lag: {refused}"))
+                skipped.append(self._skipped(f"group {group!r}: broker {broker} does not report the lag: {refused}"))
         if not lag:
             return skipped
         # Nothing is cut here, and nobody is shown as an owner: the members were asked themselves.

@@ -31,7 +31,7 @@ async def resolved(host: str, port: int) -> list[str]:
         except OSError as error:
             told = partial(tell, [], error)
         except UnicodeError:
-            told = partial(tell, [], OSError(0, f"{host} is no name of a host"))
+            told = partial(tell, [], OSError(0, f"{host} is not a host name"))
         with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(told)
 

@@ -16,7 +16,7 @@ class BrokerEvent(Event):
     broker: str
     """The broker."""
     does: Literal["stop", "kill", "return"]
-    """``stop`` says good-bye, ``kill`` does not."""
+    """``stop`` closes the broker properly, ``kill`` does not."""
 
     example: ClassVar[str] = "{at: 180s, broker: broker-a, does: kill}"
 

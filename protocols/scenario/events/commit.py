@@ -22,7 +22,7 @@ class Commit(Event):
     commit: str
     """The member."""
     offsets: dict[str, Count] | None = None
-    """Queue to offset, instead of where the member stands."""
+    """Queue to offset, instead of the member's positions."""
     generation: Annotated[int, Field(strict=True)] | None = None
     """The generation that the commit claims, instead of the member's (Kafka)."""
 

@@ -16,7 +16,7 @@ from protocols.scenario.validation import PartError, suggestion, validated
 
 
 class Disconnect(Event):
-    """A member's connections are cut; the process lives on and connects again. ``broker``: only the one to it."""
+    """A member's connections are cut; the process continues and reconnects. ``broker``: only the one to it."""
 
     disconnect: str
     """The member."""
@@ -44,9 +44,9 @@ class Network(Event):
     loses messages (``loss``) or is slower (``delay``)."""
 
     network: Literal["cut", "loss", "delay"]
-    """What is wrong."""
+    """The kind of fault."""
     between: tuple[str, ...]
-    """Two processes (members, brokers, ``namesrv``, ``zookeeper``), or one whose links to all others are meant."""
+    """Two processes (members, brokers, ``namesrv``, ``zookeeper``), or one process for its links to all others."""
     for_: Duration = Field(alias="for")
     """How long."""
     loss: float = 0.0
@@ -74,20 +74,22 @@ class Network(Event):
     def check(self, there: ClusterState, path: Path) -> None:
         inside = (*path, "between")
         if not 1 <= len(self.between) <= 2:
-            raise PartError(inside, "expected two names, or one whose links to all others are meant")
+            raise PartError(inside, "expected two names, or one name for the links to all others")
         for number, name in enumerate(self.between):
             if name not in there.process_names:
                 known = (*there.brokers, *there.infrastructure, *there.processes)
                 raise PartError((*inside, number), f"unknown process {name!r}, {suggestion(name, known)}")
         if self.network == "loss" and not 0 < self.loss <= 1:
             raise PartError(
-                (*path, "loss"), f"{self.loss:g} is no share of messages, expected more than 0 and at most 1"
+                (*path, "loss"), f"{self.loss:g} is not a share of messages, expected more than 0 and at most 1"
             )
         if self.network == "delay" and self.delay == 0:
             raise PartError((*path, "delay"), "no delay, expected one such as 200ms")
         for field in ("loss", "delay"):
             if field in self.model_fields_set and field != self.network:
-                raise PartError((*path, field), f"belongs to network: {field}, here it is {self.network}")
+                raise PartError(
+                    (*path, field), f"belongs to network: {field}, but the event has network: {self.network}"
+                )
 
     def processes(self) -> Sequence[str]:
         return self.between

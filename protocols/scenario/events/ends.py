@@ -24,10 +24,10 @@ class Leave(Event):
 
 
 class Crash(Event):
-    """A member's process is killed: its connections close, nothing else is told to anybody."""
+    """A member's process is killed: its connections close, without any message to others."""
 
     crash: str
-    """The member; others in its process die with it."""
+    """The member; others in its process crash with it."""
 
     example: ClassVar[str] = "{at: 60s, crash: c2}"
     member_change = MemberChange.ENDS

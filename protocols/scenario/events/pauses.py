@@ -13,10 +13,10 @@ from protocols.scenario.units import duration_text
 
 
 class Hang(Event):
-    """A member's process is stopped for a while; its connections stay open; then it goes on with its old beliefs."""
+    """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
 
     hang: str
-    """The member; others in its process stand still with it."""
+    """The member; others in its process hang with it."""
     for_: Duration = Field(alias="for")
     """How long."""
 
@@ -38,7 +38,7 @@ class Hang(Event):
 
 
 class StopPolling(Event):
-    """A member's user loop stands still for a while; what its client does in the background goes on."""
+    """A member's user loop hangs for a while; the client's background work continues."""
 
     stop_polling: str
     """The member."""

@@ -19,9 +19,9 @@ class Reset(Event):
     topic: str
     """The topic."""
     to: Duration
-    """The moment of the run whose offsets are set."""
+    """The time in the run whose offsets are restored."""
     via: Literal["broker", "client"] = "broker"
-    """Which way the new offsets go."""
+    """How the new offsets are applied."""
 
     example: ClassVar[str] = "{at: 200s, reset_offsets: billing, topic: orders, to: 60s}"
     resets_offsets = True

@@ -18,13 +18,13 @@ class Join(Event):
     """A member starts (first, or again after it left)."""
 
     join: str
-    """The member; what it was before, where it joins again, is repeated where the event leaves it out."""
+    """The member; if it joins again, fields that the event omits keep their former values."""
     subscribe: tuple[str, ...] | None = None
     """Topics, in the order in which the member lists them; they need not exist."""
     pattern: str | None = None
     """A regular expression that matches whole names of topics, instead of ``subscribe``."""
     instance_id: str | None = None
-    """Makes a static member of it (Kafka)."""
+    """Makes the member static (Kafka)."""
     rack: str | None = None
     """Kafka's rack, RocketMQ's room."""
     client_id: str | None = None
@@ -78,11 +78,11 @@ class Restart(Event):
     restart: str
     """The member."""
     how: Literal["leave", "crash"] = "leave"
-    """How it ends, where it runs. By a crash the others of its process are started again with it."""
+    """How a running member ends. A crash also restarts the others in its process."""
     strategy: str | None = None
-    """Its own assignor or strategy from now on; several with commas."""
+    """The member's own assignor or strategy from now on; several with commas."""
     settings: Settings = Field(default_factory=dict)
-    """Added to the settings that it had."""
+    """Settings added to its former ones."""
 
     example: ClassVar[str] = "{at: 100s, restart: c2, strategy: cooperative-sticky}"
     member_change = MemberChange.RESTARTS

@@ -14,7 +14,7 @@ from protocols.scenario.validation import PartError, mapping, validated
 
 
 class Queues(Event):
-    """Topics have more or fewer queues from now on: a number (dealt over the brokers in turn), or per broker."""
+    """Topics get more or fewer queues: a number (distributed over the brokers in turn), or per broker."""
 
     queues: dict[str, dict[str, Count]]
     """Topic to its queues from now on."""
@@ -42,7 +42,7 @@ class Queues(Event):
 
 
 class AddTopic(Event):
-    """Topics come into being."""
+    """Topics are created."""
 
     add_topic: dict[str, TopicPart]
     """New topics, written as under ``topics``."""
@@ -56,12 +56,12 @@ class AddTopic(Event):
         return validated(cls, {**fields, "add_topic": topics}, path)
 
     def describe(self) -> str:
-        return f"{listed(self.add_topic)} comes into being"
+        return f"{listed(self.add_topic)} is created"
 
     def check(self, there: ClusterState, path: Path) -> None:
         for topic in self.add_topic:
             if topic in there.topics:
-                raise PartError((*path, "add_topic", topic), f"topic {topic!r} is there already, expected a new one")
+                raise PartError((*path, "add_topic", topic), f"topic {topic!r} already exists, expected a new name")
 
     def queue_changes(self) -> Mapping[str, Mapping[str, int] | None]:
         return {topic: part.queues for topic, part in self.add_topic.items()}

@@ -46,7 +46,7 @@ def test_a_useful_number_differs_by_strategy() -> None:
     assert answer["next_useful"]["optimum"] == 6
     assert answer["next_useful"]["AVG_BY_CIRCLE"] == 6
     table = equipoise("audit", str(EXAMPLES / "rocketmq/pay_avg_5"), "--members", "1..20").stdout
-    assert "pay_avg_5 under AVG: the next useful number of members is 6" in table
+    assert "pay_avg_5 under AVG: the next member count that lowers the largest load is 6" in table
 
 
 def test_a_member_gone_and_queues_added() -> None:
@@ -57,7 +57,7 @@ def test_a_member_gone_and_queues_added() -> None:
 def test_tables_for_people() -> None:
     out = equipoise("audit", SEED, "--members", "1..5").stdout
     assert "What if: seed_group" in out
-    assert "seed_group under AVG: up to 5 members no larger number lowers the heaviest load" in out
+    assert "seed_group under AVG: no larger member count up to 5 lowers the largest load" in out
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_tables_for_people() -> None:
     [
         (("--members", "5"), "expected 1..N"),
         (("--members", "1..0"), "expected 1..N"),
-        (("--without", "nobody"), "no group with known ownership has such a member"),
+        (("--without", "nobody"), "no group with known ownership has this member"),
         (("--queues", "TopicX"), "expected TOPIC=N"),
-        (("--queues", "Other=3"), "reads such a topic"),
+        (("--queues", "Other=3"), "reads this topic"),
         (("--queues", "TopicX=1"), "TopicX"),
     ],
 )
@@ -82,5 +82,6 @@ def test_a_login_is_for_a_running_kafka_alone() -> None:
     done = equipoise("audit", SEED, "--command-config", "admin.properties")
     assert done.returncode == 2
     assert done.stderr == (
-        "equipoise: --command-config admin.properties: is for a running Kafka, expected a source kafka://host:port\n"
+        "equipoise: --command-config admin.properties: applies only to a running Kafka cluster, expected a"
+        " source kafka://host:port\n"
     )

@@ -52,7 +52,7 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(equipoise("audit", "--format", "json", str(EXAMPLES / "kafka")).stdout)
     same = equipoise("audit", str(EXAMPLES / "kafka"), "--baseline", str(old))
-    assert "Since the baseline 0 of 14 groups changed." in same.stdout
+    assert "0 of 14 groups changed since the baseline." in same.stdout
     more = equipoise("audit", "--format", "json", str(EXAMPLES), "--baseline", str(old))
     assert len(json.loads(more.stdout)["changes"]) == 13
 

@@ -237,7 +237,7 @@ def test_a_system_that_is_asked_for_and_not_installed_is_refused(monkeypatch: py
     monkeypatch.setattr("compare.scenarios.systems.SYSTEMS", {**SYSTEMS, "kafka": away})
     registered.cache_clear()
     try:
-        with pytest.raises(UserError, match="kafka:range: no system 'kafka' that can live through a scenario"):
+        with pytest.raises(UserError, match="kafka:range: no system 'kafka' can run a scenario"):
             variants_of(named)
     finally:
         registered.cache_clear()

@@ -80,7 +80,7 @@ def test_json_has_every_run_and_the_spread_of_each_variant(path: str) -> None:
 def test_the_table_has_a_row_per_variant_with_the_median_and_the_percentiles(path: str) -> None:
     done = equipoise("compare", path, "--seeds", "3", "--seed", "9", "--format", "markdown")
     (row, *_) = [line for line in done.stdout.splitlines() if line.startswith("| kafka:range")]
-    assert "Over 3 seeds: the median" in done.stdout
+    assert "Figures are medians over 3 seeds" in done.stdout
     assert "(" in row
     assert equipoise("compare", path, "--seeds", "3", "--seed", "9", "--format", "markdown").stdout == done.stdout
 
@@ -88,7 +88,7 @@ def test_the_table_has_a_row_per_variant_with_the_median_and_the_percentiles(pat
 def test_seeds_are_counted_from_one_on(path: str) -> None:
     done = equipoise("compare", path, "--seeds", "3", "--seed", "1", "--seed", "2")
     assert done.returncode == 2
-    assert "--seeds counts seeds from one on" in done.stderr
+    assert "--seeds counts up from one seed" in done.stderr
     assert done.stdout == ""
 
 

@@ -87,8 +87,8 @@ def test_gzip_that_is_damaged_inside_is_one_line(tmp_path: Path) -> None:
         ('{"a":' * 100_000, "nested too deeply"),
         ("9" * 5000, "99999999999999999999... is beyond 64 bits"),
         ("-9223372036854775809", "-9223372036854775809 is beyond 64 bits"),
-        ("1e999", "1e999 is no JSON number"),
-        ("9" * 5000 + ".5", "99999999999999999999... is no JSON number"),
+        ("1e999", "1e999 is not a JSON number"),
+        ("9" * 5000 + ".5", "99999999999999999999... is not a JSON number"),
     ],
 )
 @pytest.mark.parametrize("ending", ["jsonl", "json"])

@@ -113,7 +113,7 @@ def test_a_worker_that_is_killed_is_one_line() -> None:
         os.kill(min(workers), signal.SIGKILL)
         _, error = running.communicate(timeout=ENDS_S)
     assert running.returncode == 2
-    assert "processes side by side was killed, expected memory" in error.decode().splitlines()[-1]
+    assert "parallel processes was killed, expected enough memory" in error.decode().splitlines()[-1]
     assert b"Traceback" not in error
 
 

@@ -18,10 +18,10 @@ def test_a_group_that_seems_deserted_is_asked_about_before_it_is_started() -> No
     assert group.observed.seems_deserted
     (found,) = findings(group.observed).values()
     assert found.kind == "nobody-online"
-    assert found.cause == "Nobody seems to be online: no queue has an owner, and 42 records wait."
+    assert found.cause == "No member seems to be online: no queue has an owner, and 42 records wait."
     check, start = found.remedies
     assert check.commands == ("mqadmin consumerConnection -n NAMESRV -g offline_backlog",)
-    assert start.text == "If nobody is connected: start its consumers."
+    assert start.text == "If no member is connected, start the group's consumers."
     assert all(remedy.reversible and remedy.restart == "none" for remedy in found.remedies)
 
 
@@ -31,7 +31,7 @@ def test_its_records_wait_where_nobody_reads() -> None:
     served = [each for each in others if each.figure("lag") == 40]
     assert served
     assert all(each.cost < group.cost for each in served)
-    assert "The group seems to have nobody online, and 42 records wait there." in headline([group])
+    assert "The group seems to have no member online, and 42 records wait there." in headline([group])
 
 
 def test_without_records_that_wait_or_without_a_view_of_owners_nothing_is_claimed() -> None:
@@ -53,8 +53,8 @@ def test_a_subscribed_topic_that_does_not_exist_is_a_finding_and_costs() -> None
         missing_topics=("bills",),
     )
     found = findings(lacking)["missing-topics"]
-    assert found.cause.startswith("Members subscribe to bills, which the cluster does not have")
-    assert "go on asking the name server for it, which does no harm" in found.cause
+    assert found.cause.startswith("Members subscribe to bills, which does not exist in the cluster")
+    assert "keep asking the name server for the route, which does no harm" in found.cause
     create, correct = found.remedies
     assert create.commands == ("mqadmin updateTopic -n NAMESRV -c CLUSTER -t bills -r QUEUES -w QUEUES",)
     assert (create.restart, correct.restart) == ("none", "rolling")

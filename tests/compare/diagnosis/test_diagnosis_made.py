@@ -35,7 +35,7 @@ def test_the_remainder_of_ten_topics_falls_to_the_same_member() -> None:
     found = findings(observed(assign("range", group), "range"))
     assert list(found) == ["remainder-piles-up"]
     finding = found["remainder-piles-up"]
-    assert "10 partitions at the most where 3 would do, 3 members idle needlessly" in finding.cause
+    assert "the largest load is 10 partitions where 3 would be enough, 3 members needlessly idle" in finding.cause
     assert finding.remedy is not None
     assert "CooperativeStickyAssignor" in finding.remedy.text
     assert finding.remedy.after is not None
@@ -80,10 +80,10 @@ def test_what_the_named_strategy_does_not_give_is_doubted_even_if_every_queue_ha
     swapped = Allocation(owned.group, {first: owned[second], second: owned[first]})
     found = told(swapped, "AVG")
     assert list(found) == ["mixed-strategies"]
-    assert "the views are of different moments" in found["mixed-strategies"].cause
+    assert "the views were taken at different times" in found["mixed-strategies"].cause
     assert "mixed-strategies" not in told(swapped, None)
     circle = told(allocate("AVG_BY_CIRCLE", owned.group), "AVG")["mixed-strategies"]
-    assert circle.cause == "A member says that it runs AVG, but all own what AVG_BY_CIRCLE gives."
+    assert circle.cause == "A member reports the strategy AVG, but all members own what AVG_BY_CIRCLE allocates."
 
 
 def test_a_member_with_another_view_of_the_group_is_found() -> None:

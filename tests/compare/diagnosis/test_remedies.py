@@ -66,7 +66,7 @@ def test_partitions_cannot_be_taken_back_and_queues_can() -> None:
     assert (fewer.reversible, more.reversible) == (True, False)
     assert "t from 1 to 3 partitions" in more.text
     assert "auto.offset.reset" in more.terms
-    assert "Cannot be undone." in more.terms
+    assert "Irreversible." in more.terms
 
 
 def test_orderly_members_are_told_that_their_order_is_lost_and_other_remedies_come_before() -> None:
@@ -83,7 +83,7 @@ def test_lists_by_hand_come_with_their_price_and_last() -> None:
     lists = next(each for each in said if "ByConfig" in each.text)
     assert said[-1] is lists
     text = lists.terms
-    assert "no fail-over: after a crash the dead member's queues have no owner for good" in text
+    assert "failover is lost: the queues of a crashed member stay without an owner" in text
     assert "retry" in text
     assert all(risk.weight >= 8 for risk in lists.risks)
 
@@ -103,7 +103,7 @@ def test_deleting_is_a_last_resort_that_cannot_be_undone() -> None:
     queue = partitions("t", 0)[0]
     (finding,) = findings(observed({}, None, state="Empty", lag={queue: 3})).values()
     start, delete = finding.remedies
-    assert (start.text, start.price) == ("Start its consumers.", 0)
+    assert (start.text, start.price) == ("Start the group's consumers.", 0)
     assert not delete.reversible
     assert max(risk.weight for risk in delete.risks) == GRAVE
     assert "--dry-run" in delete.commands[0]

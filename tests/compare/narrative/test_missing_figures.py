@@ -50,15 +50,17 @@ def test_the_row_is_marked_and_a_sentence_below_the_table_gives_the_reason(forma
     (row,) = [line for line in done.stdout.splitlines() if "rocketmq" in line and "subs" in line and "AVG" in line]
     assert "ONLINE (partial)" in row
     text = done.stdout.replace("\\", "")
-    assert "inconsistent_subs_3 is told in part (- under idle): consumerProgress does not tell all queues of" in text
+    assert (
+        "inconsistent_subs_3 is known only in part (- under idle): consumerProgress does not show all queues of" in text
+    )
     assert "Ownership is known in part for 1 of" in text
-    assert "- under score of inconsistent_subs_3: the members subscribe to different topics" in text
+    assert "- under score for inconsistent_subs_3: the members subscribe to different topics" in text
 
 
 def test_the_report_marks_the_group_and_explains_every_dash() -> None:
     page = write_report(document([explain(captured()["rocketmq/groups/same_ip_3"])], ()))
     assert '<bdi class="badge">partial</bdi>' in page
-    assert "same_ip_3 is told in part (- under idle, max/mean, Jain, score): 2 members at the address" in page
+    assert "same_ip_3 is known only in part (- under idle, max/mean, Jain, score): 2 members at the address" in page
 
 
 def shared_address(**more: Any) -> ObservedGroup:
@@ -147,7 +149,7 @@ def test_without_the_weight_of_a_queue_no_load_is_made_up_and_the_reason_is_said
     (group,) = documented([judged(short, weight="lag")])
     assert group["max"] is None
     assert {each["why"] for each in group["untold"] if "max" in each["figures"]} == {
-        "the weight of some queue is not told"
+        "the weight of at least one queue is unknown"
     }
     counted = ObservedGroup(
         "kafka", "g", "shared", None, None, tuple(ObservedMember(id, None, queue_count=3) for id in "ab"), None
@@ -191,8 +193,9 @@ def test_one_sentence_explains_the_same_dash_of_many_groups() -> None:
     groups = documented(judge([offsets_only(name=f"g{n}") for n in range(300)]))
     told = missing_figure_sentences(groups, {"min": "min", "jain": "jain", "lag": "lag"})
     assert told == [
-        "g0, g1, g10 and 297 more groups are told in part (- under min, jain): the offsets view shows owners only.",
-        "- under lag of g0, g1, g10 and 297 more groups: no source tells what is committed, as the offsets view does.",
+        "g0, g1, g10 and 297 more groups are known only in part (- under min, jain): the offsets view shows"
+        " owners only.",
+        "- under lag for g0, g1, g10 and 297 more groups: no source shows committed offsets, as the offsets view does.",
     ]
 
 
@@ -202,4 +205,4 @@ def test_more_reasons_than_anybody_reads_are_counted() -> None:
     ]
     told = missing_figure_sentences(groups, {"min": "min"})
     assert len(told) == MOST_SENTENCES + 1
-    assert told[-1].startswith("5 more reasons why figures of 5 groups are missing")
+    assert told[-1].startswith("--format json lists 5 more reasons for missing figures of 5 groups")

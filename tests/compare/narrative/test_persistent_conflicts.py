@@ -27,8 +27,8 @@ def test_queues_that_nobody_owns_until_an_event_are_told_with_what_kept_them_so(
     assert (last["never_owned_queues"], last["never_owned_s"]) == (0, 0)
     queues = first["never_owned_queues"]
     assert (
-        f"RocketMQ AVG leaves {queues} of 8 queues without any first owner for 60 s (until: c2 crashes), because c2 and"
-        " c3 do not have a client id of their own: members with one id take one share."
+        f"RocketMQ AVG leaves {queues} of 8 queues without a first owner for 60 s, until c2 crashes, because c2 and"
+        " c3 do not have unique client ids, and members with the same id take the same share."
     ) in told
     assert [sentence for sentence in told if "because c2 and c3 have the client id 'same', and each takes" in sentence]
 
@@ -38,12 +38,12 @@ def test_different_subscriptions_are_the_reason_of_what_nobody_owns_to_the_end()
     record, told = of(members, topics={"X": 4, "Y": 4})
     assert record["fairness"]["unowned_queues"] == record["after"][0]["never_owned_queues"] == 4
     assert record["after"][0]["why_unowned"] == [
-        "c2 is a member and does not read X: the share that the others leave is nobody's",
-        "c1 is a member and does not read Y: the share that the others leave is nobody's",
+        "c2 is a member and does not read X, so the share of this member has no owner",
+        "c1 is a member and does not read Y, so the share of this member has no owner",
     ]
     assert told[0] == (
-        "RocketMQ AVG ends with 4 of 8 queues that nobody owns: 2 queues per member where 4 would be possible, because"
-        f" {' and '.join(f'{why};' for why in record['after'][0]['why_unowned']).rstrip(';')}."
+        "RocketMQ AVG ends with 4 of 8 queues without an owner: 2 queues per member where 4 would be possible,"
+        f" because {' and '.join(f'{why};' for why in record['after'][0]['why_unowned']).rstrip(';')}."
     )
 
 
@@ -51,9 +51,9 @@ def test_different_strategies_are_named_member_by_member() -> None:
     members = {"c1": member(strategy="AVG"), "c2": member(strategy="AVG_BY_CIRCLE")}
     record, told = of(members)
     assert record["after"][0]["why_shared"] == [
-        "they share by different strategies: c1 by AVG, c2 by AVG_BY_CIRCLE",
+        "the members use different strategies: c1 AVG, c2 AVG_BY_CIRCLE",
     ]
-    assert "because they share by different strategies: c1 by AVG, c2 by AVG_BY_CIRCLE" in " ".join(told)
+    assert "because the members use different strategies: c1 AVG, c2 AVG_BY_CIRCLE" in " ".join(told)
 
 
 def test_members_that_have_only_not_noticed_yet_are_no_reason() -> None:

@@ -42,16 +42,16 @@ def test_every_figure_behind_a_sentence_is_in_the_record() -> None:
 
 def test_idle_members_are_told_of_with_the_reason() -> None:
     assert told("kafka:range")[0] == (
-        "Kafka range leaves 2 of 4 members idle, because it shares each topic by itself, from the first member on, and"
-        " no topic has more than 2 queues."
+        "Kafka range leaves 2 of 4 members idle, because it allocates each topic separately, starting with the first"
+        " member, and no topic has more than 2 partitions."
     )
     fair, *_ = told("kafka:cooperative-sticky")
-    assert fair == "Kafka cooperative-sticky ends as fair as can be: 4 members, 1 queue each."
+    assert fair == "Kafka cooperative-sticky ends as fair as possible: 4 members, 1 partition each."
 
 
 @pytest.mark.parametrize(
     ("least", "said"),
-    [(1, "1 to 4 queues per member where 2 to 4"), (2, "a Jain index of 0.910 where 0.960")],
+    [(1, "1 to 4 partitions per member where 2 to 4"), (2, "a Jain index of 0.910 where 0.960")],
 )
 def test_a_group_is_fair_only_if_its_index_is_the_best_possible(least: int, said: str) -> None:
     record = copy.deepcopy(document()["variants"][0])
@@ -63,22 +63,22 @@ def test_a_group_is_fair_only_if_its_index_is_the_best_possible(least: int, said
 def test_a_pause_at_every_join_is_told_of_with_its_length() -> None:
     (pause,) = [each for each in told("kafka:range") if "pauses" in each]
     longest = next(each for each in document()["variants"] if each["label"] == "kafka:range")["longest_gap_s"]
-    assert pause.startswith("Kafka range pauses all 4 queues at each join, for up to ")
+    assert pause.startswith("Kafka range pauses all 4 partitions at each join, for up to ")
     assert (f"{longest:.3g} s" if longest >= 1 else f"{longest * 1000:.3g} ms") in pause
 
 
 def test_the_variants_are_told_of_side_by_side() -> None:
     first = told(None)[0]
-    assert first.startswith("2 of 4 variants end as fair as can be (")
-    assert any("as many" in each for each in told(None))
+    assert first.startswith("2 of 4 variants end as fair as possible (")
+    assert any("a ratio of" in each for each in told(None))
 
 
 def test_a_wait_for_a_session_is_told_of() -> None:
     of = made(events=[{"at": "20s", "crash": "c2"}], systems=["kafka:sticky"])
     sentences = [each["sentence"] for each in ran(of)[1]["verdict"]]
     (gap,) = [each for each in sentences if "without an owner" in each]
-    assert "(after: c2 crashes): the rebalance that ends this begins only 4" in gap
-    assert any("has caught up" in each for each in sentences)
+    assert "after c2 crashes, because the next rebalance begins only 4" in gap
+    assert any("and drains it in" in each for each in sentences)
 
 
 def test_what_differs_over_seeds_is_said() -> None:
@@ -90,7 +90,7 @@ def test_what_differs_over_seeds_is_said() -> None:
 def test_a_group_that_owns_nothing_is_no_fair_one() -> None:
     record = copy.deepcopy(document()["variants"][0])
     record["fairness"] |= {"max": 0, "min": 0, "jain": 1.0, "idle_members": 4}
-    assert verdict(record)[0].text == "Kafka range ends with nobody owning anything."
+    assert verdict(record)[0].text == "Kafka range ends without an owner for any partition."
 
 
 def test_the_baseline_tells_what_is_better_and_what_is_worse() -> None:
@@ -113,7 +113,7 @@ def test_the_baseline_tells_what_is_better_and_what_is_worse() -> None:
     assert (fresh["label"], fresh["change"]) == ("another", "new")
     assert (gone["label"], gone["change"]) == ("kafka:cooperative-sticky", "gone")
     assert sentence(changed).startswith("kafka:range, seed 1: worse: moves 0 -> 3, messages ")
-    assert sentence(gone) == "kafka:cooperative-sticky, seed 1: is not there any more"
+    assert sentence(gone) == "kafka:cooperative-sticky, seed 1: no longer exists"
 
 
 def test_a_baseline_goes_through_the_command(tmp_path: Path) -> None:

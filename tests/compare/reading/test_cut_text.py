@@ -69,13 +69,13 @@ def test_what_owners_have_is_not_told_by_a_torn_offsets_view(tmp_path: Path) -> 
     assert not is_judged(groups[0])
     groups, _ = read(tmp_path, *torn, *members_view("g", MEMBERS))
     assert [member.owned is None for member in groups[0].members or ()] == [True, False, False]
-    assert "queues and lag are those of the others" in " ".join(groups[0].notes)
+    assert "partitions and lag cover only the other rows" in " ".join(groups[0].notes)
 
 
 def test_a_partition_in_no_view_is_noted(tmp_path: Path) -> None:
     groups, skipped = read(tmp_path, *OFFSETS[:4], *OFFSETS[5:], *STATE)
     assert skipped == []
-    assert groups[0].notes[0].startswith("partition 2 of orders is in no view, though partition 5 is")
+    assert groups[0].notes[0].startswith("partition 2 of orders is in no view, although partition 5 is")
     topic = ["Topic: orders\tPartitionCount: 6\tReplicationFactor: 1\tConfigs: "]
     topic += [f"\tTopic: orders\tPartition: {n}\tLeader: 1\tReplicas: 1\tIsr: 1" for n in range(6)]
     groups, skipped = read(tmp_path, *topic, *OFFSETS[:4], *OFFSETS[5:], *STATE)
@@ -112,8 +112,8 @@ def test_fewer_members_than_the_state_view_counts(tmp_path: Path) -> None:
     ("lines", "why"),
     [
         # The row that is missing has no lag: only its number is missed.
-        ([*PROGRESS[:2], *PROGRESS[3:]], "rows of orders on broker-a go up to queue 3, queue 0 was cut out"),
-        ([*PROGRESS[:5], *PROGRESS[6:]], "the total is 6, the rows above add up to 3: rows are missing"),
+        ([*PROGRESS[:2], *PROGRESS[3:]], "rows of orders on broker-a go up to queue 3, queue 0 is missing"),
+        ([*PROGRESS[:5], *PROGRESS[6:]], "the total is 6, but the rows above add up to 3: rows are missing"),
         (PROGRESS[:5], "ends before its totals"),
         ([*PROGRESS[:2], PROGRESS[2] + PROGRESS[3], *PROGRESS[4:]], "expected one row in a line"),
     ],
@@ -149,7 +149,7 @@ def test_answers_without_their_verdict(tmp_path: Path) -> None:
 
 def test_answers_with_a_client_missing(tmp_path: Path) -> None:
     groups, skipped = read(tmp_path, STATUS[0], *STATUS[2:])
-    assert skipped == ["the rows below are numbered without 1: clients are cut out"]
+    assert skipped == ["the rows below skip number 1: clients are missing"]
     assert groups[0].members is None
 
 
@@ -205,4 +205,4 @@ def test_streams_groups_are_called_so(tmp_path: Path) -> None:
         assert groups == []
         assert ["streams group" in why and "share" not in why for why in skipped] == [True], lines
     _, skipped = read(tmp_path, line(narrow, header), line(narrow, row))
-    assert skipped[0].startswith("a share or streams group")
+    assert "of a share or streams group" in skipped[0]

@@ -125,7 +125,7 @@ def test_a_group_that_only_stores_offsets_is_not_told_to_start_its_consumers() -
     assert kind_of(group) == "assign"
     (finding,) = findings(group).values()
     look, delete = finding.remedies
-    assert "nobody tells whether they are at work" in finding.cause
+    assert "whether they run is unknown" in finding.cause
     assert "Take the offsets view twice" in look.text
     assert (look.restart, look.reversible, look.risks) == ("none", True, ())
     assert not delete.reversible

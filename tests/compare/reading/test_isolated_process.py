@@ -80,7 +80,7 @@ def test_a_library_that_ends_its_process_is_one_line(broken: str, monkeypatch: p
     monkeypatch.syspath_prepend(broken)
     line = one_line("kafka://broker:9092")
     assert line == (
-        "an answer of broker:9092 ended librdkafka (SIGABRT): it is not in a form that Kafka's brokers use;"
+        "an answer of broker:9092 made librdkafka stop (SIGABRT), because no Kafka broker answers in this form;"
         " expected host:port of a broker's listener"
     )
 
@@ -92,13 +92,13 @@ def test_a_broken_server_is_one_line_and_exit_code_2_and_other_sources_are_told(
     alone = equipoise("audit", "kafka://broker:9092")
     assert alone.returncode == 2
     (line,) = alone.stderr.splitlines()
-    assert line.startswith("kafka://broker:9092: an answer of broker:9092 ended librdkafka (SIGABRT)")
+    assert line.startswith("kafka://broker:9092: an answer of broker:9092 made librdkafka stop (SIGABRT)")
     others = equipoise("audit", "--engine", "local", "--format", "json", "kafka://broker:9092", str(EXAMPLES / "kafka"))
     without = equipoise("audit", "--engine", "local", "--format", "json", str(EXAMPLES / "kafka"))
     assert others.returncode == without.returncode == 0
     told, expected = json.loads(others.stdout), json.loads(without.stdout)
     assert told["groups"] == expected["groups"] != []
-    assert ["ended librdkafka" in each["why"] for each in told["skipped"]] == [True]
+    assert ["made librdkafka stop" in each["why"] for each in told["skipped"]] == [True]
 
 
 @pytest.mark.parametrize("answer", [silence, trickle])
@@ -183,7 +183,9 @@ def test_a_process_that_says_nothing_in_time_is_ended(tmp_path: Path, monkeypatc
         "        time.sleep(600)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert "is not read after 1 s, expected a longer --timeout" in one_line("kafka://broker:9092", timeout_s=1.0)
+    assert "is not read completely after 1 s, expected a longer --timeout" in one_line(
+        "kafka://broker:9092", timeout_s=1.0
+    )
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists()
 
 
@@ -254,7 +256,7 @@ def test_kafka_groups_that_are_not_told_in_time_are_counted_and_the_others_told(
     assert why == f"{late} of 100 groups are not read in time, expected a longer --timeout"
     assert 0 < late < 100
     assert len({each.group for each in told if hasattr(each, "group")}) == 100 - late
-    with pytest.raises(UserError, match="does not tell its 100 groups in time, expected a longer --timeout"):
+    with pytest.raises(UserError, match="does not describe its 100 groups in time, expected a longer --timeout"):
         found(0.3)
 
 
@@ -278,7 +280,7 @@ def test_a_name_server_that_trickles_is_one_line_within_the_time() -> None:
         assert time.monotonic() - began < 1.5 + SLACK_S
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert f"no name server answers: {address} is silent for 0.5 s" in line
+    assert f"no name server answers: {address} does not answer for 0.5 s" in line
 
 
 def test_rocketmq_groups_that_are_not_told_in_time_are_counted_and_the_others_told() -> None:
@@ -310,7 +312,7 @@ def test_a_name_service_that_is_silent_is_not_waited_for(monkeypatch: pytest.Mon
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [] if over.wait(60) else None)
     began = time.monotonic()
-    with pytest.raises(UserError, match=r"names\.example:9876 is silent for 0\.2 s"):
+    with pytest.raises(UserError, match=r"names\.example:9876 does not answer for 0\.2 s"):
         observe_rocketmq("rocketmq://names.example", timeout_s=0.6)
     assert time.monotonic() - began < SLACK_S
     over.set()

@@ -223,10 +223,10 @@ def test_while_a_group_reconciles_queues_of_the_target_assignment_are_unowned() 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_errors_lists_and_other_tools_give_one_line_each(folder: str) -> None:
     expected = {
-        "no-such-group": "ask with --list how the group is called",
-        "by-consumer-tool": "share or streams group",
+        "no-such-group": "look up the group's name with --list",
+        "by-consumer-tool": "share and streams groups",
         "list-error-no-broker": "no broker answered: check --bootstrap-server",
-        "share-grp.": "none has an owner that could be judged",
+        "share-grp.": "judge",
         "list.txt": "plain list of names",
     }
     for file in sorted((CAPTURES / folder).glob("*.txt")):

@@ -194,7 +194,7 @@ def test_a_node_that_does_not_list_its_groups_is_told() -> None:
     admin.list_errors = [KafkaError(KafkaError._TIMED_OUT), KafkaError(KafkaError._TIMED_OUT)]
     groups, skipped = observe(admin)
     assert list(groups) == ["g"]
-    assert [why.partition(":")[0] for why in skipped] == ["a node does not list its groups"]
+    assert [why.partition(":")[0] for why in skipped] == ["a broker does not list its groups"]
 
 
 def test_a_cluster_that_lists_nothing_says_so_and_one_that_may_not_be_asked_is_refused() -> None:

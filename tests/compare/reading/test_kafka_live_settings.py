@@ -102,11 +102,11 @@ def test_a_login_may_run_over_several_lines(tmp_path: Path) -> None:
     [
         (login(end=""), " line 3: sasl.jaas.config cannot be read, expected PlainLoginModule required"),
         (login(options='username="alice password="s3cret"'), "cannot be read"),
-        (login(SCRAM), "another login module, with PLAIN expected PlainLoginModule"),
+        (login(SCRAM), "another login module, expected for PLAIN: PlainLoginModule"),
         (login(options='username="alice"'), "lacks username or password"),
         (login(options='username="alice" password=""'), "lacks username or password"),
         (login(options='username=a password=s3cret tokenauth="true"'), "delegation tokens"),
-        ("", "expected sasl.jaas.config"),
+        ("", "sasl.jaas.config is missing"),
     ],
 )
 def test_a_login_that_cannot_be_read_is_refused_without_quoting_it(line: str, expected: str, tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_a_login_that_cannot_be_read_is_refused_without_quoting_it(line: str, ex
 @pytest.mark.parametrize("mechanism", ["GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM"])
 def test_mechanisms_that_nobody_offers_here_are_refused(mechanism: str, tmp_path: Path) -> None:
     line = refusal(tmp_path, "security.protocol=SASL_SSL", f"sasl.mechanism={mechanism}", login())
-    assert line == f" line 2: expected as sasl.mechanism PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, not {mechanism}"
+    assert line == f" line 2: sasl.mechanism is {mechanism}, expected PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
     # Java's own choice where the file makes none.
-    assert "not GSSAPI" in refusal(tmp_path, "security.protocol=SASL_SSL", login())
+    assert "sasl.mechanism is GSSAPI" in refusal(tmp_path, "security.protocol=SASL_SSL", login())
 
 
 def test_a_login_counts_only_where_the_protocol_has_one(tmp_path: Path) -> None:
@@ -196,12 +196,12 @@ def test_key_stores(stores: Mapping[str, Path], tmp_path: Path) -> None:
     [
         (["ssl.keystore.location={jks}", "ssl.keystore.password=st0re-s3cret"], "keytool -importkeystore -srckeystore"),
         (["ssl.keystore.location={p12}"], "expected ssl.keystore.password"),
-        (["ssl.keystore.location={txt}"], "no store of certificates, expected PEM or PKCS12"),
-        (["ssl.truststore.location={txt}"], "no store of certificates"),
+        (["ssl.keystore.location={txt}"], "not a certificate store, expected PEM or PKCS12"),
+        (["ssl.truststore.location={txt}"], "not a certificate store"),
         (["ssl.truststore.location={pem}.missing"], "cannot be read: No such file or directory"),
         (["ssl.keystore.key=s3cret"], "ssl.keystore.certificate.chain and ssl.keystore.key together"),
         (["ssl.keystore.key=s3cret", "ssl.keystore.certificate.chain=x"], "expected PEM, from -----BEGIN"),
-        (["ssl.endpoint.identification.algorithm=LDAPS"], "https, or nothing"),
+        (["ssl.endpoint.identification.algorithm=LDAPS"], "https, or an empty value to disable"),
     ],
 )
 def test_stores_that_cannot_be_used_are_refused(
@@ -239,7 +239,7 @@ def test_settings_of_consumers_are_passed_over_and_named(tmp_path: Path) -> None
     told = settings.passed_over
     assert told is not None
     assert (told.source, told.line) == (str(tmp_path / "client.properties"), 4)
-    assert told.why == "settings that mean nothing to an audit: group.id, fetch.min.bytes, ssl.protocol"
+    assert told.why == "settings without effect on an audit: group.id, fetch.min.bytes, ssl.protocol"
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_settings_of_consumers_are_passed_over_and_named(tmp_path: Path) -> None
     ],
 )
 def test_settings_of_security_that_cannot_count_are_refused(name: str, tmp_path: Path) -> None:
-    assert refusal(tmp_path, "client.id=x", f"{name}=s3cret").startswith(f" line 2: {name} cannot be used here")
+    assert refusal(tmp_path, "client.id=x", f"{name}=s3cret").startswith(f" line 2: {name} is not supported")
 
 
 def test_blanks_around_a_value_do_not_count(tmp_path: Path) -> None:
@@ -273,4 +273,4 @@ def test_files_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
         read_settings(tmp_path)
     with pytest.raises(UserError, match=r"cannot be read: .*, expected a properties file"):
         read_settings(tmp_path / "missing")
-    assert refusal(tmp_path, "a=1", "b=\\uXYZ1") == " line 2: expected four hexadecimal digits behind \\u"
+    assert refusal(tmp_path, "a=1", "b=\\uXYZ1") == " line 2: expected four hexadecimal digits after \\u"

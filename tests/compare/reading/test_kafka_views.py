@@ -38,7 +38,7 @@ def test_the_offsets_view_alone_does_not_tell_who_is_in_the_group() -> None:
     assert [member.id for member in group.seen] == [A.id, B.id]
     assert group.owners_seen
     assert group.partial == Partial(
-        (), (), "the offsets view shows owners only: how many members own nothing is told by --members or --state"
+        (), (), "the offsets view shows owners only; --members or --state shows how many members own nothing"
     )
 
 
@@ -68,7 +68,7 @@ def test_the_short_members_view_alone_tells_how_many_and_with_the_offsets_which(
 def test_the_state_alone_names_what_lists_the_members() -> None:
     group = only(state_view("g", "h:1", "range", "Stable", 3))
     assert group.partial is not None
-    assert group.partial.why == "no view lists the members and what they own, which --members --verbose does"
+    assert group.partial.why == "no view lists the members and their partitions, which --members --verbose does"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,9 @@ def test_offsets_of_a_topic_that_nobody_owns_are_left_over() -> None:
     offsets = offsets_view("g", [A, B], {**COMMITTED, ("old", 0): (1, 1), ("old", 1): (1, 1)})
     group = only(offsets)
     assert {queue.topic for queue in group.queues or ()} == {"orders", "returns"}
-    assert group.notes == ("nobody owns topic old, of which 2 partitions have a committed offset: not counted as read",)
+    assert group.notes == (
+        "topic old has no owner, although 2 partitions have a committed offset: the topic does not count as read",
+    )
     stable = state_view("g", "h:1", "range", "Stable", 2)
     assert only(offsets, stable).queues == group.queues
 
@@ -239,7 +241,7 @@ def test_sources_of_different_times_are_noted() -> None:
     )
     assert {m.id: numbers(m.owned) for m in groups["g"].members or ()}[B.id] == [("orders", 2)]
     assert groups["g"].notes == (
-        "offsets.txt and members.txt show different members or owners: they were taken at different times",
+        "offsets.txt and members.txt show different members or owners: the views were taken at different times",
     )
 
 
@@ -324,7 +326,7 @@ def test_an_offset_of_a_deleted_topic_fails_the_whole_view_and_the_remedy_says_w
     )
     _, skipped = read(text("", failed))
     assert [each.line for each in skipped] == [2]
-    assert "deleted topic: --members --verbose and --state do not ask for it" in skipped[0].why
+    assert "deleted topic; --members --verbose and --state do not need it" in skipped[0].why
 
 
 def test_an_error_quotes_only_its_beginning() -> None:

@@ -83,7 +83,7 @@ def test_members_with_other_subscriptions_are_told_where_one_strategy_explains_t
     assert not group.members_disagree
     assert group.partial is not None
     assert (group.partial.topics, group.partial.members) == ((), ())
-    assert "topics that no source names" in group.partial.why
+    assert "topics that no source shows" in group.partial.why
 
 
 def test_members_with_other_subscriptions_and_strategies_hide_second_owners() -> None:
@@ -110,7 +110,7 @@ def test_a_member_that_reads_nothing_that_is_named_reads_something_else() -> Non
     group = read_one(text(*views, *status_view(IDS, same=False)))
     assert owned(group) == {IDS[0]: None, IDS[1]: None, IDS[2]: shares[IDS[2]]}
     assert group.partial is not None
-    assert "no source names" in group.partial.why
+    assert "no source shows the topics" in group.partial.why
 
 
 def test_a_route_tells_that_queues_without_rows_belong_to_the_share_of_somebody_who_does_not_read_them() -> None:
@@ -134,11 +134,12 @@ def test_nobody_is_online_where_no_row_has_an_owner_and_nobody_is_listed() -> No
     group = read_one(text(*progress_view(lag(*shown), shown)))
     assert (group.members, group.state, group.seen) == (None, None, ())
     assert group.partial is not None
-    assert group.partial.why.startswith("nobody seems to be online, 6 records wait")
+    assert group.partial.why.startswith("no member seems to be online")
+    assert group.partial.why.endswith("; 6 records wait")
     assert group.partial.why in group.notes
     # Members that are listed and do not answer are online.
     listed = read_one(text(*progress_view(lag(*shown), shown), *connections("10.0.0.1@a")))
-    assert not any("nobody seems to be online" in note for note in listed.notes)
+    assert not any("no member seems to be online" in note for note in listed.notes)
 
 
 def test_a_subscribed_topic_without_route_is_missing() -> None:

@@ -67,7 +67,7 @@ def test_what_is_left_of_an_address_belongs_to_the_last_member_there() -> None:
     group = read_one(text(*table, *one, *two, *three))
     assert owned(group)["10.0.0.1@c"] == frozenset()
     assert group.unowned is None
-    assert any("different moments" in note for note in group.notes)
+    assert any("at different times" in note for note in group.notes)
 
 
 def test_nobody_is_idle_where_a_row_without_owner_may_be_his() -> None:
@@ -166,7 +166,7 @@ def test_that_a_broadcasting_group_has_no_offsets_comes_with_where_to_look() -> 
     error = "org.apache.rocketmq.client.exception.MQClientException: CODE: 213  DESC: Not found the consumer group"
     _, (skipped,) = read_all([text(f"{error} consume stats, the consumer is under the broadcast mode")])
     assert skipped.why.endswith(
-        "expected consumerConnection: members of a broadcasting group keep their offsets themselves"
+        "expected consumerConnection, because members of a broadcasting group store their offsets locally"
     )
 
 
@@ -185,7 +185,7 @@ def test_a_missing_row_shows_in_the_total() -> None:
     table = progress_view(lag(*shown), shown)
     groups, skipped = read_all([text(*table[:3], *table[4:], *connections("10.0.0.1@a", "10.0.0.2@a"))])
     assert [(each.line, each.why) for each in skipped] == [
-        (6, "the total is 1, the rows above add up to 0: rows are missing or were changed")
+        (6, "the total is 1, but the rows above add up to 0: rows are missing or were changed")
     ]
     assert set(owned(groups[0]).values()) == {None}
 

@@ -84,7 +84,7 @@ def test_what_cannot_be_described_is_told() -> None:
     with pytest.raises(UserError, match="unknown view 'lag', expected one of offsets"):
         describe(made.cluster, "g", "lag")
     made.cluster.apply(BrokerEvent(at=25_000.0, broker="b1", does="kill"))
-    with pytest.raises(UserError, match="its broker is away"):
+    with pytest.raises(UserError, match="its broker is not running"):
         describe(made.cluster, "g")
 
 

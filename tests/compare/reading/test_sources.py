@@ -84,4 +84,4 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     empty.mkdir()
     found = only(str(empty))
     assert isinstance(found, Skipped)
-    assert "holds no file" in found.why
+    assert "contains no file" in found.why

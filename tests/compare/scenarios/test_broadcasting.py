@@ -39,8 +39,8 @@ def test_a_group_in_which_everybody_reads_everything_settles_and_has_no_figures_
 def test_the_verdict_says_that_nothing_is_shared_and_judges_only_those_that_share() -> None:
     document = found()
     assert told(document, "to all") == [
-        "to all is BROADCASTING: each of 2 members is to read all 4 queues, so that nothing is shared, and figures of"
-        " sharing (how even it is, no owner, two owners, moves, lag) do not apply."
+        "to all is BROADCASTING: each of 2 members must read all 4 queues, so no queue is shared, and figures of"
+        " sharing (evenness, no owner, two owners, moves, lag) do not apply."
     ]
     assert not [each for each in document["verdict"] if each["label"] is None and "to all" in each["sentence"]]
 

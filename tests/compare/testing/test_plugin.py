@@ -36,7 +36,7 @@ def _without_summary(output: str) -> str:
 def _scenario_in(output: str) -> str:
     """The last scenario in a report, without what pytest puts in front of its lines."""
     lines = output.splitlines()
-    first = max(number for number, line in enumerate(lines) if "# save it as a file" in line)
+    first = max(number for number, line in enumerate(lines) if "# save this as a file" in line)
     column = lines[first].index("#")
     text = []
     for line in lines[first:]:
@@ -137,10 +137,10 @@ def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(py
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=2)
     once, _, twice = _without_summary(done.stdout.str()).partition("_ test_and_on _")
-    assert once.count("save it as a file") == once.count("run: {for: ") == 1
-    first, _, second = twice.partition("# the same, and what came after; save it as a file")
-    assert (first.count("save it as a file"), second.count("save it as a file")) == (1, 0)
-    assert "crash: c1" not in first.split("# save it as a file")[1]
+    assert once.count("save this as a file") == once.count("run: {for: ") == 1
+    first, _, second = twice.partition("# the same, and what came after; save this as a file")
+    assert (first.count("save this as a file"), second.count("save this as a file")) == (1, 0)
+    assert "crash: c1" not in first.split("# save this as a file")[1]
     assert "crash: c1" in second
 
 
@@ -170,7 +170,7 @@ def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=1)
     told = _without_summary(done.stdout.str())
-    assert told.count("save it as a file") == 1
+    assert told.count("save this as a file") == 1
     assert "crash: c1" in told
 
 
@@ -179,9 +179,9 @@ def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path)
     assert done.returncode == 1
     assert re.findall(r"^FAILED \S*::(\w+)", done.stdout, re.MULTILINE) == ["test_the_work_is_shared_fairly"]
     assert "5 passed" in done.stdout or "1 failed" in done.stdout
-    assert "c1 has 6 of 12 queues, 1.50 times the mean of 4.00; allowed are 1.2" in done.stdout
-    assert "the same members get the larger share of each topic, and it adds up" in done.stdout
-    assert "as fair as can be is 4 to 4 queues, 2 moves from here" in done.stdout
+    assert "c1 has 6 of 12 queues, 1.50 times the mean of 4.00; allowed is 1.2" in done.stdout
+    assert "the same members get the larger share of each topic, so the differences add up" in done.stdout
+    assert "the fairest allocation has 4 to 4 queues per member and takes 2 moves" in done.stdout
 
 
 def test_the_sample_project_passes_once_its_assignor_is_fair(tmp_path: Path) -> None:

@@ -195,12 +195,12 @@ def test_a_deleted_group_leaves_tombstones() -> None:
 
 def test_settings_are_checked() -> None:
     for given, words in (
-        ({"group.max.sise": 2}, "no setting 'group.max.sise' of a Kafka broker"),
+        ({"group.max.sise": 2}, "unknown setting 'group.max.sise' of a Kafka broker"),
         ({"group.max.size": 0}, "expected a whole number from 1"),
         ({"group.initial.rebalance.delay.ms": "3s"}, "expected a whole number from 0"),
         ({"log.cleaner.min.cleanable.ratio": 2}, "expected a number from 0 to 1"),
         ({"group.min.session.timeout.ms": 2_000_000}, "expected at most"),
-        ({"load.ms": 1}, "no setting 'load.ms'"),
+        ({"load.ms": 1}, "unknown setting 'load.ms'"),
     ):
         with pytest.raises(UserError, match=words):
             with_settings(BrokerSettings(), given, "settings")

@@ -54,7 +54,7 @@ def test_settings_have_kafkas_names() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [
-        ("session.timeout.ms", 1, "here: no setting 'session.timeout.ms'"),
+        ("session.timeout.ms", 1, "here: unknown setting 'session.timeout.ms'"),
         ("rebalance.max.retries", 0, "rebalance.max.retries is 0, expected a whole number, at least 1"),
         ("auto.offset.reset", "earliest", "expected largest or smallest"),
         ("auto.commit.enable", "perhaps", "expected true or false"),

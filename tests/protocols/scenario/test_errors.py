@@ -94,15 +94,15 @@ MISTAKES = {
     ),
     "leaves before it joins": (
         *("- {at: 60s", "  - {at: 5s, leave: c3}", 0),
-        "events[1].leave: c3 is not there at 5s: it joins at 10s",
+        "events[1].leave: c3 does not run at 5s: it joins at 10s",
     ),
     "restarts before it joins": (
         *("- {at: 60s", "  - {at: 5s, restart: c3}", 0),
-        "events[1].restart: c3 restarts at 5s and was never there: it joins at 10s",
+        "events[1].restart: c3 restarts at 5s but never ran before: it joins at 10s",
     ),
     "leaves twice": (
         *("- {at: 60s", "  - {at: 60s, crash: c2}\n  - {at: 61s, leave: c2}", 1),
-        "events[2].leave: c2 is not there at 61s: c2 crashes at 60s",
+        "events[2].leave: c2 does not run at 61s: c2 crashes at 60s",
     ),
     "joins without topics": (
         *("- {at: 10s", "  - {at: 10s, join: c3}", 0),
@@ -110,11 +110,11 @@ MISTAKES = {
     ),
     "hangs within a hang": (
         *("- {at: 90s", "  - {at: 90s, hang: c1, for: 40s}\n  - {at: 95s, hang: c1, for: 1s}", 1),
-        "events[3].hang: c1 does so already until 130s",
+        "events[3].hang: c1 is still in the previous one until 130s",
     ),
     "one id twice": (
         *("c2:", "      c1: {subscribe: [TopicX]}", 0),
-        "groups.seed.members: 'c1' is there twice, first on line 10",
+        "groups.seed.members: 'c1' appears twice, first on line 10",
     ),
     "one id twice by a range": (
         *("c2:", "      c1..c3: {subscribe: [TopicX]}", 0),
@@ -144,7 +144,7 @@ MISTAKES = {
     ),
     "known topic is added": (
         *("- {at: 120s", "  - {at: 120s, add_topic: {TopicX: {queues: 2}}}", 0),
-        "events[4].add_topic.TopicX: topic 'TopicX' is there already",
+        "events[4].add_topic.TopicX: topic 'TopicX' already exists",
     ),
     "unknown queue is committed": (
         *("- {at: 130s", "  - {at: 130s, commit: c1, offsets: {TopicX-8: 5}}", 0),
@@ -158,10 +158,10 @@ MISTAKES = {
         *("- {at: 180s", "  - {at: 180s, broker: broker-a, does: return}", 0),
         "events[8].does: broker-a runs at 180s: it cannot return",
     ),
-    "one broker twice": ("brokers:", "brokers: [broker-a, broker-a]", 0, "brokers[1]: 'broker-a' is there twice"),
+    "one broker twice": ("brokers:", "brokers: [broker-a, broker-a]", 0, "brokers[1]: 'broker-a' appears twice"),
     "brokers written twice": (
         *("brokers:", "brokers: [broker-a, broker-b]\nbrokers: [broker-c]", 1),
-        "'brokers' is there twice, first on line 3",
+        "'brokers' appears twice, first on line 3",
     ),
     "network of nobody": (
         *("- {at: 160s", "  - {at: 160s, network: cut, between: [c7], for: 10s}", 0),
@@ -169,7 +169,7 @@ MISTAKES = {
     ),
     "loss beyond all": (
         *("- {at: 160s", "  - {at: 160s, network: loss, between: [c1], loss: 1.5, for: 10s}", 0),
-        "events[7].loss: 1.5 is no share of messages",
+        "events[7].loss: 1.5 is not a share of messages",
     ),
     # The run
     "after the end": (
@@ -188,7 +188,7 @@ MISTAKES = {
     ),
     "one label twice": (
         *("- kafka:range", "  - kafka:range\n  - kafka:range", 1),
-        "systems[1]: the label 'kafka:range' is there twice",
+        "systems[1]: the label 'kafka:range' appears twice",
     ),
     # YAML
     "a cycle": ("c2:", "      c2: &me {subscribe: [TopicX], settings: {again: *me}}", 0, "a cycle, the alias &me"),

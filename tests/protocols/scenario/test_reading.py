@@ -147,7 +147,7 @@ def test_equal_names_in_two_groups_need_the_group() -> None:
 
 def test_a_crash_takes_the_whole_process() -> None:
     members = {"c1": {"subscribe": ["orders"], "process": "p"}, "c2": {"subscribe": ["orders"], "process": "p"}}
-    with pytest.raises(ValueError, match=r"c2 is not there at 2s: c1 crashes at 1s"):
+    with pytest.raises(ValueError, match=r"c2 does not run at 2s: c1 crashes at 1s"):
         small(
             group={"name": "g", "members": members}, events=[{"at": "1s", "crash": "c1"}, {"at": "2s", "leave": "c2"}]
         )

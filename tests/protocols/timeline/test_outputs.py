@@ -92,7 +92,7 @@ def test_the_diagram_shows_what_led_to_something_and_counts_the_rest() -> None:
         "    n1->>n2: Ask (0.5s)",
         "    n2->>n1: Answer (0.502s)",
         "    Note over n1: c1 owns T-0 (0.504s)",
-        "    Note over n1,n2: 9.496s without news: 9 Beat",
+        "    Note over n1,n2: 9.496s without changes: 9 Beat",
     ]
 
 
@@ -236,8 +236,8 @@ def test_a_state_that_changes_to_and_fro_is_told_twice_and_then_counted() -> Non
         "a: PULLING -> BACKOFF (due)",
         "a: BACKOFF -> PULLING (due)",
         "b: PULLING -> BACKOFF (due)",
-        "a: the same to and fro, 8 more steps, the last at 11s",
+        "a: the same transitions again, 8 more steps, the last at 11s",
         "a: PULLING -> DROPPED (due)",
     ]
     (*_, last, _) = story(recorded(facts[:-2], 20_000.0)).splitlines()
-    assert last.endswith("a: the same to and fro, 8 more steps, the last at 11s")
+    assert last.endswith("a: the same transitions again, 8 more steps, the last at 11s")

@@ -114,7 +114,7 @@ def test_settings_are_written_under_rocketmqs_names() -> None:
         old.pulling.pull_batch_size,
     ) == (0.0, 0.0, 16)
     for given_, told in (
-        ({"pullBatchsize": 1}, "no client setting 'pullBatchsize'"),
+        ({"pullBatchsize": 1}, "unknown client setting 'pullBatchsize'"),
         ({"awaitTerminationMillisWhenShutdown": 500}, "is 500, which is not modelled, expected 0"),
         ({"pullBatchSize": 0}, "a whole number from 1 to 1024"),
         ({"pullThresholdForTopic": -2}, "-1 or a whole number"),

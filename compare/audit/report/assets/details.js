@@ -26,7 +26,7 @@ function views(group) {
   found.push({ view: 0, title: "Today", name: group.strategy, under: line(figure(group, "max"), figure(group, "min"), figure(group, "idle_members"), null) });
   if (group.views[1]) {
     const row = group.what_if.find(([system, strategy]) => group.best === strategy && system === group.system);
-    found.push({ view: 1, title: "Best strategy in reach", name: group.best, under: row ? line(row[2], row[3], row[4], asMoves(row[6])) : "" });
+    found.push({ view: 1, title: "Best available strategy", name: group.best, under: row ? line(row[2], row[3], row[4], asMoves(row[6])) : "" });
   }
   if (group.views[2]) found.push({ view: 2, title: "Optimum", name: null, under: line(max, min, idle, asMoves(moves)) });
   return found;
@@ -57,12 +57,12 @@ function ownersTable(group) {
   const heads = [["member", "who"], ...shown.map(({ title }) => [title, "what"])];
   const rows = group.members.map((member) => [member[0], ...shown.map(({ view }) => {
     const runs = parse(member[view + 1]);
-    return runs === null ? "not told" : `${load(runs)}${runs.length ? `: ${words(group, runs)}` : ""}`;
+    return runs === null ? "unknown" : `${load(runs)}${runs.length ? `: ${words(group, runs)}` : ""}`;
   })]);
   if (group.unowned) rows.push(["no owner", words(group, parse(group.unowned)), ...shown.slice(1).map(() => "")]);
   if (group.twice) rows.push(["owned twice", words(group, parse(group.twice)), ...shown.slice(1).map(() => "")]);
   if (group.gap) rows.push(["not listed", ...shown.map(({ view }) => gapWords(group, view))]);
-  return el("details", { class: "fold" }, el("summary", {}, "Who owns what, as a table"), table("Queues of each member", heads, rows));
+  return el("details", { class: "fold" }, el("summary", {}, "Ownership as a table"), table("Queues of each member", heads, rows));
 }
 
 function findings(group) {
@@ -120,8 +120,8 @@ function whatIf(group) {
   const all = [today, ...reach, ...(hasBest ? [["optimum", "-", ...group.optimum.map((value) => number(value, 3))]] : [])];
   const isBest = ([system, strategy]) => group.best === strategy && system === group.system;
   const kind = (at) => (at === 0 ? "today" : hasBest && at === all.length - 1 ? "optimum" : isBest(all[at]) ? "best" : null);
-  return el("section", {}, el("h3", {}, "What if"), table("The same group under strategies that it can be set to", heads, all, kind),
-    others.length ? table("For comparison: strategies that no setting of this group chooses", heads, others) : null,
+  return el("section", {}, el("h3", {}, "What if"), table("The group under strategies that it can be configured to use", heads, all, kind),
+    others.length ? table("For comparison: strategies that the group cannot be configured to use", heads, others) : null,
     whys.length ? el("ul", { class: "notes" }, ...whys) : null);
 }
 
@@ -137,9 +137,9 @@ function detailsOf(group) {
   const box = el("div", { class: "details" },
     findings(group),
     score(group),
-    drawn ? el("section", {}, el("h3", {}, "Who owns what"), legend(group, group.views[1] || group.views[2]), drawings,
+    drawn ? el("section", {}, el("h3", {}, "Ownership"), legend(group, group.views[1] || group.views[2]), drawings,
       group.remarks.length ? el("ul", { class: "notes" }, ...group.remarks.map((line) => el("li", {}, line))) : null, ownersTable(group))
-      : !group.detailed ? null : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member gets every queue here, so there is no share to draw."),
+      : !group.detailed ? null : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member reads every queue, so there is no allocation to draw."),
     el("div", { class: "columns" }, whatIf(group), perTopic(group)),
     figures(group),
     more(group));

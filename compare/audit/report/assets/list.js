@@ -98,7 +98,7 @@ if (list) {
     const button = el("button", { type: "button" }, ...head.childNodes);
     head.replaceChildren(button);
     button.addEventListener("click", () => sortBy(key, state.key === key ? !state.up : firstDirection(key)));
-    sort.append(el("option", { value: key }, key === "rank" ? "how bad it is" : head.textContent));
+    sort.append(el("option", { value: key }, key === "rank" ? "severity" : head.textContent));
   }
   // Every other figure can be sorted by, too, and what stands in words beside the name.
   const words = [["system", "system"], ["kind", "kind"], ["strategy", "strategy"], ["state", "state"]];

@@ -78,11 +78,11 @@ function picture(group, view, title, width) {
 
 function memberRow(draft, row, name, member, y) {
   const { group, view, label, unit } = draft;
-  const told = row.runs ? words(group, row.runs) || "no queue" : "not told";
+  const told = row.runs ? words(group, row.runs) || "no queue" : "unknown";
   const line = svg("g", { transform: `translate(0 ${y})` }, svg("title", {}, `${row.id}: ${told}`));
   line.append(svg("text", { class: "who", x: label - 6, y: 14, "text-anchor": "end" }, fitted(name, label - 8)));
   if (row.runs === null) {
-    line.append(svg("text", { class: "untold", x: label + 4, y: 14 }, "not told"));
+    line.append(svg("text", { class: "untold", x: label + 4, y: 14 }, "unknown"));
     return line;
   }
   const size = load(row.runs);

@@ -25,7 +25,7 @@ function stateGraph(graph) {
   });
   const caption = el("p", { class: "taken" });
   const figure = el("figure", { class: "graph" }, el("h4", {}, graph.name), picture, caption);
-  // `where`: who is in which state; `taken`: the edges of this step.
+  // `where`: members in each state; `taken`: the edges of this step.
   const show = (where, taken) => {
     const inside = new Map();
     where.forEach(({ state }, who) => inside.set(state, [...(inside.get(state) ?? []), who]));
@@ -44,7 +44,7 @@ function stateGraph(graph) {
       picture.insertBefore(drawn, picture.querySelector(".state"));
     });
     caption.textContent = taken.map((each) => `${each.who}: ${each.before === each.after ? `stays ${each.after}` : `${each.before} → ${each.after}`} (${each.event})`).join("; ").slice(0, MOST_SAID);
-    picture.setAttribute("aria-label", `${graph.name}: ${[...where].map(([who, { state }]) => `${who} is ${state}`).join(", ").slice(0, MOST_SAID) || "nobody is in any state yet"}`);
+    picture.setAttribute("aria-label", `${graph.name}: ${[...where].map(([who, { state }]) => `${who} is ${state}`).join(", ").slice(0, MOST_SAID) || "no member has a state yet"}`);
   };
   return { figure, show, machine: graph.machine };
 }

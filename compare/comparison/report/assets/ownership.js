@@ -124,7 +124,7 @@ function said(variant, rows, view) {
   const doubles = rows.flatMap((row) => row.doubles);
   const longest = gaps.reduce((most, gap) => Math.max(most, gap.until - gap.since), 0);
   const loads = ownedAt(variant, rows, view.scenario.end - 0.5).map((each, member) => `${variant.members[member]} ${each.length}`);
-  if (rows.length && variant.alone.length === rows.length) return `${variant.label}: what each member reads over ${lasting(view.scenario.end)}; every member is to read every queue. Queues at the end: ${loads.slice(0, 30).join(", ")}${loads.length > 30 ? ", ..." : ""}.`;
+  if (rows.length && variant.alone.length === rows.length) return `${variant.label}: what each member reads over ${lasting(view.scenario.end)}; every member must read every queue. Queues at the end: ${loads.slice(0, 30).join(", ")}${loads.length > 30 ? ", ..." : ""}.`;
   return `${variant.label}: who owns each of ${counted(rows.length, "queue")} over ${lasting(view.scenario.end)}. `
     + (gaps.length ? `${counted(gaps.length, "time")} a queue has no owner, ${lasting(longest)} at the longest. ` : "No queue is ever without an owner. ")
     + (doubles.length ? `${counted(doubles.length, "time")} a queue has several owners. ` : "No queue ever has two owners. ")

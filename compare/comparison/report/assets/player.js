@@ -64,7 +64,7 @@ function playerOf(view, place, title) {
     slider.max = player.steps.length - 1;
     drawn = (payload.graphs[player.system] ?? []).map(stateGraph);
     graphsPlace.replaceChildren(...drawn.map((graph) => graph.figure));
-    if (!drawn.length) graphsPlace.append(el("p", { class: "quiet" }, "This system shares queues without a state machine."));
+    if (!drawn.length) graphsPlace.append(el("p", { class: "quiet" }, "This system has no state machine for sharing queues."));
     jump.replaceChildren(...player.steps.flatMap((step, at) => (step[2] === EVENT ? [el("option", { value: at }, `${clock(step[0])} ${player.texts[step[5]]}`)] : [])));
     current = 0;
     show();
@@ -134,19 +134,19 @@ function tell(variant, current, end, go) {
   const headline = {
     [EVENT]: words,
     [MESSAGE]: `${name(from)} sends ${words} to ${name(to)}`,
-    [TIME_UP]: `${name(to)}: it is time for ${words}`,
+    [TIME_UP]: `${name(to)}: timer ${words} fires`,
     [OPENS]: `${name(to)}: connection with ${name(from)} opens`,
     [CLOSES]: `${name(to)}: connection with ${name(from)} closes`,
   }[kind];
   const parts = [];
-  if (quiet >= 0) parts.push(el("p", { class: "quiet" }, `Passed over: ${player.texts[quiet]}.`));
+  if (quiet >= 0) parts.push(el("p", { class: "quiet" }, `Skipped: ${player.texts[quiet]}.`));
   parts.push(el("h4", {}, `${clock(handled, 1)} ${headline}`));
-  if (kind === MESSAGE && handled > sent) parts.push(el("p", { class: "quiet" }, `sent at ${clock(sent, 1)}, ${lasting(handled - sent)} on its way`));
+  if (kind === MESSAGE && handled > sent) parts.push(el("p", { class: "quiet" }, `sent at ${clock(sent, 1)}, ${lasting(handled - sent)} in transit`));
   const facts = effects.filter((effect) => effect.length === 2);
   if (facts.length) parts.push(el("ul", { class: "effects" }, ...facts.map((effect) => el("li", {}, player.texts[effect[1]]))));
   const why = player.rebalances.filter(([began]) => began <= handled).pop();
   if (why && facts.length && kind !== EVENT) {
-    parts.push(el("p", { class: "why" }, `Rebalance of ${why[1]}, since ${clock(why[0], 1)}: ${why[2]}. What began it: ${why[4]} (${clock(why[3], 1)}).`));
+    parts.push(el("p", { class: "why" }, `Rebalance of ${why[1]}, since ${clock(why[0], 1)}: ${why[2]}. Cause: ${why[4]} (${clock(why[3], 1)}).`));
   }
   const chain = [];
   for (let number = step[6]; number >= 0; number = player.steps[number][6]) chain.push(number);
@@ -168,7 +168,7 @@ function tell(variant, current, end, go) {
     const names = each.length <= 4 ? each.map((row) => rowName(variant.rows[row])).join(", ") : counted(each.length, "queue");
     return [el("li", {}, swatch(member), el("bdi", {}, `${variant.members[member]}: ${names || "nothing"}`))];
   })));
-  if (player.dropped) parts.push(el("p", { class: "quiet" }, `Left out to keep this page small: ${player.dropped} steps, the later ones after each event.`));
+  if (player.dropped) parts.push(el("p", { class: "quiet" }, `${player.dropped} steps, the later ones after each event, are left out to keep this page small.`));
   return parts;
 }
 

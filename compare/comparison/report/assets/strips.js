@@ -29,7 +29,7 @@ function evenness(view, variant, left, plot, width) {
   const { points } = variant;
   const most = Math.max(1, ...points.map((each) => each[2] ?? 0), ...variant.best.map((each) => each[2] ?? 0));
   const last = points[points.length - 1];
-  const words = `queues of the busiest and of the least busy member over time; at the end ${last ? `${last[1]} to ${last[2]}` : "unknown"}`;
+  const words = `largest and smallest number of queues per member over time; at the end ${last ? `${last[1]} to ${last[2]}` : "unknown"}`;
   const picture = strip("even", words, view, variant, left, plot, width, (clip, x, floor, tall) => {
     const y = (value) => short(floor - (value / most) * tall);
     const up = [];
@@ -91,7 +91,7 @@ function sentLegend(variant) {
 function waiting(view, variant, left, plot, width) {
   const { lag } = variant;
   const most = Math.max(1, ...lag);
-  const picture = strip("lag", `records that wait, ${most} at the most`, view, variant, left, plot, width, (clip, x, floor, tall) => {
+  const picture = strip("lag", `lag in records, at most ${most}`, view, variant, left, plot, width, (clip, x, floor, tall) => {
     const piece = view.scenario.end / lag.length;
     const points = lag.map((value, number) => `${short(x((number + 1) * piece))} ${short(floor - (value / most) * tall)}`);
     clip.append(svg("path", { class: "waits", d: `M${short(x(0))} ${floor}L${points.join("L")}L${short(x(view.scenario.end))} ${floor}z` }));

@@ -7,15 +7,15 @@ function legend(view, variant) {
     return el("li", {}, button);
   });
   const mark = (name, words) => el("li", {}, svg("svg", { width: 16, height: 12, "aria-hidden": true }, svg("path", { class: name, d: "M2 1h12v10h-12z" })), words);
-  return el("ul", { class: "legend" }, ...members, mark("ground", "not owned yet"), mark("nobody", "no owner"), mark("twoowners", "two owners"));
+  return el("ul", { class: "legend" }, ...members, mark("ground", "no owner yet"), mark("nobody", "no owner"), mark("twoowners", "two owners"));
 }
 
 function card(view, variant, place, play) {
   const charts = place.querySelector(".charts");
-  const pictures = el("div", { class: "pictures", tabindex: 0, role: "group", "aria-label": `charts of ${variant.label}: left and right move the moment that is told of, plus and minus change the time shown` });
+  const pictures = el("div", { class: "pictures", tabindex: 0, role: "group", "aria-label": `charts of ${variant.label}: left and right move the described moment, plus and minus change the time range` });
   const readout = el("output", { class: "readout", "aria-live": "off" });
   const above = el("div", {});
-  const follow = el("button", { type: "button", class: "link follow", title: "message by message, from the moment pointed at on" }, "▸ play from here");
+  const follow = el("button", { type: "button", class: "link follow", title: "play message by message from this moment" }, "▸ play from here");
   follow.addEventListener("click", play);
   let drawn = null;
 
@@ -23,10 +23,10 @@ function card(view, variant, place, play) {
     const width = Math.max(300, Math.floor(pictures.clientWidth));
     const main = ownership(view, variant, width);
     const parts = [main.picture];
-    if (variant.alone.length) parts.push(el("p", { class: "quiet" }, "BROADCASTING: every member reads every queue, so a row is what one member reads."));
-    if (variant.points.length) parts.push(caption("Queues per member: from least to most; dashed: the most that the fairest sharing needs"), evenness(view, variant, main.left, main.plot, width));
+    if (variant.alone.length) parts.push(el("p", { class: "quiet" }, "BROADCASTING: every member reads every queue, so each row shows what one member reads."));
+    if (variant.points.length) parts.push(caption("Queues per member, smallest to largest load; the dashed line is the largest load of the fairest allocation"), evenness(view, variant, main.left, main.plot, width));
     if (variant.sent) parts.push(caption("Messages"), sentOver(view, variant, main.left, main.plot, width), sentLegend(variant));
-    if (variant.lag) parts.push(caption("Records that wait"), waiting(view, variant, main.left, main.plot, width));
+    if (variant.lag) parts.push(caption("Lag in records"), waiting(view, variant, main.left, main.plot, width));
     if (variant.remarks.length) parts.push(el("p", { class: "quiet remarks" }, variant.remarks.join(" ")));
     above.replaceChildren(legend(view, variant));
     const line = el("div", { class: "cursorline", hidden: true });
@@ -109,5 +109,5 @@ function told(view, variant, rows, now, row) {
   }
   const owned = ownedAt(variant, rows, now);
   const has = owned.map((each, member) => [variant.members[member], each.length]).filter(([, count]) => count);
-  return `${when} · ${has.slice(0, 12).map(([name, count]) => `${name} ${count}`).join(", ") || "nobody owns anything"}${has.length > 12 ? ` and ${has.length - 12} more members` : ""}`;
+  return `${when} · ${has.slice(0, 12).map(([name, count]) => `${name} ${count}`).join(", ") || "no queue has an owner"}${has.length > 12 ? ` and ${has.length - 12} more members` : ""}`;
 }

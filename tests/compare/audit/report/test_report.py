@@ -167,7 +167,7 @@ def test_a_large_group_is_thinned_and_says_so() -> None:
 def test_too_many_queues_are_counted_instead_of_named() -> None:
     shown = details(uneven("deep", members=2, topics=1, queues=MOST_QUEUES), Texts())
     assert shown["members"][0][1] == f"0*{MOST_QUEUES}"
-    assert any("count them per topic" in remark for remark in shown["remarks"])
+    assert any("count queues per topic" in remark for remark in shown["remarks"])
 
 
 def test_members_come_by_load_then_in_counting_order() -> None:
@@ -208,7 +208,7 @@ def test_a_remedy_comes_with_its_terms_and_risks_and_each_sentence_stands_once()
     ((cause, ((text, terms, risks),)),) = first
     assert texts.all[cause].startswith("The remainder")
     assert texts.all[text].startswith("Set partition.assignment.strategy")
-    assert texts.all[terms] == "Rolling restart. Can be undone."
+    assert texts.all[terms] == "Rolling restart. Reversible."
     assert [texts.all[risk] for risk in risks] == ["a consumer that joins topics by key relies on range"]
 
 

@@ -31,7 +31,7 @@ def test_the_worst_group_is_open_with_its_three_pictures(show: Any) -> None:
     page = show(document(uneven("worst"), uneven("other")))
     assert page.run("document.querySelectorAll('.detail').length") == 1
     titles = page.run("[...document.querySelectorAll('figure h4')].map(each => each.firstChild.textContent)")
-    assert titles == ["Today", "Best strategy in reach", "Optimum"]
+    assert titles == ["Today", "Best available strategy", "Optimum"]
     labels = page.run("[...document.querySelectorAll('svg.picture')].map(each => each.getAttribute('aria-label'))")
     assert labels[0] == "Today: 4 members drawn, 0 to 9 queues each, 2 idle"
     assert page.run("document.querySelectorAll('figure:first-child .idlewords').length") == 2
@@ -170,4 +170,4 @@ def test_risks_stand_under_their_name(show: Any) -> None:
     made = uneven("worst") | {"findings": [{"cause": "Why", "remedies": [remedy]}]}
     page = show(document(made))
     parts = "[...document.querySelectorAll('.remedies .remedy p, .remedies .remedy li')].map(each => each.textContent)"
-    assert page.run(parts) == ["Do it.", "No restart. Cannot be undone.", "Risks:", "one may break", "two may"]
+    assert page.run(parts) == ["Do it.", "No restart. Irreversible.", "Risks:", "one may break", "two may"]

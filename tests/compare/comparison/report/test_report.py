@@ -57,8 +57,8 @@ def test_story_verdict_and_figures_read_without_a_script() -> None:
     for words in (
         "a third and a fourth member join two",
         "c3 joins",
-        "Leaves 2 of 4 members idle, because it shares each topic by itself",
-        "best of its column",
+        "Leaves 2 of 4 members idle, because it allocates each topic separately",
+        "marks the best value of a column",
         "fairness.idle_members = 2",
     ):
         assert words in text
@@ -145,9 +145,9 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(run.chart_data["rows"]) == 3
     assert len(run.chart_data["points"]) == 4
     first, second, third = run.chart_data["remarks"]
-    assert first == "Drawn: 3 of 4 queues, those to which most happens."
-    assert second.startswith("The line of fairness has 4 of ")
-    assert third == "More than 10 messages: the player tells of events and their effects only."
+    assert first == "The chart shows 3 of 4 queues: those with the most changes."
+    assert second.startswith("The fairness line shows 4 of ")
+    assert third == "The player shows only events and their effects, because the run has more than 10 messages."
     player = run.chart_data["player"]
     assert [player["texts"][step[5]] for step in player["steps"]] == ["the scenario begins", "c3 joins", "c4 joins"]
 
@@ -190,7 +190,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(tmp_pat
     )
     done = equipoise("compare", str(path), "--report", str(tmp_path / "nowhere/out.html"))
     assert done.returncode == 2
-    assert "there is no folder" in done.stderr
+    assert "does not exist, expected a writable file" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

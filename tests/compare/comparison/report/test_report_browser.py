@@ -120,7 +120,7 @@ def test_what_is_under_the_pointer_is_told(show: Any) -> None:
     assert "to the end)" in page.run("document.querySelector('#v0-0 .readout').textContent")
     page.run("document.querySelector('#v0-0 .pictures').focus()")
     pressed(page, "Home")
-    assert page.run("document.querySelector('#v0-0 .readout').textContent").endswith("nobody owns anything")
+    assert page.run("document.querySelector('#v0-0 .readout').textContent").endswith("no queue has an owner")
     pressed(page, "End")
     assert "c1 2, c2 2" in page.run("document.querySelector('#v0-0 .readout').textContent")
 
@@ -194,7 +194,7 @@ def test_a_scheme_without_a_state_machine_is_played_too(show: Any) -> None:
     looked_at(page, ".player")
     chosen(page, ".player select", "2")
     clicked(page, '[aria-label="last step"]')
-    assert "without a state machine" in page.run("document.querySelector('.graphs').textContent")
+    assert "has no state machine" in page.run("document.querySelector('.graphs').textContent")
 
 
 def test_from_the_picture_to_the_player(show: Any) -> None:

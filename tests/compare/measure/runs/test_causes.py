@@ -49,7 +49,7 @@ def test_topics_seen_by_a_pattern_are_put_down_to_the_new_topic() -> None:
     members = {"c1..c3": {"pattern": "T.*"}}
     new, slower = {"at": "60s", "add_topic": {"T2": 3}}, {**SLOWER, "between": ["c1", "broker-a"]}
     ((_, cause),) = causes("kafka:range", new, slower, members=members)
-    assert cause == "T2 comes into being"
+    assert cause == "T2 is created"
 
 
 def test_a_change_of_the_topic_is_still_the_cause_after_the_rebalance_of_a_crash() -> None:

@@ -52,13 +52,13 @@ def test_fewer_moves_than_the_fairest_sharing_takes_are_told_with_the_reason() -
     for record, said in (
         (
             static,
-            "Kafka range+static moves no queue, while reaching the optimum after every event takes 2 moves"
-            " (after: c2 leaves, 2 of 4 queues still without an owner when the next event comes).",
+            "Kafka range+static moves no partition, while reaching the optimum after every event takes 2 moves"
+            " (after c2 leaves, 2 of 4 partitions still have no owner when the next event happens).",
         ),
         (
             uneven,
-            "Kafka range moves no queue, while reaching the optimum after every event takes 3 moves"
-            " (after: c4 joins, a Jain index of 0.50 where 1.00 would be possible at the end).",
+            "Kafka range moves no partition, while reaching the optimum after every event takes 3 moves (after c4"
+            " joins, the Jain index is 0.50 where 1.00 is possible at the end).",
         ),
     ):
         (told,) = [each for each in verdict(record) if "moves" in each.text]
@@ -76,12 +76,12 @@ def test_a_variant_that_leaves_queues_to_nobody_is_no_fair_one_and_best_only_in_
     best = {
         row["label"]: {cell["heading"] for cell in row["cells"] if cell["best"]} for row in rows([first, second], {})
     }
-    assert {"even (Jain)", "idle", "most", "moves", "rebalances", "settled, s", "messages"} <= best["kafka:range"]
+    assert {"Jain", "idle", "most", "moves", "rebalances", "settled, s", "messages"} <= best["kafka:range"]
     assert best["open"] == {"no owner, queue-s"}
-    assert verdict(second)[0].text == "open ends with 2 of 4 queues that nobody owns: 1 queue per member."
+    assert verdict(second)[0].text == "open ends with 2 of 4 partitions without an owner: 1 partition per member."
     (sentence, rests), *_ = side_by_side([first, second])
     assert sentence.text == (
-        "1 of 2 variants ends as fair as can be (Kafka range); open does not: 2 of its queues have no owner."
+        "1 of 2 variants ends as fair as possible (Kafka range); open does not: 2 of its queues have no owner."
     )
     assert rests["open"]["fairness.unowned_queues"] == 2
 
