@@ -75,6 +75,8 @@ class Cluster:
         if not apply_to_world(event, self.simulation, self.places):
             self.left.append(event)
 
+    def fast_forward(self) -> None: ...
+
     def finish(self) -> None:
         self.finished = True
 
