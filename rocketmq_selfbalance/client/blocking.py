@@ -9,7 +9,7 @@ from typing import Any
 
 from protocols.engine.nodes import Message, Outbox, Time
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call, Failure, Sleep
-from rocketmq_selfbalance.client.instance import WAIT, Instance
+from rocketmq_selfbalance.client.instance import WAIT, Instance, Wait
 from rocketmq_selfbalance.client.outstanding import Asked
 from rocketmq_selfbalance.client.threads import Step, Thread
 from rocketmq_selfbalance.client.threads import answer as go_on
@@ -26,7 +26,7 @@ def run(client: Instance, now: Time, name: str, steps: Sequence[Step], out: Outb
     _drive(client, now, name, thread, go(client, now, thread, client.tables.steps, out), out)
 
 
-def resume(client: Instance, now: Time, name: str, value: Any, out: Outbox) -> None:
+def resume(client: Instance, now: Time, name: str, value: object, out: Outbox) -> None:
     """The call that the thread waits for has this answer."""
     thread = client.threads[name]
     _drive(client, now, name, thread, go_on(client, now, thread, value, client.tables.steps, out), out)
@@ -56,7 +56,7 @@ def _forget_asked(client: Instance, name: str) -> None:
         del client.asked[correlation]
 
 
-def ask(client: Instance, now: Time, thread: str, address: str, timeout: Time, request: Message, out: Outbox) -> Any:
+def ask(client: Instance, now: Time, thread: str, address: str, timeout: Time, request: Message, out: Outbox) -> Wait:
     """Send a request for this thread, which then waits for the answer. The request begins with its number, the last one
     of `Instance.next_correlation`."""
     until = now + timeout
@@ -73,7 +73,7 @@ def _watch(client: Instance, thread: str, until: Time, out: Outbox) -> None:
     out.set_timer(("thread", thread), until)
 
 
-def wait(client: Instance, now: Time, thread: str, duration: Time, out: Outbox) -> Any:
+def wait(client: Instance, now: Time, thread: str, duration: Time, out: Outbox) -> Wait:
     """This thread waits so many milliseconds, or until it is told to go on."""
     client.watched.pop(thread, None)
     out.set_timer(("thread", thread), now + duration)

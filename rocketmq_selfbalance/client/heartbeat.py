@@ -1,14 +1,14 @@
 """Heartbeats: what a client tells the brokers about its consumers, and when (``sendHeartbeatToAllBrokerWithLock`` and
 its siblings; spec 2.1, 3.3, 3.5)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java, string_entry_order
 from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.instance import Instance, Wait
 from rocketmq_selfbalance.client.service import WakeUp
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.codes import SUCCESS
@@ -93,13 +93,12 @@ def tell_new_connection(client: Instance, now: Time, broker: str, out: Outbox) -
     blocking.run(client, now, f"connection to {broker}", (TellNewConnection(broker),), out)
 
 
-def begin_round(client: Instance, now: Time, name: str, thread: Thread, call: HeartbeatToAll, out: Outbox) -> Any:
+def begin_round(client: Instance, now: Time, name: str, thread: Thread, call: HeartbeatToAll, out: Outbox) -> None:
     """The call `HeartbeatToAll`: a round, of which the thread sees only whether it was carried out."""
     thread.push(Beat())
-    return None
 
 
-def tell_broker(client: Instance, now: Time, name: str, thread: Thread, call: TellBroker, out: Outbox) -> Any:
+def tell_broker(client: Instance, now: Time, name: str, thread: Thread, call: TellBroker, out: Outbox) -> Wait:
     """The call `TellBroker`."""
     data = tuple(consumer_data(consumer) for consumer in client.active())
     timeout = client.settings.instance.mq_client_api_timeout_ms
@@ -108,7 +107,7 @@ def tell_broker(client: Instance, now: Time, name: str, thread: Thread, call: Te
     )
 
 
-def understood(client: Instance, call: Any, message: Answer) -> bool:
+def understood(client: Instance, call: Call, message: Answer) -> bool:
     """Whether the broker took what was asked."""
     return message.code == SUCCESS
 

@@ -4,6 +4,7 @@ The parts see it as their `World`. What it tells the observer is in `observed`, 
 """
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
@@ -22,13 +23,19 @@ from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.states import DROP, RUNNING
 
-WAIT: Any = "wait"
-"""What the beginning of a call gives where the thread has to wait; anything else is the answer."""
 
-Begin: TypeAlias = Callable[["Instance", Time, str, Thread, Any, Outbox], Any]
+class Wait(Enum):
+    """What the beginning of a call gives where the thread has to wait; anything else is the answer."""
+
+    WAIT = "wait"
+
+
+WAIT = Wait.WAIT
+
+Begin: TypeAlias = Callable[["Instance", Time, str, Thread, Any, Outbox], object]
 """Instance, time, thread's name, thread, call and outbox to the answer or `WAIT`."""
 
-Understand: TypeAlias = Callable[["Instance", Any, Any], Any]
+Understand: TypeAlias = Callable[["Instance", Any, Any], object]
 """Instance, call and the message that answers it to the value that the call has."""
 
 

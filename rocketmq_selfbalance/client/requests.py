@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocols.engine.nodes import Outbox, Time
+from protocols.queues import Queue
 from rocketmq_selfbalance.client import blocking, heartbeat, routing
 from rocketmq_selfbalance.client.calls import (
     BROKER_ASKED,
@@ -11,6 +12,7 @@ from rocketmq_selfbalance.client.calls import (
     AskMembers,
     AskOffsetAt,
     AwaitConsumeLock,
+    Call,
     Failure,
     HeartbeatToAll,
     LockQueues,
@@ -21,7 +23,7 @@ from rocketmq_selfbalance.client.calls import (
     UnlockQueues,
     Unregister,
 )
-from rocketmq_selfbalance.client.instance import Begin, Instance, Understand
+from rocketmq_selfbalance.client.instance import Begin, Instance, Understand, Wait
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import MASTER_ID, QUERY_NOT_FOUND, SUCCESS
 from rocketmq_selfbalance.messages.answer import Answer
@@ -36,7 +38,7 @@ from rocketmq_selfbalance.messages.offsets import (
 )
 
 
-def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMembers, out: Outbox) -> Any:
+def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMembers, out: Outbox) -> Wait | Failure:
     known = client.askable.get(call.topic)
     if not known:
         return Failure.FAILED
@@ -48,7 +50,7 @@ def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMe
     )
 
 
-def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOffset, out: Outbox) -> Any:
+def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOffset, out: Outbox) -> Wait:
     timeout = client.settings.instance.offset_timeout_ms
     return blocking.ask(
         client,
@@ -61,14 +63,14 @@ def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOf
     )
 
 
-def _max_offset(client: Instance, now: Time, name: str, thread: Thread, call: AskMaxOffset, out: Outbox) -> Any:
+def _max_offset(client: Instance, now: Time, name: str, thread: Thread, call: AskMaxOffset, out: Outbox) -> Wait:
     timeout = client.settings.instance.offset_timeout_ms
     return blocking.ask(
         client, now, name, call.address, timeout, GetMaxOffset(client.next_correlation(), call.queue), out
     )
 
 
-def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: AskOffsetAt, out: Outbox) -> Any:
+def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: AskOffsetAt, out: Outbox) -> Wait:
     timeout = client.settings.instance.offset_timeout_ms
     return blocking.ask(
         client,
@@ -81,7 +83,7 @@ def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: Ask
     )
 
 
-def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueues, out: Outbox) -> Any:
+def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueues, out: Outbox) -> Wait:
     timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
     return blocking.ask(
         client,
@@ -94,7 +96,7 @@ def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueu
     )
 
 
-def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: UnlockQueues, out: Outbox) -> Any:
+def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: UnlockQueues, out: Outbox) -> Wait:
     timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
     return blocking.ask(
         client,
@@ -107,22 +109,22 @@ def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: Unlock
     )
 
 
-def _unregister(client: Instance, now: Time, name: str, thread: Thread, call: Unregister, out: Outbox) -> Any:
+def _unregister(client: Instance, now: Time, name: str, thread: Thread, call: Unregister, out: Outbox) -> Wait:
     timeout, own = client.settings.instance.mq_client_api_timeout_ms, client.client_id
     return blocking.ask(
         client, now, name, call.address, timeout, UnregisterClient(client.next_correlation(), own, call.group), out
     )
 
 
-def _sleep(client: Instance, now: Time, name: str, thread: Thread, call: Sleep, out: Outbox) -> Any:
+def _sleep(client: Instance, now: Time, name: str, thread: Thread, call: Sleep, out: Outbox) -> Wait:
     return blocking.wait(client, now, name, call.duration, out)
 
 
-def _await_lock(client: Instance, now: Time, name: str, thread: Thread, call: AwaitConsumeLock, out: Outbox) -> Any:
+def _await_lock(client: Instance, now: Time, name: str, thread: Thread, call: AwaitConsumeLock, out: Outbox) -> Wait:
     return blocking.wait(client, now, name, call.at_most, out)
 
 
-def consume_lock_free(client: Instance, now: Time, group: str, queue: Any, out: Outbox) -> None:
+def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
     """No listener works on the queue any more: the thread that waits for that has the lock."""
     for name, thread in list(client.threads.items()):
         waiting = thread.waiting
@@ -147,15 +149,15 @@ CALLS: Mapping[type[Any], Begin] = {
 }
 
 
-def _listed(client: Instance, call: Any, message: ConsumerList) -> Any:
+def _listed(client: Instance, call: Call, message: ConsumerList) -> tuple[str, ...] | Failure:
     return message.client_ids if message.code == SUCCESS else Failure.FAILED
 
 
-def _locked(client: Instance, call: Any, message: LockBatchMqAnswer) -> Any:
+def _locked(client: Instance, call: Call, message: LockBatchMqAnswer) -> tuple[Queue, ...] | Failure:
     return message.locked if message.code == SUCCESS else Failure.FAILED
 
 
-def _offset(client: Instance, call: Any, message: OffsetAnswer) -> Any:
+def _offset(client: Instance, call: Call, message: OffsetAnswer) -> int | Failure:
     if message.code == SUCCESS:
         return message.offset
     return Failure.NOT_FOUND if message.code == QUERY_NOT_FOUND else Failure.FAILED

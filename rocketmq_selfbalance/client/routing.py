@@ -1,19 +1,17 @@
 """What the client knows of topics and brokers, and how it learns it from a name server
 (``updateTopicRouteInfoFromNameServer``; spec 1.5)."""
 
-from typing import Any
-
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import RefreshRoute
-from rocketmq_selfbalance.client.instance import Instance
+from rocketmq_selfbalance.client.instance import Instance, Wait
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteInfoAnswer
 from rocketmq_selfbalance.routes import addresses_of, askable, subscribe_queues
 
 
-def refresh(client: Instance, now: Time, name: str, thread: Thread, call: RefreshRoute, out: Outbox) -> Any:
+def refresh(client: Instance, now: Time, name: str, thread: Thread, call: RefreshRoute, out: Outbox) -> Wait:
     """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
     timeout = client.settings.instance.mq_client_api_timeout_ms

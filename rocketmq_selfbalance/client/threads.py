@@ -65,7 +65,7 @@ def run(world: Any, now: Time, thread: Thread, handlers: Handlers, out: Outbox) 
     return None
 
 
-def answer(world: Any, now: Time, thread: Thread, value: Any, handlers: Handlers, out: Outbox) -> Call | None:
+def answer(world: Any, now: Time, thread: Thread, value: object, handlers: Handlers, out: Outbox) -> Call | None:
     """The call that the thread waited for has this answer: it runs on."""
     thread.value = value
     return run(world, now, thread, handlers, out)
