@@ -179,5 +179,5 @@ def _text(header: bytes, at: int, length: struct.Struct) -> tuple[str, int]:
     start = at + length.size
     end = start + length.unpack_from(header, at)[0]
     if not start <= end <= len(header):
-        raise FrameError("a text that ends behind its header")
+        raise FrameError("a text that ends after its header")
     return header[start:end].decode(), end

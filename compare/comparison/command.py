@@ -60,19 +60,14 @@ class _NamesStrategies(click.Command):
     " kafka-zookeeper, rocketmq, all. May be given several times.",
 )
 @click.option(
-    "--seed",
-    "seeds",
-    type=int,
-    multiple=True,
-    help="Seed to use instead of the scenario's. May be given several times.",
+    "--seed", "seeds", type=int, multiple=True, help="Replace the scenario's seed. May be given several times."
 )
 @click.option(
     "--seeds",
     "many",
     type=click.IntRange(1, MOST_SEEDS),
     metavar="N",
-    help="Run every variant with N seeds, starting with the scenario's, and report the median, 5th and 95th"
-    " percentile.",
+    help="Run every variant with N seeds from the scenario's on and report median, 5th and 95th percentile.",
 )
 @click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
 @click.option("--story", "stories", multiple=True, metavar="LABEL", help="Print the events of this variant as text.")
@@ -99,8 +94,7 @@ class _NamesStrategies(click.Command):
     "--parquet",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write ownership intervals, rebalances, messages, deliveries, commits, lag and final ownership as"
-    " Parquet tables for Spark.",
+    help="Write ownership, rebalances, messages, deliveries, commits and lag as Parquet tables for Spark.",
 )
 def compare(
     scenarios: tuple[str, ...],
@@ -131,9 +125,7 @@ def compare(
     if told:
         for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
             if given is not None:
-                raise UserError(
-                    f"{option} {given}: --story and --sequence print no comparison, expected only one of the options"
-                )
+                raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
         return _tell(scenarios, planned, told, stories, sequences, full)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
