@@ -44,7 +44,7 @@ providers._get_local_constants = _constants
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Java's better compiler takes longer than all that the tests let Spark do."""
 
-_SPARK = "tests/compare/spark/"
+_SPARK = "tests/compare/measure/spark/"
 
 
 class SparkInOneProcess(LoadScopeScheduling):

@@ -9,10 +9,10 @@ from typing import Any
 
 from compare.scenarios.reading import read
 from compare.scenarios.systems import cluster_of
-from compare.scenarios.variants import chosen
+from compare.scenarios.variants import variants_of
 from protocols.facts import Committed, Delivered, Position
 from protocols.scenario.model import Scenario
-from protocols.scenario.running import Variant
+from protocols.scenario.running import Run
 from tests.protocols.happenings import Facts
 
 ROOT = Path(__file__).parent.parent
@@ -43,9 +43,9 @@ def everything_told(*, full: bool) -> dict[str, list[str]]:
     """
     found = {}
     for path in EXAMPLES:
-        for variant in chosen(shortened(read(path))):
+        for variant in variants_of(shortened(read(path))):
             facts, system = Facts(), variant.part.system
-            Variant.of(variant.scenario, variant.part, cluster_of(system), observer=facts, full=full).run()
+            Run.of(variant.scenario, variant.part, cluster_of(system), observer=facts, full=full).run()
             told = [(fact[0], repr(fact[1:3])) for fact in facts.told]
             if system.startswith("rocketmq"):
                 without = [fact for fact in facts.told if not isinstance(fact[2], Committed | Delivered | Position)]

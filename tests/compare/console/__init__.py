@@ -17,7 +17,7 @@ _SETTINGS = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
 
 def equipoise(*arguments: str, stdin: bytes = b"", hash_seed: str | None = None) -> subprocess.CompletedProcess[str]:
     """The finished process; its output is text. With a hash seed it is a fresh interpreter, else one that has imported
-    the verbs already (`tests/compare/console_server.py`), since importing takes longer than most tests."""
+    the verbs already (`tests/compare/console/server.py`), since importing takes longer than most tests."""
     environment = {**os.environ, **_SETTINGS}
     if hash_seed is not None:
         environment["PYTHONHASHSEED"] = hash_seed
@@ -48,7 +48,7 @@ def equipoise(*arguments: str, stdin: bytes = b"", hash_seed: str | None = None)
 def _server() -> subprocess.Popen[str]:
     """It ends with the process that has started it, whose end of the pipe is closed then."""
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.compare.console_server"],
+        [sys.executable, "-m", "tests.compare.console.server"],
         cwd=ROOT,
         env={**os.environ, **_SETTINGS},
         stdin=subprocess.PIPE,
