@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
@@ -131,37 +131,37 @@ class TraceWorld:
     def __init__(self, consumer: Consumer, brokers: Surroundings) -> None:
         self.now: Time = 0
         self._consumer, self._brokers = consumer, brokers
-        self._effects: dict[str, list[Any]] = {}
+        self._effects: dict[str, list[object]] = {}
 
-    def run(self, now: int, *steps: Step) -> Any:
+    def run(self, now: int, *steps: Step) -> object:
         """Do these steps; what the last one leaves."""
         self.now = now
         thread = Thread(*steps, _Keep())
-        kept: list[Any] = []
-        handlers = {**PARTS, Persist: self._persist, Forget: self._forget, _Keep: lambda w, t, s: kept.append(t.value)}
+        kept: list[object] = []
+        handlers: Handlers = {**PARTS, Persist: self._persist, Forget: self._forget, _Keep: lambda w, t, s: kept.append(t.value)}
         call = run(self, thread, handlers)
         while call is not None:
             call = answer(self, thread, self._answer(call), handlers)
         return kept[0]
 
-    def take_effects(self) -> dict[str, list[Any]]:
+    def take_effects(self) -> dict[str, list[object]]:
         """The effects since the last call of this, each kind in text order."""
         effects, self._effects = self._effects, {}
         return in_text_order(effects)
 
-    def effect(self, kind: str, record: Any) -> None:
+    def effect(self, kind: str, record: object) -> None:
         """Something was done to the surroundings."""
         self._effects.setdefault(kind, []).append(record)
 
-    def _persist(self, world: Any, thread: Thread, step: Any) -> Call | None:
+    def _persist(self, world: object, thread: Thread, step: Persist) -> Call | None:
         self.effect("store_persist", list(step.queue))
         return PARTS[Persist](world, thread, step)
 
-    def _forget(self, world: Any, thread: Thread, step: Any) -> Call | None:
+    def _forget(self, world: object, thread: Thread, step: Forget) -> Call | None:
         self.effect("store_remove_offset", list(step.queue))
         return PARTS[Forget](world, thread, step)
 
-    def _answer(self, call: Call) -> Any:
+    def _answer(self, call: Call) -> object:
         brokers = self._brokers
         match call:
             case AskMembers(group, _):
@@ -192,7 +192,7 @@ class TraceWorld:
                 raise TypeError(f"nobody in a trace answers {call!r}")
         return None
 
-    def _told(self, kind: str, asked: list[Any], value: Answer) -> Answer:
+    def _told(self, kind: str, asked: list[object], value: Answer) -> Answer:
         recorded = {Failure.NOT_FOUND: None, Failure.FAILED: "error"}
         self.effect(kind, [*asked, recorded[value] if isinstance(value, Failure) else value])
         return value
@@ -255,10 +255,10 @@ def listed(queues: Iterable[Queue]) -> list[list[str | int]]:
     return [list(queue) for queue in sort_queues(queues)]
 
 
-def in_text_order(effects: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+def in_text_order(effects: Mapping[str, list[object]]) -> dict[str, list[object]]:
     """Each kind's records in text order, as traces have them."""
     return {kind: sorted(records, key=_text) for kind, records in effects.items()}
 
 
-def _text(record: Any) -> str:
+def _text(record: object) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
