@@ -6,5 +6,5 @@ Documents whose shape is known have types of their own: `compare.audit.document`
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """Any JSON value. Arrays and objects are read-only here, so that a ``list[str]`` is one as well."""

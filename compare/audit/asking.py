@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from compare.audit.explain import MOST_DETAILED, Explained
 from compare.audit.kinds import usable_strategies
-from compare.audit.member_counts import next_useful, next_useful_members
+from compare.audit.member_counts import MemberCount, next_useful, next_useful_members
 from compare.audit.what_if import WhatIf, optimum_row, what_if
 from compare.output import number, print_line, print_table, ratio
 from protocols import UserError
@@ -74,7 +73,7 @@ class Answer:
     group: str
     rows: tuple[WhatIf, ...]
     strategy: str
-    counts: tuple[Mapping[str, Any], ...]
+    counts: tuple[MemberCount, ...]
     next_useful: Mapping[str, int | None]
     loads: str = "queues"
     weighed: bool = False
@@ -126,7 +125,7 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
         explained.group.observed.name,
         rows,
         strategy or "optimum",
-        tuple(asdict(row) for row in tables[strategy or "optimum"]),
+        tables[strategy or "optimum"],
         {name: row.members if row else None for name, row in useful.items()},
         loads,
         weighed,
@@ -149,8 +148,7 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
             if answer.next_useful[answer.strategy] is None:
                 helps = f"up to {question.members} members no larger number lowers the heaviest load"
             cells = [
-                [*(number(row[name]) for name in ("members", "max", "min", "idle_members")), _mark(row)]
-                for row in answer.counts
+                [*map(number, (row.members, row.max, row.min, row.idle_members)), _mark(row)] for row in answer.counts
             ]
             counted = ", counted in queues" if answer.loads != "queues" else ""
             print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
@@ -163,8 +161,8 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
         print_line("What if: of no group do the sources tell who owns what.", format)
 
 
-def _mark(row: Mapping[str, Any]) -> str:
-    return "even" if row["even"] else "useful" if row["useful"] else ""
+def _mark(row: MemberCount) -> str:
+    return "even" if row.even else "useful" if row.useful else ""
 
 
 def _row(row: WhatIf) -> list[str]:

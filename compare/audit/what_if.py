@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import TypeAlias
 
+from compare.audit.document import WhatIfRecord
 from compare.audit.employing import with_idle_employed
 from compare.audit.model import KAFKA, Modelled
 from compare.best import fairest_loads, optimum
@@ -43,6 +44,22 @@ class WhatIf:
     reachable: bool = True
     why: str | None = None
     """Why there are no figures of load; a clause."""
+
+    def as_json(self) -> WhatIfRecord:
+        """As in the audit's document."""
+        return {
+            "system": self.system,
+            "strategy": self.strategy,
+            "max": self.max,
+            "min": self.min,
+            "idle_members": self.idle_members,
+            "jain": self.jain,
+            "moves": self.moves,
+            "unowned_queues": self.unowned_queues,
+            "double_owned_queues": self.double_owned_queues,
+            "reachable": self.reachable,
+            "why": self.why,
+        }
 
 
 def changed(

@@ -2,11 +2,12 @@
 
 import re
 
+from compare.audit.document import Restart
 from compare.audit.finding import Case, named
 from compare.audit.kinds import libraries_of
 from compare.audit.model import Modelled
 from compare.audit.remedies.commands import connector, describe
-from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Restart, Risk
+from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.what_if import under
 from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
 from kafka_coordinator import assign

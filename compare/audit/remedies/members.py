@@ -1,8 +1,9 @@
 """Fewer members: the ones too many do nothing."""
 
+from compare.audit.document import Restart
 from compare.audit.finding import Case, named, over_mean, several
 from compare.audit.kinds import STREAMS
-from compare.audit.remedies.remedy import LIGHT, Gain, Remedy, Restart, Risk
+from compare.audit.remedies.remedy import LIGHT, Gain, Remedy, Risk
 from compare.audit.score import IDLE
 
 

@@ -138,7 +138,12 @@ class TraceWorld:
         self.now = now
         thread = Thread(*steps, _Keep())
         kept: list[object] = []
-        handlers: Handlers = {**PARTS, Persist: self._persist, Forget: self._forget, _Keep: lambda w, t, s: kept.append(t.value)}
+        handlers: Handlers = {
+            **PARTS,
+            Persist: self._persist,
+            Forget: self._forget,
+            _Keep: lambda w, t, s: kept.append(t.value),
+        }
         call = run(self, thread, handlers)
         while call is not None:
             call = answer(self, thread, self._answer(call), handlers)

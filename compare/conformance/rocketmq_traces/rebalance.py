@@ -190,7 +190,9 @@ class Clients:
 
     def _reset(self, step: Step) -> Outcome:
         consumer, world = self._consumer(step), self._world(step.text("client"))
-        offsets = tuple((queue("offsets", each), offset) for each, offset in counted(step.arguments, "offsets", "queue"))
+        offsets = tuple(
+            (queue("offsets", each), offset) for each, offset in counted(step.arguments, "offsets", "queue")
+        )
         reset = ResetOffsets(consumer.group, step.text("topic"), offsets, _order(step, consumer))
         if consumer.kind != PUSH:
             # Only push consumers react (spec 2.8).
