@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from compare.reading import kafka, kafka_live, pasted, rocketmq, rocketmq_live
 from compare.reading.blocks import BlockKind, SourceText, skipped, split
-from compare.reading.observed import ObservedGroup, Skipped, System
+from compare.reading.kafka.facts import Fact as KafkaFact
+from compare.reading.observed import ObservedGroup, Skipped
 from compare.reading.patience import TIMEOUT_S
+from compare.reading.rocketmq.facts import Fact as RocketMQFact
 from compare.reading.sources import load
 from protocols import UserError
 
@@ -41,7 +42,8 @@ def gather(
         raise UserError(
             f"--command-config {command_config}: is for a running Kafka, expected a source kafka://host:port"
         )
-    facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
+    of_kafka: list[KafkaFact] = []
+    of_rocketmq: list[RocketMQFact] = []
     unread: list[Skipped] = []
     for source in load(each for each in arguments if each not in live):
         if isinstance(source, Skipped):
@@ -49,16 +51,18 @@ def gather(
             continue
         progress(source.name)
         told_anything = False
-        for system, fact in _facts(source):
+        for fact in _facts(source):
             told_anything = True
             if isinstance(fact, Skipped):
                 unread.append(fact)
-            else:
-                facts[system].append(fact)
+            elif isinstance(fact, KafkaFact):
+                of_kafka.append(fact)
+            elif isinstance(fact, RocketMQFact):
+                of_rocketmq.append(fact)
         if not told_anything:
             unread.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
-    groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
-    was_read = any(facts.values())
+    groups = [*kafka.join(of_kafka), *rocketmq.join(of_rocketmq)]
+    was_read = bool(of_kafka or of_rocketmq)
     for address in live:
         # Each cluster is joined for itself: two clusters may have a group of the same name.
         try:
@@ -86,21 +90,19 @@ def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
         yield replace(first, why=f"{first.why} (and {len(others)} more such lines)") if others else first
 
 
-def _facts(source: SourceText) -> Sequence[tuple[System, Any]]:
+def _facts(source: SourceText) -> Sequence[object]:
     found = list(_read(source))
-    told = [fact for _, fact in found]
-    if pasted.may_be_decorated(source, told):
-        texts = pasted.undecorated(source, told, _KINDS)
+    if pasted.may_be_decorated(source, found):
+        texts = pasted.undecorated(source, found, _KINDS)
         if texts != (source,):
             return [each for text in texts for each in _read(text)]
     return found
 
 
-def _read(source: SourceText) -> Iterable[tuple[System, Any]]:
+def _read(source: SourceText) -> Iterable[object]:
     for kind, block in split(source, _KINDS):
         if kind is None:
             why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"
-            yield "kafka", rocketmq.explain(block) or kafka.explain(block) or skipped(block, 0, why)
+            yield rocketmq.explain(block) or kafka.explain(block) or skipped(block, 0, why)
         else:
-            for fact in kind.parse(block):
-                yield kind.system, fact
+            yield from kind.parse(block)

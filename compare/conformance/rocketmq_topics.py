@@ -4,7 +4,6 @@ Compared are the clients, the queues that each took of each topic it reads (of s
 and the queues without an owner.
 """
 
-
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queue, texts
 from compare.json_types import Json

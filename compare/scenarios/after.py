@@ -1,14 +1,16 @@
 """What each event led to, as the document has it."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import cast
 
+from compare.audit.document import OptimumRecord
 from compare.best import optimum
 from compare.scenarios.fairness import best, not_shared, together_at_each
-from compare.scenarios.first_owners import FirstOwners
-from compare.scenarios.lasting import reasons
+from compare.scenarios.first_owners import FirstOwners, Waiting
+from compare.scenarios.lasting import Reasons, reasons
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, Outcome, outcomes
+from compare.scenarios.record import After, Fairness
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.scenario.model import Scenario
@@ -29,7 +31,7 @@ NOT_SHARED = (
 """What an event leads to where queues are shared; None where all groups are broadcasting."""
 
 
-def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]]:
+def after_events(lived: Lived, moments: Sequence[Moment]) -> list[After]:
     """One record for the beginning and one for every time at which events happen; times in seconds.
 
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
@@ -44,17 +46,20 @@ def after_events(lived: Lived, moments: Sequence[Moment]) -> list[dict[str, Any]
     fairness = together_at_each(allocations)
     first = FirstOwners(timeline)
     records = [
-        {
-            **_record(outcome, fairness[at], best(allocations[at]), 0 if at == 0 else _fewest_moves(outcome, counted)),
-            **first.waiting(outcome.moment),
-            **_why(lived, outcome.moment, zip(counted, allocations[at], strict=True)),
-        }
+        _record(
+            outcome,
+            fairness[at],
+            best(allocations[at]),
+            0 if at == 0 else _fewest_moves(outcome, counted),
+            first.waiting(outcome.moment),
+            _why(lived, outcome.moment, zip(counted, allocations[at], strict=True)),
+        )
         for at, outcome in enumerate(found)
     ]
     if set(counted) <= timeline.broadcasting:
         for record in records:
-            record |= dict.fromkeys(NOT_SHARED)
-            record |= {name: not_shared(record[name]) for name in ("fairness", "optimum")}
+            blank = {"fairness": not_shared(record["fairness"]), "optimum": not_shared(record["optimum"])}
+            cast("dict[str, object]", record).update(dict.fromkeys(NOT_SHARED) | blank)
     return records
 
 
@@ -63,16 +68,20 @@ def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
     return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
 
 
-def _why(lived: Lived, moment: Moment, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
+def _why(lived: Lived, moment: Moment, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
     """What keeps queues without an owner, or with several, when the moment ends."""
     sharing = [(group, each) for group, each in allocations if group not in lived.timeline.broadcasting]
-    found = reasons(lived.chosen, moment.then, sharing)
-    return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
+    return reasons(lived.chosen, moment.then, sharing)
 
 
 def _record(
-    outcome: Outcome, fairness: dict[str, Any], optimum_then: dict[str, Any], fewest_moves: int
-) -> dict[str, Any]:
+    outcome: Outcome,
+    fairness: Fairness,
+    optimum_then: OptimumRecord,
+    fewest_moves: int,
+    waiting: Waiting,
+    why: Reasons,
+) -> After:
     moment = outcome.moment
     return {
         "at_s": _s(moment.at),
@@ -90,6 +99,10 @@ def _record(
         "shared_queues": len({(double.group, double.queue) for double, _ in outcome.doubles}),
         "double_owned_queue_s": _s(sum(lasted for _, lasted in outcome.doubles)),
         "settle_s": _s(outcome.settle),
+        "never_owned_queues": waiting.queues,
+        "never_owned_s": _s(waiting.longest),
+        "why_unowned": list(why.unowned),
+        "why_shared": list(why.shared),
     }
 
 

@@ -1,22 +1,20 @@
 """Why a strategy's sharing ends as it does, as far as the strategy itself explains it."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from compare.audit.member_counts import PER_TOPIC
+from compare.scenarios.record import SharedRecord
 from protocols.scenario.systems import STATIC, split_system
 
 
-def because_idle(record: Mapping[str, Any]) -> str:
+def because_idle(record: SharedRecord) -> str:
     """The second half of "... leaves 2 of 4 members idle"; empty where the strategy does not explain it."""
-    largest = max((topic["queues"] for topic in record["fairness"]["topics"].values()), default=0)
+    largest = max((int(topic["queues"] or 0) for topic in record["fairness"]["topics"].values()), default=0)
     if _is_per_topic(record) and largest < record["fairness"]["members"]:
         most = "1 queue" if largest == 1 else f"{largest} queues"
         return f", because it shares each topic by itself, from the first member on, and no topic has more than {most}"
     return because_of(record)
 
 
-def because_of(record: Mapping[str, Any]) -> str:
+def because_of(record: SharedRecord) -> str:
     """The second half of "... ends uneven"; empty where the strategy does not explain it."""
     if _is_per_topic(record) and len(record["fairness"]["topics"]) > 1:
         return ", because it shares each topic by itself and the first members get the remainder of every topic"
@@ -25,10 +23,10 @@ def because_of(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _is_per_topic(record: Mapping[str, Any]) -> bool:
+def _is_per_topic(record: SharedRecord) -> bool:
     return _strategy(record) in PER_TOPIC
 
 
-def _strategy(record: Mapping[str, Any]) -> str:
+def _strategy(record: SharedRecord) -> str:
     _, strategy = split_system(record["system"])
     return strategy.removesuffix(STATIC)

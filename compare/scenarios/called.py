@@ -1,17 +1,15 @@
 """Names and amounts in sentences."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from compare.scenarios.record import Record, SharedRecord
 from protocols.scenario.systems import split_system
 
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
 
 
-def called(record: Mapping[str, Any]) -> str:
+def called(record: Record | SharedRecord) -> str:
     """A variant as a sentence begins with it: "RocketMQ AVG"; its label, where it has one of its own."""
     if record["label"] != record["system"]:
-        return str(record["label"])
+        return record["label"]
     system, strategy = split_system(record["system"])
     return f"{_SYSTEMS.get(system, system)} {strategy}"
 

@@ -2,18 +2,17 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 
 from compare.option_files import check_folder, check_report, read_baseline, save_report
 from compare.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.scenarios.baseline import changes, check_same, documents_of
-from compare.scenarios.document import document
+from compare.scenarios.baseline import Change, changes, check_same, documents_of
+from compare.scenarios.document import Found, document
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
 from compare.scenarios.parquet import write_runs
@@ -139,7 +138,7 @@ def compare(
         check_report(report)
     if parquet is not None:
         check_folder(parquet)
-    found: list[tuple[Scenario, list[Run], dict[str, Any]]] = []
+    found: list[Found] = []
     done: list[Run] = []
     try:
         with (
@@ -234,10 +233,8 @@ def _tell(
     return 1 if failed else 0
 
 
-def _print(
-    found: Sequence[tuple[Scenario, Sequence[Run], dict[str, Any]]], changed: Sequence[Any] | None, format: str
-) -> None:
-    documents = [each for _, _, each in found]
+def _print(found: Sequence[Found], changed: Sequence[Sequence[Change]] | None, format: str) -> None:
+    documents: list[Mapping[str, object]] = [each for _, _, each in found]
     if format == "json":
         if changed is not None:
             documents = [{**each, "changes": change} for each, change in zip(documents, changed, strict=True)]

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 from compare.scenarios.after import NOT_SHARED, after_events
 from compare.scenarios.checks import checks_of
 from compare.scenarios.lag import behind
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, moments_of
+from compare.scenarios.record import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
 from compare.scenarios.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time
@@ -18,7 +19,7 @@ from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
 
-def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
+def result(lived: Lived, moments: Sequence[Moment] = ()) -> Record:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
 
     ``moments`` are the scenario's, where the caller has them already.
@@ -26,7 +27,7 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
     timeline, ending = lived.timeline, lived.ending
     cut = moments or moments_of(lived.chosen.scenario, system_of(lived.chosen.part.system).numbering)
     after = after_events(lived, cut)
-    found = {
+    found: Record = {
         "label": lived.chosen.label,
         "system": lived.chosen.part.system,
         "seed": lived.chosen.seed,
@@ -55,25 +56,25 @@ def result(lived: Lived, moments: Sequence[Moment] = ()) -> dict[str, Any]:
         "timeline": _intervals(timeline, ending.names),
     }
     if after[-1]["moves"] is None:
-        found |= {name: None for name in NOT_SHARED if name in found}
+        cast("dict[str, object]", found).update((name, None) for name in NOT_SHARED if name in found)
     found["checks"] = [each.document() for each in checks_of(lived, found)]
     return found
 
 
-def _caused(timeline: Timeline) -> list[dict[str, Any]]:
+def _caused(timeline: Timeline) -> list[CausedRecord]:
     """Who caused the rebalances that came to an end, and how many each; in the order of the causes."""
     counted = Counter((each.cause.at, each.cause.text) for each in timeline.rebalances if each.ended is not None)
     return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
 
 
-def _lag(lived: Lived) -> dict[str, Any] | None:
+def _lag(lived: Lived) -> LagRecord | None:
     found = behind(lived)
     if found is None:
         return None
     return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}
 
 
-def _cause(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
+def _cause(timeline: Timeline, rebalance: Rebalance) -> CauseRecord:
     return {
         "group": rebalance.group,
         "generation": rebalance.generation,
@@ -90,7 +91,7 @@ def _cause(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
     }
 
 
-def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[dict[str, Any]]:
+def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[IntervalRecord]:
     """What members believe, by queue and time."""
     ordered = sorted(timeline.beliefs, key=lambda each: (queue_key(each.queue), each.since, each.group, each.member))
     return [

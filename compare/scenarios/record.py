@@ -2,8 +2,8 @@
 
     {"scenario": ..., "variants": [one record per run], "seeds": {...}, "verdict": [...], "changes": [...]}
 
-Of several scenarios: ``{"scenarios": [...]}``. ``seeds`` is there only where a variant ran with several, ``changes`` only
-with `--baseline` (see `compare.scenarios.baseline`). Times are seconds; nothing is rounded.
+Of several scenarios: ``{"scenarios": [...]}``. ``seeds`` is there only where a variant ran with several, ``changes``
+only with `--baseline` (see `compare.scenarios.baseline`). Times are seconds; nothing is rounded.
 
 Where all groups are BROADCASTING, nothing is shared, and the figures of sharing are null. In the types below these
 are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not known yet, and Never in a
@@ -105,10 +105,10 @@ class CauseRecord(TypedDict):
     began_s: float
     ended_s: float | None
     trigger: str
-    by: str
+    by: str | None
     cause: str
     cause_s: float
-    changed: int
+    changed: bool
     paused_s: dict[str, float]
     queue_gaps_s: float
     chain: list[list[float | str]]
@@ -152,6 +152,9 @@ class VariantRecord(TypedDict, Generic[N]):
     causes: list[CauseRecord]
     timeline: list[IntervalRecord]
 
+
+Fairness: TypeAlias = FairnessRecord[None]
+SharedFairness: TypeAlias = FairnessRecord[Never]
 
 After: TypeAlias = AfterRecord[None]
 SharedAfter: TypeAlias = AfterRecord[Never]

@@ -1,15 +1,16 @@
 """Many runs over the processors of the machine; results come in the order of the plan, whoever is done first."""
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
+from compare.figures import Figure
 from compare.processes import side_by_side
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
-from compare.scenarios.moments import moments_of
+from compare.scenarios.moments import Moment, moments_of
+from compare.scenarios.record import Record
 from compare.scenarios.spread import figures_of
 from compare.scenarios.systems import system_of
 from compare.scenarios.variants import Chosen
@@ -24,10 +25,10 @@ class Run:
     is demanded (see `failures`), and what the report draws of it, where one is wanted."""
 
     chosen: Chosen
-    record: dict[str, Any] | None
-    figures: dict[str, Any]
+    record: Record | None
+    figures: dict[str, Figure]
     failed: tuple[tuple[str, str], ...]
-    drawn: dict[str, Any] | None
+    drawn: dict[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _run_pack(pack: Sequence[Order]) -> list[Run]:
     return [_run(order, moments) for order in pack]
 
 
-def _run(order: Order, moments: Any) -> Run:
+def _run(order: Order, moments: Sequence[Moment]) -> Run:
     lived = live(order.chosen, full=order.full)
     record = result(lived, moments)
     drawn = None
@@ -88,6 +89,6 @@ def _run(order: Order, moments: Any) -> Run:
     return Run(order.chosen, record if order.whole else None, figures_of(record), failures(record), drawn)
 
 
-def failures(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def failures(record: Record) -> tuple[tuple[str, str], ...]:
     """What a record failed of all that is demanded: name of the check, and why."""
     return tuple((check["name"], check["why"]) for check in record["checks"] if check["demanded"] and not check["held"])

@@ -1,7 +1,7 @@
 """Sentences about what lasts: reasons that keep queues without an owner or with several, and queues never owned."""
 
 from compare.scenarios.called import duration, many
-from compare.scenarios.sentences import Record
+from compare.scenarios.record import SharedRecord
 from protocols.scenario.telling import listed
 
 
@@ -17,7 +17,7 @@ def some(part: int, whole: int) -> str:
     return {1: "the only queue", 2: "both queues"}.get(whole, f"all {many(whole, 'queue')}")
 
 
-def never_owned(record: Record, least_s: float) -> tuple[str, int] | None:
+def never_owned(record: SharedRecord, least_s: float) -> tuple[str, int] | None:
     """What is told of queues that wait for a first owner, and the moment that it is about; None where no wait is as
     long as ``least_s``. The end of the run is told of where nothing else has ended the wait."""
     after = record["after"]

@@ -1,7 +1,7 @@
 """What the parts of this package use of a group: `compare.testing.group.Group` has all of it, and knows the parts."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from compare.best import Optimum
 from compare.figures import Fairness
@@ -61,7 +61,7 @@ class LivingGroup(Protocol):
     def timeline(self) -> Timeline:
         """Everything so far."""
 
-    def happen(self, **fields: Any) -> object:
+    def happen(self, **fields: object) -> object:
         """Something happens now."""
 
     def settles(self, within: float = ...) -> bool:

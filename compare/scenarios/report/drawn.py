@@ -4,8 +4,9 @@ Times are whole milliseconds. What is left out so that the page stays small is t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from compare.figures import Figure
 from compare.output import visible
 from compare.scenarios.fairness import together_at_each
 from compare.scenarios.lag import lag_of
@@ -47,7 +48,7 @@ class Row(NamedTuple):
     queue: Queue
 
 
-def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, Any]:
+def drawn_variant(lived: Lived, moments: Sequence[Moment]) -> dict[str, object]:
     """A variant's pictures. Runs it once more, with every message kept."""
     timeline = lived.timeline
     keys = list(Places.of(lived.chosen.scenario).node)
@@ -161,7 +162,7 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
     }
 
 
-def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[Any]], int]:
+def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[Figure]], int]:
     """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
     these points were left out; none where nothing is shared."""
     groups = [group for group in moments[0].then.groups if group not in timeline.broadcasting]
@@ -172,7 +173,7 @@ def _points(timeline: Timeline, moments: Sequence[Moment]) -> tuple[list[list[An
         [[moment.then.allocation(group, owned) for group in groups] for _, moment, owned in chosen]
     )
     points = [
-        [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]
+        [round(at), found["min"], found["max"], found["idle_members"], found["members"], _short(found["jain"])]
         for (at, _, _), found in zip(chosen, fairness, strict=True)
     ]
     return points, len(times) - len(chosen)
@@ -182,7 +183,7 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _sent(timeline: Timeline) -> dict[str, Any]:
+def _sent(timeline: Timeline) -> dict[str, object]:
     """Messages per piece of time, by type."""
     assert timeline.trace is not None
     most = sorted(timeline.messages, key=lambda name: (-timeline.messages[name], name))[:TOLD_TYPES]
