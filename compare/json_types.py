@@ -1,6 +1,6 @@
 """JSON as Python has it after parsing, or before writing: for values whose shape is not known, or is of no matter.
 
-Documents whose shape is known have types of their own: `compare.audit.document` and `compare.scenarios.record`.
+Documents whose shape is known have types of their own: `compare.documents.audit` and `compare.documents.comparison`.
 """
 
 from collections.abc import Mapping, Sequence

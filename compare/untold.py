@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from compare.audit.document import ToldInPart
+from compare.documents.audit import ToldInPart
 
 MOST_NAMED = 3
 """Groups that a sentence names; the rest is counted."""

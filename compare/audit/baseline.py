@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias, TypedDict, cast
 
-from compare.audit.document import GroupRecord, figure
+from compare.documents.audit import GroupRecord, figure
 from compare.json_types import Json
 from compare.moved import moved
 

@@ -7,10 +7,10 @@ from typing import cast
 from compare.audit.asking import Answer
 from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
-from compare.audit.document import AuditDocument, Figures, GroupRecord, PartialRecord, PicturedGroup, ToldInPart
 from compare.audit.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
 from compare.audit.headline import headline
 from compare.audit.untold import untold_of, untold_of_topics
+from compare.documents.audit import AuditDocument, Figures, GroupRecord, PartialRecord, PicturedGroup, ToldInPart
 from compare.moved import Owners
 from compare.output import print_json, print_line, print_table
 from compare.reading.observed import Skipped

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import TypeAlias
 
-from compare.audit.document import WhatIfRecord
 from compare.audit.employing import with_idle_employed
 from compare.audit.model import KAFKA, Modelled
 from compare.best import fairest_loads, optimum
 from compare.catalogues import ROCKETMQ
+from compare.documents.audit import WhatIfRecord
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Member, Queue, UserError
 from rocketmq_selfbalance import allocate

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from compare.audit.document import PicturedGroup, RemedyRecord, WhatIfRecord
 from compare.audit.remedies.remedy import RESTARTS
+from compare.documents.audit import PicturedGroup, RemedyRecord, WhatIfRecord
 from compare.figures import Figure
 from compare.output import visible
 from compare.report.drawing import Drawing, draw

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import floor
 
-from compare.audit.document import PicturedGroup, ReportDocument, figure
+from compare.documents.audit import PicturedGroup, ReportDocument, figure
 from compare.output import number
 from compare.report.details import TOPIC_FIGURES, WHAT_IF, Texts, details
 from compare.report.one_file import asset, rendered, script_of

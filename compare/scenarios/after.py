@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from compare.audit.document import OptimumRecord
 from compare.best import optimum
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import After, Fairness
 from compare.scenarios.fairness import best, not_shared, together_at_each
 from compare.scenarios.first_owners import FirstOwners, Waiting
 from compare.scenarios.lasting import Reasons, reasons
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, Outcome, outcomes
-from compare.scenarios.record import After, Fairness
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.scenario.model import Scenario

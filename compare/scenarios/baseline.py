@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypedDict, cast
 
+from compare.documents.comparison import Record, ScenarioDocument
 from compare.figures import Figure
 from compare.json_types import Json
 from compare.moved import moved
 from compare.output import visible
-from compare.scenarios.record import Record, ScenarioDocument
 from compare.scenarios.spread import FIGURES, figure
 from protocols.errors import UserError
 from protocols.scenario.telling import listed

@@ -1,7 +1,7 @@
 """Why a strategy's sharing ends as it does, as far as the strategy itself explains it."""
 
 from compare.audit.member_counts import PER_TOPIC
-from compare.scenarios.record import SharedRecord
+from compare.documents.comparison import SharedRecord
 from protocols.scenario.systems import STATIC, split_system
 
 

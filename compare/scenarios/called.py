@@ -1,6 +1,6 @@
 """Names and amounts in sentences."""
 
-from compare.scenarios.record import Record, SharedRecord
+from compare.documents.comparison import Record, SharedRecord
 from protocols.scenario.systems import split_system
 
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from compare.documents.comparison import CheckRecord, Record
 from compare.scenarios.living import Lived
-from compare.scenarios.record import CheckRecord, Record
 from protocols import Queue
 from protocols.scenario.model import ExpectPart
 from protocols.scenario.units import duration_text

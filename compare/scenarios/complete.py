@@ -6,7 +6,7 @@ A group that leaves queues to nobody is soon done, moves little, and may share t
 from collections.abc import Mapping
 from typing import Final, TypeGuard
 
-from compare.scenarios.record import Record, SharedRecord, Spread
+from compare.documents.comparison import Record, SharedRecord, Spread
 
 SHARING: Final = "unowned_queue_s"
 """A figure that is None where nothing is shared, because all groups are broadcasting."""

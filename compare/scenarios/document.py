@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from compare.scenarios.record import Record, ScenarioDocument, SeedsRecord, VerdictRecord
+from compare.documents.comparison import Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.scenarios.runs import Run
 from compare.scenarios.side_by_side import side_by_side
 from compare.scenarios.spread import spread

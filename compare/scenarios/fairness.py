@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from compare.audit.document import OptimumRecord
 from compare.best import Optimum, optimum
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Fairness
 from compare.figures import GroupLoads, counted_figures
-from compare.scenarios.record import Fairness
 from protocols import Allocation
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
 from compare.scenarios.after import NOT_SHARED, after_events
 from compare.scenarios.checks import checks_of
 from compare.scenarios.lag import behind
 from compare.scenarios.living import Lived
 from compare.scenarios.moments import Moment, moments_of
-from compare.scenarios.record import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
 from compare.scenarios.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from compare.audit.document import OptimumRecord
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
 from compare.output import number, print_line, print_table, ratio
 from compare.scenarios.baseline import Change, sentence
-from compare.scenarios.record import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
 from compare.scenarios.spread import figure
 from protocols.scenario.model import Scenario
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from compare.documents.comparison import Record
 from compare.figures import Figure
 from compare.processes import side_by_side
 from compare.scenarios.figures import result
 from compare.scenarios.living import live
 from compare.scenarios.moments import Moment, moments_of
-from compare.scenarios.record import Record
 from compare.scenarios.spread import figures_of
 from compare.scenarios.systems import system_of
 from compare.scenarios.variants import Chosen

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from compare.documents.comparison import Record, SharedRecord, Spread
 from compare.figures import Figure
 from compare.scenarios.called import amount, called, duration
-from compare.scenarios.record import Record, SharedRecord, Spread
 from compare.scenarios.spread import figure, value_at
 
 R = TypeVar("R", Record, SharedRecord)

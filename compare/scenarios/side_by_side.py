@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from compare.documents.comparison import Record, SharedRecord
 from compare.figures import Figure
 from compare.scenarios.called import amount, called, duration, many
 from compare.scenarios.complete import OPEN_ENDS, ends_complete, shares
-from compare.scenarios.record import Record, SharedRecord
 from compare.scenarios.sentences import Sentence
 from compare.scenarios.spread import figure
 from compare.scenarios.verdict import NOTICED_S, SAME_JAIN

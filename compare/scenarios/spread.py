@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compare.documents.comparison import Record, Spread
 from compare.figures import Figure
-from compare.scenarios.record import Record, Spread
 
 FIGURES = (
     "fairness.jain",

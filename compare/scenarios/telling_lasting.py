@@ -1,7 +1,7 @@
 """Sentences about what lasts: reasons that keep queues without an owner or with several, and queues never owned."""
 
+from compare.documents.comparison import SharedRecord
 from compare.scenarios.called import duration, many
-from compare.scenarios.record import SharedRecord
 from protocols.scenario.telling import listed
 
 

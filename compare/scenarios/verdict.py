@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from compare.audit.document import OptimumRecord
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Record, SharedAfter, SharedFairness, SharedRecord, Spread
 from compare.scenarios.because import because_idle, because_of
 from compare.scenarios.called import amount, duration, many, often
 from compare.scenarios.complete import OPEN_ENDS, ends_complete, shares
-from compare.scenarios.record import Record, SharedAfter, SharedFairness, SharedRecord, Spread
 from compare.scenarios.sentences import R, Sentence, Telling
 from compare.scenarios.telling_lasting import because, never_owned, some
 from protocols.scenario.telling import listed

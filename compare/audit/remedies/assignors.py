@@ -2,7 +2,6 @@
 
 import re
 
-from compare.audit.document import Restart
 from compare.audit.finding import Case, named
 from compare.audit.kinds import libraries_of
 from compare.audit.model import Modelled
@@ -10,6 +9,7 @@ from compare.audit.remedies.commands import connector, describe
 from compare.audit.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.audit.what_if import under
 from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
+from compare.documents.audit import Restart
 from kafka_coordinator import assign
 from protocols import Allocation
 

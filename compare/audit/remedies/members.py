@@ -1,10 +1,10 @@
 """Fewer members: the ones too many do nothing."""
 
-from compare.audit.document import Restart
 from compare.audit.finding import Case, named, over_mean, several
 from compare.audit.kinds import STREAMS
 from compare.audit.remedies.remedy import LIGHT, Gain, Remedy, Risk
 from compare.audit.score import IDLE
+from compare.documents.audit import Restart
 
 
 def at_most(case: Case, count: int, why: str) -> Remedy:

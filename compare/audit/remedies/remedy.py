@@ -13,7 +13,7 @@ The order weighs the points of the score that a remedy wins back against its pri
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compare.audit.document import RemedyRecord, Restart
+from compare.documents.audit import RemedyRecord, Restart
 from protocols import Allocation
 
 RESTARTS: dict[Restart, tuple[float, str]] = {

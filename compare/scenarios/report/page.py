@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from compare.audit.document import OptimumRecord
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.output import number, visible
 from compare.report.one_file import asset, rendered, script_of
 from compare.scenarios.called import called, many
 from compare.scenarios.document import Found
-from compare.scenarios.record import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.scenarios.report.graph import graphs
 from compare.scenarios.report.table import COLUMNS, rows
 from compare.scenarios.runs import Run

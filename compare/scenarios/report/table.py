@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
 from compare.output import number, ratio
 from compare.scenarios.complete import ends_complete, shares, usually_ends_complete
-from compare.scenarios.record import Record, SeedsRecord
 from compare.scenarios.spread import figure
 
 

@@ -1,15 +1,15 @@
-"""The audit's JSON is what `compare.audit.document` says, field by field: for `--format json`, and for the report."""
+"""The audit's JSON is what `compare.documents.audit` says, field by field: for `--format json`, and for the report."""
 
 import json
 from typing import Any
 
 import pytest
 
-from compare.audit.document import AuditDocument, GroupRecord, PicturedGroup
 from compare.audit.explain import explain_all
 from compare.audit.gather import gather
 from compare.audit.judge import judge
 from compare.audit.render import document
+from compare.documents.audit import AuditDocument, GroupRecord, PicturedGroup
 from tests.compare.console import EXAMPLES
 from tests.compare.typed_documents import faults
 

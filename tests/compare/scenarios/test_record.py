@@ -1,12 +1,12 @@
-"""The comparison's JSON is what `compare.scenarios.record` says, field by field, whether queues are shared or not."""
+"""The JSON of `compare` is what `compare.documents.comparison` says, field by field, with shared queues and without."""
 
 import json
 from typing import Any
 
 import pytest
 
+from compare.documents.comparison import Record, ScenarioDocument, SharedRecord
 from compare.scenarios.complete import shares
-from compare.scenarios.record import Record, ScenarioDocument, SharedRecord
 from compare.scenarios.spread import figure, value_at
 from tests.compare.scenarios.compared import made, ran
 from tests.compare.typed_documents import faults

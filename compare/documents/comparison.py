@@ -13,7 +13,7 @@ are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not
 from collections.abc import Mapping
 from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
 
-from compare.audit.document import OptimumRecord
+from compare.documents.audit import OptimumRecord
 from compare.figures import Figure
 
 N = TypeVar("N")
