@@ -7,7 +7,7 @@ from pathlib import Path
 from compare.reading import kafka, kafka_live, pasted, rocketmq, rocketmq_live
 from compare.reading.blocks import BlockKind, SourceText, skipped, split
 from compare.reading.kafka.facts import Fact as KafkaFact
-from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.observed import ObservedGroup, Skipped, System
 from compare.reading.patience import TIMEOUT_S
 from compare.reading.rocketmq.facts import Fact as RocketMQFact
 from compare.reading.sources import load
@@ -51,7 +51,7 @@ def gather(
             continue
         progress(source.name)
         told_anything = False
-        for fact in _facts(source):
+        for _, fact in _facts(source):
             told_anything = True
             if isinstance(fact, Skipped):
                 unread.append(fact)
@@ -90,19 +90,21 @@ def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
         yield replace(first, why=f"{first.why} (and {len(others)} more such lines)") if others else first
 
 
-def _facts(source: SourceText) -> Sequence[object]:
+def _facts(source: SourceText) -> Sequence[tuple[System, object]]:
     found = list(_read(source))
-    if pasted.may_be_decorated(source, found):
-        texts = pasted.undecorated(source, found, _KINDS)
+    told = [fact for _, fact in found]
+    if pasted.may_be_decorated(source, told):
+        texts = pasted.undecorated(source, told, _KINDS)
         if texts != (source,):
             return [each for text in texts for each in _read(text)]
     return found
 
 
-def _read(source: SourceText) -> Iterable[object]:
+def _read(source: SourceText) -> Iterable[tuple[System, object]]:
     for kind, block in split(source, _KINDS):
         if kind is None:
             why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"
-            yield rocketmq.explain(block) or kafka.explain(block) or skipped(block, 0, why)
+            yield "kafka", rocketmq.explain(block) or kafka.explain(block) or skipped(block, 0, why)
         else:
-            yield from kind.parse(block)
+            for fact in kind.parse(block):
+                yield kind.system, fact
