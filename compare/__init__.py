@@ -5,7 +5,7 @@ command that needs none of them starts at once.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import compare.spark as spark
@@ -22,7 +22,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "spark":
         return importlib.import_module("compare.spark")
     if name in _HOMES:

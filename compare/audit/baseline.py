@@ -1,32 +1,49 @@
 """`--baseline old.json`: what changed since an earlier audit that was written with `--format json`."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias, TypedDict, cast
 
+from compare.documents.audit import GroupRecord, figure
+from compare.json_types import Json
 from compare.measure.moved_queues import moved_queues
 
-_WORSE_IF_MORE = ("idle_members", "unowned_queues", "double_owned_queues", "max_over_mean")
-_WORDS = {
+_WORSE_IF_MORE = {
     "idle_members": "idle members",
     "unowned_queues": "queues without owner",
     "double_owned_queues": "queues owned twice",
     "max_over_mean": "heaviest load over the mean",
 }
+"""Figures that are worse the larger they are, in words."""
 
-Change = dict[str, Any]
+Figures: TypeAlias = dict[str, list[float]]
+"""Figure to two values: what it was and what it is."""
 
 
-def groups_of(document: Any) -> list[dict[str, Any]]:
+class Change(TypedDict):
+    """A group that changed, is ``new`` or ``gone``: see `changes`."""
+
+    system: str
+    group: str
+    change: str
+    newly_idle: list[str]
+    joined: list[str]
+    left: list[str]
+    moved: list[list[str | int]]
+    worse: Figures
+    better: Figures
+
+
+def groups_of(document: Json) -> list[GroupRecord]:
     """The groups of an earlier audit; KeyError, TypeError or ValueError if it is none."""
-    groups = document["groups"]
+    groups = document["groups"] if isinstance(document, dict) else None
     if not isinstance(groups, list):
         raise TypeError("groups are a list")
     for group in groups:
         group["system"], group["group"], dict(group["owners"] or {})
-    return groups
+    return cast("list[GroupRecord]", groups)
 
 
-def changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[Change]:
+def changes(before: Sequence[GroupRecord], after: Sequence[GroupRecord]) -> list[Change]:
     """What changed from one audit's groups to the next one's, in the order of ``after``, unchanged groups left out.
 
     Per group: ``system``, ``group``, ``change`` (``new``, ``gone`` or ``changed``), the members ``newly_idle``,
@@ -52,21 +69,30 @@ def sentence(change: Change) -> str:
     if change["newly_idle"]:
         parts.append(f"newly idle: {', '.join(change['newly_idle'])}")
     for word, figures in (("worse", change["worse"]), ("better", change["better"])):
-        parts += [f"{word}: {_WORDS[name]} {old:g} -> {new:g}" for name, (old, new) in figures.items()]
-    for word in ("joined", "left"):
-        if change[word]:
-            parts.append(f"{len(change[word])} {word}")
+        parts += [f"{word}: {_WORSE_IF_MORE[name]} {old:g} -> {new:g}" for name, (old, new) in figures.items()]
+    for word, members in (("joined", change["joined"]), ("left", change["left"])):
+        if members:
+            parts.append(f"{len(members)} {word}")
     if change["moved"]:
         parts.append(f"{len(change['moved'])} queues moved")
     return f"{change['system']} group {change['group']}: {'; '.join(parts)}"
 
 
-def _blank(group: Mapping[str, Any], change: str) -> Change:
-    nothing: Change = {"newly_idle": [], "joined": [], "left": [], "moved": [], "worse": {}, "better": {}}
-    return {"system": group["system"], "group": group["group"], "change": change, **nothing}
+def _blank(group: GroupRecord, change: str) -> Change:
+    return {
+        "system": group["system"],
+        "group": group["group"],
+        "change": change,
+        "newly_idle": [],
+        "joined": [],
+        "left": [],
+        "moved": [],
+        "worse": {},
+        "better": {},
+    }
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change | None:
+def _changed(before: GroupRecord, after: GroupRecord) -> Change | None:
     change = _blank(after, "changed")
     old, new = before["owners"] or {}, after["owners"] or {}
     change["joined"] = sorted(new.keys() - old.keys())
@@ -74,7 +100,8 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change | No
     change["newly_idle"] = sorted(member for member, queues in new.items() if queues == [] and old.get(member) != [])
     change["moved"] = moved_queues(old, new)
     for name in _WORSE_IF_MORE:
-        was_figure, is_figure = before.get(name), after.get(name)
+        was_figure, is_figure = figure(before, name), figure(after, name)
         if was_figure is not None and is_figure is not None and was_figure != is_figure:
             change["worse" if is_figure > was_figure else "better"][name] = [was_figure, is_figure]
-    return change if any(change[key] for key in ("newly_idle", "joined", "left", "moved", "worse", "better")) else None
+    told = (change["newly_idle"], change["joined"], change["left"], change["moved"], change["worse"], change["better"])
+    return change if any(told) else None

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from compare.console.output import number, print_line, print_table, ratio
 from compare.diagnosis.explain import MOST_DETAILED, Explained
-from compare.measure.groups.member_counts import member_counts, next_effective_member_count
+from compare.measure.groups.member_counts import MemberCount, member_counts, next_effective_member_count
 from compare.measure.groups.what_if import WhatIf, optimum_row, what_if
 from compare.reading.group_kinds import usable_strategies
 from protocols import UserError
@@ -74,7 +73,7 @@ class Answer:
     group: str
     rows: tuple[WhatIf, ...]
     strategy: str
-    counts: tuple[Mapping[str, Any], ...]
+    counts: tuple[MemberCount, ...]
     next_useful: Mapping[str, int | None]
     loads: str = "queues"
     weighed: bool = False
@@ -126,7 +125,7 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
         explained.group.observed.name,
         rows,
         strategy or "optimum",
-        tuple(asdict(row) for row in tables[strategy or "optimum"]),
+        tables[strategy or "optimum"],
         {name: row.members if row else None for name, row in useful.items()},
         loads,
         weighed,
@@ -149,8 +148,7 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
             if answer.next_useful[answer.strategy] is None:
                 helps = f"no larger member count up to {question.members} lowers the largest load"
             cells = [
-                [*(number(row[name]) for name in ("members", "max", "min", "idle_members")), _mark(row)]
-                for row in answer.counts
+                [*map(number, (row.members, row.max, row.min, row.idle_members)), _mark(row)] for row in answer.counts
             ]
             counted = ", counted in queues" if answer.loads != "queues" else ""
             print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
@@ -164,8 +162,8 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
         print_line("What-if tables need ownership, which is unknown for every group.", format)
 
 
-def _mark(row: Mapping[str, Any]) -> str:
-    return "even" if row["even"] else "useful" if row["useful"] else ""
+def _mark(row: MemberCount) -> str:
+    return "even" if row.even else "useful" if row.useful else ""
 
 
 def _row(row: WhatIf) -> list[str]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import cast
 
 from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
 from compare.audit.questions import Answer
 from compare.console.output import print_json, print_line, print_table
 from compare.diagnosis.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
+from compare.documents.audit import AuditDocument, Figures, GroupRecord, PartialRecord, PicturedGroup, ToldInPart
+from compare.measure.moved_queues import Owners
 from compare.narrative.headline import headline
 from compare.narrative.missing_figure_sentences import missing_figure_sentences
 from compare.narrative.missing_figures import missing_figures, missing_figures_of_topics
@@ -17,7 +19,6 @@ from protocols import Queue
 
 _LABELS = {column.name: column.heading for column in TABLE}
 _STATE = [column.name for column in TABLE].index("state")
-_OPTIMUM = ("max", "min", "idle_members", "jain", "moves")
 
 FAIR = "as-fair-as-can-be"
 WORTH_A_SENTENCE = 0.5
@@ -28,7 +29,7 @@ def print_audit(
     groups: Sequence[Explained],
     skipped: Sequence[Skipped],
     format: str,
-    before: Sequence[Mapping[str, Any]] | None = None,
+    before: Sequence[GroupRecord] | None = None,
     asked: Sequence[Answer] | None = None,
 ) -> None:
     """Print the groups, which come worst first, on standard output.
@@ -71,7 +72,7 @@ def skipped_line(skipped: Skipped) -> str:
     return f"{skipped.source}{line}: {skipped.why}"
 
 
-def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: bool = False) -> dict[str, Any]:
+def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: bool = False) -> AuditDocument:
     """The audit as the design's JSON document; ``pictures`` adds who would own what, which the report draws."""
     return {
         "headline": headline([each.group for each in groups]),
@@ -80,20 +81,22 @@ def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: 
     }
 
 
-def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
+def _group(explained: Explained, pictures: bool) -> PicturedGroup:
     group, observed = explained.group, explained.group.observed
     first = next(iter(explained.findings), None)
     remedies = explained.remedies
     best = explained.optimum
-    found = {
+    in_part = _what_is_untold(explained)
+    found: GroupRecord = {
         "system": observed.system,
         "group": observed.name,
         "mode": observed.mode,
         "kind": explained.kind,
         "state": observed.state,
         "strategy": observed.strategy,
-        **group.figures,
-        **_what_is_untold(explained),
+        **cast(Figures, group.figures),
+        "partial": in_part["partial"],
+        "untold": in_part["untold"],
         "missing_topics": list(observed.missing_topics),
         "owners": None if pictures and not explained.detailed else _owners(group.owners),
         "topics": dict(group.topics),
@@ -113,8 +116,16 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         "cost": group.cost,
         "score": explained.score,
         "score_after": explained.score_after,
-        "optimum": None if best is None else {name: getattr(best, name) for name in _OPTIMUM},
-        "what_if": [asdict(row) for row in explained.what_if],
+        "optimum": None
+        if best is None
+        else {
+            "max": best.max,
+            "min": best.min,
+            "idle_members": best.idle_members,
+            "jain": best.jain,
+            "moves": best.moves,
+        },
+        "what_if": [each.as_json() for each in explained.what_if],
         "notes": [
             *observed.notes,
             *([explained.assumption] if explained.assumption else []),
@@ -123,14 +134,15 @@ def _group(explained: Explained, pictures: bool) -> dict[str, Any]:
         ],
         "sources": list(observed.sources),
     }
+    pictured = cast(PicturedGroup, found)
     if pictures:
-        found["detailed"] = explained.detailed
+        pictured["detailed"] = explained.detailed
     if pictures and explained.detailed:
         best_under = best_owners(explained)
         if best_under is not None:
-            found["best_strategy"], found["best_owners"] = best_under[0], _owners(best_under[1])
-        found["optimum_owners"] = _owners(optimum_owners(explained))
-    return found
+            pictured["best_strategy"], pictured["best_owners"] = best_under[0], _owners(best_under[1])
+        pictured["optimum_owners"] = _owners(optimum_owners(explained))
+    return pictured
 
 
 def _left_out(explained: Explained) -> list[str]:
@@ -142,17 +154,22 @@ def _left_out(explained: Explained) -> list[str]:
     ]
 
 
-def _what_is_untold(explained: Explained) -> dict[str, Any]:
+def _what_is_untold(explained: Explained) -> ToldInPart:
     """What the document says of a group about what is missing in it, with the group's name."""
     observed = explained.group.observed
+    partial = observed.partial
+    told: PartialRecord | None = None
+    if partial is not None:
+        told = {"topics": partial.topics, "members": partial.members, "why": partial.why}
+    untold = missing_figures(explained)
     return {
         "group": observed.name,
-        "partial": None if observed.partial is None else asdict(observed.partial),
-        "untold": [asdict(each) for each in missing_figures(explained)],
+        "partial": told,
+        "untold": [{"figures": each.figures, "why": each.why} for each in untold],
     }
 
 
-def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> dict[str, Any] | None:
+def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> Owners | None:
     if owners is None:
         return None
     return {member: None if owned is None else [list(queue) for queue in owned] for member, owned in owners.items()}

@@ -1,26 +1,45 @@
 """`--baseline old.json`: what changed since an earlier comparison that was written with `--format json`."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict, cast
 
 from compare.console.output import visible
+from compare.documents.comparison import Record, ScenarioDocument
+from compare.json_types import Json
+from compare.measure.figures import Figure
 from compare.measure.moved_queues import moved_queues
 from compare.measure.runs.spread import FIGURES, figure
 from protocols.errors import UserError
 from protocols.scenario.descriptions import listed
 
-Document = Mapping[str, Any]
-Change = dict[str, Any]
+Values: TypeAlias = dict[str, list[Figure]]
+"""Figure to two values: what it was and what it is."""
+
+
+class Change(TypedDict):
+    """A variant that changed, is ``new`` or ``gone``: see `changes`."""
+
+    label: str
+    seed: int
+    change: str
+    better: Values
+    worse: Values
+    other: Values
+    moved: list[list[str | int]]
+    joined: list[str]
+    left: list[str]
+    messages: dict[str, list[int]]
+
 
 MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min"})
 NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves"})
 """Figures that say what could be; a change of them is neither better nor worse."""
 
 
-def documents_of(read: Any) -> list[Document]:
+def documents_of(read: Json) -> list[ScenarioDocument]:
     """The scenarios' documents of an earlier comparison; KeyError, TypeError, ValueError or AttributeError if it is
     none."""
-    documents = read.get("scenarios", [read])
+    documents = read.get("scenarios", [read]) if isinstance(read, dict) else None
     if not isinstance(documents, list):
         raise TypeError("scenarios are a list")
     for document in documents:
@@ -29,10 +48,10 @@ def documents_of(read: Any) -> list[Document]:
             variant["label"], variant["seed"], dict(variant["owners"])
             for name in FIGURES:
                 figure(variant, name)
-    return documents
+    return cast("list[ScenarioDocument]", documents)
 
 
-def check_same(before: Sequence[Document], names: Sequence[str], where: str) -> None:
+def check_same(before: Sequence[ScenarioDocument], names: Sequence[str], where: str) -> None:
     """`UserError` if the baseline tells of none of these scenarios: then everything would be new and nothing learnt."""
     known = [str(each["scenario"]) for each in before]
     if not set(known) & set(names):
@@ -40,7 +59,7 @@ def check_same(before: Sequence[Document], names: Sequence[str], where: str) -> 
         raise UserError(f"--baseline {where}: compares {told}, expected a comparison of {wanted}")
 
 
-def changes(before: Sequence[Document], after: Document) -> list[Change]:
+def changes(before: Sequence[ScenarioDocument], after: ScenarioDocument) -> list[Change]:
     """What changed in one scenario, in the order of the variants; unchanged ones are left out.
 
     Per variant and seed: ``change`` (``new``, ``gone`` or ``changed``), ``better``, ``worse`` and ``other``, each
@@ -61,16 +80,17 @@ def changes(before: Sequence[Document], after: Document) -> list[Change]:
 def sentence(change: Change) -> str:
     """One line for people."""
     parts = {"new": ["is new"], "gone": ["no longer exists"]}.get(change["change"], [])
-    for word in ("worse", "better", "other"):
-        told = [f"{name} {_number(old)} -> {_number(new)}" for name, (old, new) in change[word].items()]
+    values = {"worse": change["worse"], "better": change["better"], "changed": change["other"]}
+    for word, of_word in values.items():
+        told = [f"{name} {_number(old)} -> {_number(new)}" for name, (old, new) in of_word.items()]
         if told:
-            parts = [*parts, f"{'changed' if word == 'other' else word}: {', '.join(told)}"]
-    for word in ("joined", "left"):
-        if change[word]:
-            parts = [*parts, f"{word}: {', '.join(change[word])}"]
+            parts = [*parts, f"{word}: {', '.join(told)}"]
+    for word, members in (("joined", change["joined"]), ("left", change["left"])):
+        if members:
+            parts = [*parts, f"{word}: {', '.join(members)}"]
     if change["moved"]:
         parts = [*parts, f"{len(change['moved'])} queues have another owner at the end"]
-    if change["messages"] and not any("messages" in change[word] for word in ("worse", "better", "other")):
+    if change["messages"] and not any("messages" in of_word for of_word in values.values()):
         parts = [*parts, f"other messages: {', '.join(change['messages'])}"]
     return f"{change['label']}, seed {change['seed']}: {'; '.join(parts)}"
 
@@ -79,16 +99,26 @@ def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:g}"
 
 
-def _key(variant: Document) -> tuple[str, int]:
+def _key(variant: Record) -> tuple[str, int]:
     return str(variant["label"]), int(variant["seed"])
 
 
-def _blank(variant: Document, change: str) -> Change:
-    nothing: Change = {"better": {}, "worse": {}, "other": {}, "moved": [], "joined": [], "left": [], "messages": {}}
-    return {"label": variant["label"], "seed": variant["seed"], "change": change, **nothing}
+def _blank(variant: Record, change: str) -> Change:
+    return {
+        "label": variant["label"],
+        "seed": variant["seed"],
+        "change": change,
+        "better": {},
+        "worse": {},
+        "other": {},
+        "moved": [],
+        "joined": [],
+        "left": [],
+        "messages": {},
+    }
 
 
-def _changed(before: Document, after: Document) -> Change | None:
+def _changed(before: Record, after: Record) -> Change | None:
     change = _blank(after, "changed")
     for name in FIGURES:
         old, new = figure(before, name), figure(after, name)
@@ -103,11 +133,12 @@ def _changed(before: Document, after: Document) -> Change | None:
         for name in sorted(before["messages"].keys() | after["messages"].keys())
     }
     change["messages"] = {name: [old, new] for name, (old, new) in sent.items() if old != new}
-    parts = ("better", "worse", "other", "moved", "joined", "left", "messages")
-    return change if any(change[part] for part in parts) else None
+    values = (change["better"], change["worse"], change["other"])
+    parts = (*values, change["moved"], change["joined"], change["left"], change["messages"])
+    return change if any(parts) else None
 
 
-def _kind(name: str, old: float | None, new: float | None) -> str:
+def _kind(name: str, old: float | None, new: float | None) -> Literal["better", "worse", "other"]:
     if name in NEITHER:
         return "other"
     if old is None or new is None:

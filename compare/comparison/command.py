@@ -1,16 +1,15 @@
 """The verb `compare`."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import click
 
-from compare.comparison.baseline import changes, check_same, documents_of
-from compare.comparison.document import document
+from compare.comparison.baseline import Change, changes, check_same, documents_of
+from compare.comparison.document import Measured, document
 from compare.comparison.parquet import write_runs
 from compare.comparison.progress import run_progress
 from compare.comparison.render import print_comparison
@@ -30,10 +29,6 @@ from protocols.timeline.story import story
 
 MOST_SEEDS = 100_000
 """Runs of a variant: their figures are held until the last one is done."""
-
-
-Measured: TypeAlias = tuple[Scenario, list[MeasuredRun], dict[str, Any]]
-"""A scenario, its runs, and its document."""
 
 
 class _NamesStrategies(click.Command):
@@ -248,8 +243,8 @@ def _tell(
     return 1 if failed else 0
 
 
-def _print(found: Sequence[Measured], changed: Sequence[Any] | None, format: str) -> None:
-    documents = [each for _, _, each in found]
+def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None, format: str) -> None:
+    documents: list[Mapping[str, object]] = [each for _, _, each in found]
     if format == "json":
         if changed is not None:
             documents = [{**each, "changes": change} for each, change in zip(documents, changed, strict=True)]

@@ -1,11 +1,12 @@
 """The comparison for people: tables with a row per variant, what came of it in sentences, and what did not hold."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from compare.comparison.baseline import Change, sentence
 from compare.comparison.columns import FIGURES, RATIOS
 from compare.console.output import number, print_line, print_table, ratio
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
 from compare.measure.runs.spread import figure
 from protocols.scenario.model import Scenario
 
@@ -15,10 +16,10 @@ MOST_MOMENTS = 8
 MOST_TYPES = 6
 """Types of messages that are told by name."""
 
-Record = Mapping[str, Any]
 
-
-def print_comparison(scenario: Scenario, document: Record, format: str, changed: Sequence[Change] | None) -> None:
+def print_comparison(
+    scenario: Scenario, document: ScenarioDocument, format: str, changed: Sequence[Change] | None
+) -> None:
     """Print a scenario's document on standard output. ``format``: ``table`` or ``markdown``. ``changed``: since a
     baseline, where there is one."""
     variants, seeds = document["variants"], document.get("seeds", {})
@@ -55,16 +56,16 @@ def print_comparison(scenario: Scenario, document: Record, format: str, changed:
 
 
 def _named(variant: Record, with_seed: bool) -> str:
-    return f"{variant['label']}, seed {variant['seed']}" if with_seed else str(variant["label"])
+    return f"{variant['label']}, seed {variant['seed']}" if with_seed else variant["label"]
 
 
-def _row(variant: Record, with_seed: bool, over: Record | None) -> Iterator[str]:
+def _row(variant: Record, with_seed: bool, over: SeedsRecord | None) -> Iterator[str]:
     yield variant["label"]
     if with_seed:
         yield str(variant["seed"])
     for _, path in FIGURES:
         if path in ("fairness", "optimum"):
-            yield _range(variant[path])
+            yield _range(variant["fairness"] if path == "fairness" else variant["optimum"])
         elif over and path in over["figures"]:
             yield _over(over["figures"][path], ratio if path in RATIOS else number)
         else:
@@ -72,13 +73,13 @@ def _row(variant: Record, with_seed: bool, over: Record | None) -> Iterator[str]
             yield ratio(value) if path in RATIOS else number(value)
 
 
-def _over(spread: Record, written: Any) -> str:
+def _over(spread: Spread, written: Callable[[float | None], str]) -> str:
     """``12 (9..15)``, just ``12`` where nearly all runs have the same."""
-    median, low, high = (written(spread[name]) for name in ("median", "p5", "p95"))
+    median, low, high = (written(each) for each in (spread["median"], spread["p5"], spread["p95"]))
     return median if low == high else f"{median} ({low}..{high})"
 
 
-def _range(figures: Record) -> str:
+def _range(figures: Fairness | OptimumRecord) -> str:
     """``2..3`` queues per member."""
     low, high = figures["min"], figures["max"]
     return number(high) if low == high else f"{number(low)}..{number(high)}"
@@ -86,7 +87,7 @@ def _range(figures: Record) -> str:
 
 def _print_events(variants: Sequence[Record], several: bool, format: str) -> None:
     """How many queues the members have after each event, and how even that is."""
-    moments: Sequence[Record] = max((each["after"] for each in variants), key=len, default=[])
+    moments: Sequence[After] = max((each["after"] for each in variants), key=len, default=[])
     if len(moments) < 2:
         return
     shown = range(min(len(moments), MOST_MOMENTS))
@@ -95,8 +96,9 @@ def _print_events(variants: Sequence[Record], several: bool, format: str) -> Non
     for each in variants:
         cells = []
         for at in shown:
-            fairness, best = (each["after"][at][name] for name in ("fairness", "optimum"))
-            missed = fairness["jain"] is not None and best["jain"] > fairness["jain"] + 1e-9
+            fairness, best = each["after"][at]["fairness"], each["after"][at]["optimum"]
+            jain, possible = fairness["jain"], best["jain"]
+            missed = jain is not None and possible is not None and possible > jain + 1e-9
             cells.append(
                 f"{_range(fairness)} ({ratio(fairness['jain'])} of {ratio(best['jain'])})"
                 if missed

@@ -1,12 +1,13 @@
 """Many runs over the processors of the machine; results come in the order of the plan, whoever is done first."""
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
-from compare.measure.runs.phases import phases_of
+from compare.documents.comparison import Record
+from compare.measure.figures import Figure
+from compare.measure.runs.phases import Phase, phases_of
 from compare.measure.runs.record import run_record
 from compare.measure.runs.spread import spread_figures
 from compare.process_pool import process_pool
@@ -24,10 +25,10 @@ class MeasuredRun:
     is demanded (see `failures`), and what the report draws of it, where one is wanted."""
 
     variant: Variant
-    record: dict[str, Any] | None
-    figures: dict[str, Any]
+    record: Record | None
+    figures: dict[str, Figure]
     failed: tuple[tuple[str, str], ...]
-    chart_data: dict[str, Any] | None
+    chart_data: dict[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _run_pack(pack: Sequence[RunOrder]) -> list[MeasuredRun]:
     return [_run(order, phases) for order in pack]
 
 
-def _run(order: RunOrder, phases: Any) -> MeasuredRun:
+def _run(order: RunOrder, phases: Sequence[Phase]) -> MeasuredRun:
     result = run_variant(order.variant, full=order.full)
     record = run_record(result, phases)
     chart_data = None
@@ -89,6 +90,6 @@ def _run(order: RunOrder, phases: Any) -> MeasuredRun:
     return MeasuredRun(order.variant, whole, spread_figures(record), failures(record), chart_data)
 
 
-def failures(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def failures(record: Record) -> tuple[tuple[str, str], ...]:
     """What a record failed of all that is demanded: name of the check, and why."""
     return tuple((check["name"], check["why"]) for check in record["checks"] if check["demanded"] and not check["held"])

@@ -8,12 +8,13 @@ plays it through the model and says where the answer differs from the recording.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from compare.conformance.lines import decoded, lines, shallow
+from compare.json_types import Json
 from protocols.errors import UserError
 
-Line: TypeAlias = Mapping[str, Any]
+Line: TypeAlias = Mapping[str, Json]
 """One case as its file has it: a JSON object."""
 
 _JSON = "a JSON object"
@@ -28,8 +29,8 @@ class Difference:
 
     case: str
     field: str
-    expected: Any
-    got: Any
+    expected: object
+    got: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ class Measure:
 
     case: str
     quantity: str
-    real: Any
-    model: Any
-    allowed: Any
+    real: object
+    model: object
+    allowed: object
     passed: bool
 
 
@@ -71,7 +72,7 @@ class Player:
 class MalformedCase(Exception):  # noqa: N818 - it is a fact about the case, which then counts as failed
     """The line is no case of its kind: ``field`` is at fault, ``expected`` says what should be there."""
 
-    def __init__(self, field: str, expected: str, got: Any) -> None:
+    def __init__(self, field: str, expected: str, got: object) -> None:
         super().__init__(f"{field}: expected {expected}, got {got!r}")
         self.field, self.expected, self.got = field, expected, got
 
@@ -173,7 +174,7 @@ def _outcome(number: int, text: bytes, players: Sequence[Player]) -> tuple[str, 
         return case, _broken(case, "line", "a case that can be played", f"{type(error).__name__}: {error}")
 
 
-def _broken(case: str, field: str, expected: Any, got: Any) -> Played:
+def _broken(case: str, field: str, expected: object, got: object) -> Played:
     return _presentable(Played([Difference(case, field, expected, got)]))
 
 

@@ -3,11 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -112,7 +111,7 @@ def _progress(files: Sequence[Path]) -> Iterator[Callable[[Path], Callable[[int]
         yield of_file
 
 
-def _sums_before(sizes: Any) -> Iterator[int]:
+def _sums_before(sizes: Iterable[int]) -> Iterator[int]:
     total = 0
     for size in sizes:
         yield total
@@ -172,7 +171,7 @@ def _print_measures(result: FileResult, format: str) -> None:
         print_table(columns, rows, format, case)
 
 
-def _measured(value: Any) -> str:
+def _measured(value: object) -> str:
     """A number, a range (a pair of numbers), or anything else, cut: differences show it in full."""
     if isinstance(value, float):
         return f"{value:.1f}"
@@ -182,7 +181,7 @@ def _measured(value: Any) -> str:
     return text if len(text) <= MOST_IN_TABLE else text[: MOST_IN_TABLE - 3] + "..."
 
 
-def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[str, Any]:
+def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[str, object]:
     total = _total(results)
     return {
         "files": [
@@ -220,6 +219,6 @@ def _shown(result: FileResult, verbose: bool) -> Sequence[Difference]:
     return result.differences if verbose else result.differences[:MOST_DIFFERENCES]
 
 
-def _value(value: Any, verbose: bool) -> str:
+def _value(value: object, verbose: bool) -> str:
     text = "nothing" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if verbose or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 3] + "..."

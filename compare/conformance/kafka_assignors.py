@@ -9,14 +9,17 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeGuard, TypeVar, overload
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from compare.json_types import Json
 from kafka_coordinator.assignors.claims import highest_generation
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
 from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from kafka_coordinator.assignors.uniform import homogeneous
 from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER
+
+T = TypeVar("T")
 
 Assignor: TypeAlias = Callable[[GroupMetadata], Assignment]
 
@@ -49,10 +52,11 @@ def recognises(line: Line) -> bool:
 
 def metadata(line: Line) -> GroupMetadata:
     """The assignor's input as the line records it, members in ``member_order``. Raises `MalformedCase`."""
-    topics = _field(line, "topics", dict)
-    for topic, count in topics.items():
+    topics: dict[str, int] = {}
+    for topic, count in _field(line, "topics", dict).items():
         if not _is_number(count) or not 0 <= count <= MOST_PARTITIONS:
             raise MalformedCase(f"topics.{topic}", f"a number of partitions, at most {MOST_PARTITIONS}", count)
+        topics[topic] = count
     if sum(topics.values()) > MOST_PARTITIONS:
         raise MalformedCase("topics", f"at most {MOST_PARTITIONS} partitions in all", sum(topics.values()))
     members: dict[str, Subscription] = {}
@@ -102,9 +106,9 @@ def _play(line: Line, assignors: Mapping[str, Assignor]) -> list[Difference]:
     ]
 
 
-def _recorded(line: Line, group: GroupMetadata) -> dict[str, Any]:
+def _recorded(line: Line, group: GroupMetadata) -> dict[str, object]:
     """The recorded answer, flat: field to value, in a form in which equal answers are equal."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if "expected_error" in line:
         found["expected_error"] = _field(line, "expected_error", str)
     else:
@@ -115,7 +119,7 @@ def _recorded(line: Line, group: GroupMetadata) -> dict[str, Any]:
             found[f"expected.{member_id}"] = sorted(_partitions(expected, member_id, "expected."))
         if line["assignor"] == "client-cooperative-sticky":
             _field(line, "withheld", list)
-    for index, entry in enumerate(line.get("withheld", ())):
+    for index, entry in enumerate(_field(line, "withheld", list) if "withheld" in line else ()):
         path = f"withheld[{index}]"
         partition = _partition(_field(entry, "partition", list, path), f"{path}.partition")
         name = f"withheld.{partition[0]}-{partition[1]}"
@@ -131,7 +135,7 @@ def _recorded(line: Line, group: GroupMetadata) -> dict[str, Any]:
     return found
 
 
-def _same_when_long_lived(line: Line, group: GroupMetadata, assignor: Assignor, got: Mapping[str, Any]) -> Any:
+def _same_when_long_lived(line: Line, group: GroupMetadata, assignor: Assignor, got: Mapping[str, object]) -> object:
     """Whether an assignor object that was kept over the sequence up to this step would answer the same.
 
     It has seen the generations before the step, which make a difference only where all claims are older. Somebody
@@ -143,7 +147,7 @@ def _same_when_long_lived(line: Line, group: GroupMetadata, assignor: Assignor, 
     return highest_generation(group) >= seen or got == _answer(group, partial(assignor, max_generation=seen))
 
 
-def _answer(group: GroupMetadata, assignor: Assignor) -> dict[str, Any]:
+def _answer(group: GroupMetadata, assignor: Assignor) -> dict[str, object]:
     """The assignor's answer in the form of `_recorded`."""
     try:
         answer = assignor(group)
@@ -152,7 +156,7 @@ def _answer(group: GroupMetadata, assignor: Assignor) -> dict[str, Any]:
         return {"expected_error": error.error, **crash}
     partitions: list[Partition] = [(topic, n) for topic, count in group.topics.items() for n in range(count)]
     partitions += answer.strays
-    got: dict[str, Any] = {}
+    got: dict[str, object] = {}
     for member, numbers in zip(group.members, answer.owned, strict=True):
         owned = sorted([partitions[number] for number in numbers])
         got[f"expected.{member.member_id}"] = owned
@@ -167,7 +171,9 @@ def _answer(group: GroupMetadata, assignor: Assignor) -> dict[str, Any]:
     return got
 
 
-def _member(given: Any, path: str) -> Subscription:
+def _member(given: Json, path: str) -> Subscription:
+    if not isinstance(given, dict):
+        raise MalformedCase(path, "an object", given)
     topics = _texts(given, "topics", path)
     if len(set(topics)) != len(topics):
         raise MalformedCase(f"{path}.topics", "each topic once", topics)
@@ -196,21 +202,27 @@ def _racks(line: Line, topics: Mapping[str, int]) -> dict[str, tuple[tuple[str, 
     return found
 
 
-def _topic_id(topic: str, id: Any) -> int:
+def _topic_id(topic: str, id: Json) -> int:
     try:
-        raw = base64.urlsafe_b64decode(id + "==")
-    except (TypeError, ValueError, binascii.Error):
+        raw = base64.urlsafe_b64decode(f"{id}==") if isinstance(id, str) else b""
+    except (ValueError, binascii.Error):
         raw = b""
     if len(raw) != 16:
         raise MalformedCase(f"topic_ids.{topic}", "16 bytes as base64", id)
     return int.from_bytes(raw, "big")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Json) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _field(given: Any, name: str, shape: type, path: str = "") -> Any:
+@overload
+def _field(given: Json, name: str, shape: type[dict[str, Json]], path: str = "") -> dict[str, Json]: ...
+@overload
+def _field(given: Json, name: str, shape: type[list[Json]], path: str = "") -> list[Json]: ...
+@overload
+def _field(given: Json, name: str, shape: type[T], path: str = "") -> T: ...
+def _field(given: Json, name: str, shape: type[object], path: str = "") -> object:
     where = f"{path}.{name}" if path else name
     if not isinstance(given, dict):
         raise MalformedCase(path or "line", "an object", given)
@@ -222,21 +234,22 @@ def _field(given: Any, name: str, shape: type, path: str = "") -> Any:
     return value
 
 
-def _optional(given: Any, name: str, shape: type, path: str) -> Any:
+def _optional(given: Mapping[str, Json], name: str, shape: type[T], path: str) -> T | None:
     return None if given.get(name) is None else _field(given, name, shape, path)
 
 
-def _texts(given: Any, name: str, path: str = "") -> list[str]:
+def _texts(given: Json, name: str, path: str = "") -> list[str]:
     return _all_texts(_field(given, name, list, path), f"{path}.{name}" if path else name)
 
 
-def _all_texts(value: Any, path: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+def _all_texts(value: Json, path: str) -> list[str]:
+    texts = [each for each in value if isinstance(each, str)] if isinstance(value, list) else None
+    if texts is None or texts != value:
         raise MalformedCase(path, "a list of texts", value)
-    return value
+    return texts
 
 
-def _partitions(given: Any, name: str, prefix: str) -> list[Partition]:
+def _partitions(given: Mapping[str, Json], name: str, prefix: str) -> list[Partition]:
     path = prefix + name
     value = given[name]
     if not isinstance(value, list):
@@ -244,7 +257,7 @@ def _partitions(given: Any, name: str, prefix: str) -> list[Partition]:
     return [_partition(each, f"{path}[{index}]") for index, each in enumerate(value)]
 
 
-def _partition(value: Any, path: str) -> Partition:
+def _partition(value: Json, path: str) -> Partition:
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and _is_number(value[1]):
         return value[0], value[1]
     raise MalformedCase(path, "[topic, partition]", value)

@@ -6,12 +6,12 @@ times, state or timeline. Member ids are real on both sides: those that the coor
 the recording, in the order in which they appear there.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.kafka_coordinator_shapes import REQUESTS, answer, group_state, request
+from compare.conformance.kafka_coordinator_shapes import REQUESTS, Request, answer, group_state, request
 from compare.conformance.rocketmq_fields import get, only
+from compare.json_types import Json
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
 from kafka_coordinator.coordinator.settings import with_settings
 from protocols.engine.nodes import Time
@@ -45,7 +45,8 @@ def recognises(line: Line) -> bool:
 def play(line: Line) -> list[Difference]:
     """The differences of the first step that is not as recorded; none if the whole trace is."""
     only(line, "", _LINE_FIELDS)
-    trace_id, steps = get(line, "trace_id", str), get(line, "steps", list)
+    trace_id = get(line, "trace_id", str)
+    steps = [only(each, f"steps[{n}]", _STEP_FIELDS) for n, each in enumerate(get(line, "steps", list))]
     for name in ("protocol", "scenario"):
         get(line, name, str)
     trace = _Trace(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), steps)
@@ -73,14 +74,18 @@ class _Trace:
     """A coordinator that is being taken through a trace."""
 
     def __init__(
-        self, ids: Mapping[str, Any], config: Mapping[str, Any], topics: Mapping[str, Any], steps: list[Any]
+        self,
+        ids: Mapping[str, Json],
+        config: Mapping[str, Json],
+        topics: Mapping[str, Json],
+        steps: Sequence[Mapping[str, Json]],
     ) -> None:
-        for number, step in enumerate(steps):
-            only(step, f"steps[{number}]", _STEP_FIELDS)
+        for step in steps:
             get(step, "op", str)
             get(step, "req", dict)
         self.ids: dict[str, str] = {symbol: get(ids, symbol, str) for symbol in ids}
-        chosen = {member_id for step in steps for member_id in _member_ids(step["req"]) if member_id not in ids}
+        named = {member_id for step in steps for member_id in _member_ids(get(step, "req", dict))}
+        chosen = named.difference(ids)
         # Symbols are numbered in order of appearance; an id that a client made up has one, too, once it was answered.
         in_order = sorted(self.ids, key=_number_of)
         self._unused = [self.ids[symbol] for symbol in in_order if self.ids[symbol] not in chosen]
@@ -90,17 +95,17 @@ class _Trace:
             raise MalformedCase("config", "settings of a broker", str(error)) from None
         self.world = SingleNode(Coordinator(_BROKER, settings), new_id=self._new_id)
         self.world.start()
-        self.world.command(0.0, Topics(dict(topics)))
+        self.world.command(0.0, Topics({topic: get(topics, topic, int) for topic in topics}))
         self.completed_at: dict[int, int] = {}
         """Step of a parked request to the step that answered it."""
         self._groups: dict[str, None] = {}
-        self._reported: Any = None
+        self._reported: object = None
         self._now = 0
 
-    def step(self, number: int, step: Mapping[str, Any]) -> dict[str, Any]:
+    def step(self, number: int, step: Mapping[str, Json]) -> dict[str, object]:
         """What the model does, as the recording would have it."""
-        op, req = step["op"], step["req"]
-        got: dict[str, Any] = {"n": number, "t": self._now, "op": op, "req": req}
+        op, req = get(step, "op", str), get(step, "req", dict)
+        got: dict[str, object] = {"n": number, "t": self._now, "op": op, "req": req}
         group_id = req.get("group_id")
         if isinstance(group_id, str) and group_id:
             self._groups[group_id] = None
@@ -123,20 +128,20 @@ class _Trace:
             got["state"] = _UNCHANGED if state is None else state
         return got
 
-    def _request(self, op: str, number: int, req: Mapping[str, Any]) -> None:
+    def _request(self, op: str, number: int, req: Mapping[str, Json]) -> None:
         if op not in REQUESTS:
             raise MalformedCase(f"steps[{number}].op", f"one of {', '.join([*REQUESTS, 'advance'])}", op)
         self.world.receive(self._now, _CLIENT, request(op, number, self._with_real_ids(req)))
         # What is due at once happens within the step.
         self.world.advance(self._now)
 
-    def _with_real_ids(self, req: Mapping[str, Any]) -> dict[str, Any]:
-        real: dict[str, Any] = self.resolved(req)
-        if isinstance(req.get("assignments"), dict):
-            real["assignments"] = {self.ids.get(member, member): text for member, text in req["assignments"].items()}
+    def _with_real_ids(self, req: Mapping[str, Json]) -> Request:
+        real = {name: self.resolved(value, name) for name, value in req.items()}
+        if isinstance(assignments := req.get("assignments"), dict):
+            real["assignments"] = {self.ids.get(member, member): text for member, text in assignments.items()}
         return real
 
-    def _timeline(self, until: Time) -> Iterator[dict[str, Any]]:
+    def _timeline(self, until: Time) -> Iterator[dict[str, object]]:
         """What has changed after each timer, and at the end."""
         running = True
         while running:
@@ -147,7 +152,7 @@ class _Trace:
             if state is not None:
                 yield {"t": _whole(self.world.now), "state": state}
 
-    def _state(self) -> Any:
+    def _state(self) -> object:
         """All groups that any request has named so far; None if nothing is new since the last report."""
         groups = self.world.node.core.groups
         state = {group_id: group_state(groups.get(group_id)) for group_id in self._groups}
@@ -156,9 +161,9 @@ class _Trace:
         self._reported = state
         return state
 
-    def _answers(self, number: int) -> dict[int, tuple[Time, Any]]:
+    def _answers(self, number: int) -> dict[int, tuple[Time, object]]:
         """Answers sent in this step, by the step of their request."""
-        found: dict[int, tuple[Time, Any]] = {}
+        found: dict[int, tuple[Time, object]] = {}
         for time, _, message in self.world.take_sent():
             to: int = message[0]
             if to in found or to in self.completed_at:
@@ -173,7 +178,7 @@ class _Trace:
             return self._unused.pop(0)
         return f"{prefix}-not-recorded"
 
-    def resolved(self, value: Any, name: str = "") -> Any:
+    def resolved(self, value: object, name: str = "") -> object:
         """The value with real ids for symbols, and in one order where the recording's is arbitrary."""
         if isinstance(value, dict):
             keys = self.ids if name == "members" else {}
@@ -186,27 +191,29 @@ class _Trace:
             listed = [self.ids.get(each, each) if isinstance(each, str) else each for each in value]
             return sorted(listed, key=str) if name == "pending_sync" else listed
         listed = [self.resolved(each) for each in value]
-        if name == "members" and all(isinstance(each, dict) and "metadata" in each for each in listed):
+        described = [each for each in listed if isinstance(each, dict) and "metadata" in each]
+        if name == "members" and len(described) == len(listed):
             # Sorted in the recording, but by symbol.
-            return sorted(listed, key=lambda each: str(each.get("member_id")))
+            return sorted(described, key=lambda each: str(each.get("member_id")))
         return listed
 
 
-def _member_ids(req: Mapping[str, Any]) -> Iterator[str]:
+def _member_ids(req: Mapping[str, Json]) -> Iterator[str]:
     """Ids of members in a request, as the recording writes them."""
-    named = [req, *(each for each in req.get("members") or () if isinstance(each, dict))]
-    yield from (each["member_id"] for each in named if isinstance(each.get("member_id"), str))
+    members = req.get("members")
+    named = [req, *(each for each in (members if isinstance(members, list) else ()) if isinstance(each, dict))]
+    yield from (id for each in named if isinstance(id := each.get("member_id"), str))
 
 
 def _number_of(symbol: str) -> tuple[int, str]:
     return len(symbol), symbol
 
 
-def _whole(time: Time) -> Any:
+def _whole(time: Time) -> Time:
     return int(time) if time == int(time) else time
 
 
-def _differing(path: str, expected: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
+def _differing(path: str, expected: object, got: object) -> Iterator[tuple[str, object, object]]:
     """The smallest parts that differ, with their paths."""
     if isinstance(expected, dict) and isinstance(got, dict):
         for name in dict.fromkeys([*expected, *got]):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from compare.conformance.cases import MalformedCase
+from compare.json_types import Json
 from kafka_coordinator.coordinator import Topics
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.messages import (
@@ -38,10 +39,11 @@ from kafka_coordinator.messages import (
 from protocols.engine.nodes import Message
 from protocols.java import sorted_as_java
 
-Json: TypeAlias = Any
+Request: TypeAlias = Mapping[str, Any]
+"""A recorded request. The coordinator judges its values: a recording may ask for what no client would."""
 
 
-def _join(n: int, req: Mapping[str, Any]) -> JoinGroup:
+def _join(n: int, req: Request) -> JoinGroup:
     protocol_type, topics = req["protocol_type"], tuple(req["topics"])
     metadata: Opaque = ConsumerMetadata(topics) if protocol_type == CONSUMER_PROTOCOL_TYPE else ",".join(topics)
     return JoinGroup(
@@ -58,7 +60,7 @@ def _join(n: int, req: Mapping[str, Any]) -> JoinGroup:
     )
 
 
-def _sync(n: int, req: Mapping[str, Any]) -> SyncGroup:
+def _sync(n: int, req: Request) -> SyncGroup:
     return SyncGroup(
         n,
         req["group_id"],
@@ -71,16 +73,16 @@ def _sync(n: int, req: Mapping[str, Any]) -> SyncGroup:
     )
 
 
-def _heartbeat(n: int, req: Mapping[str, Any]) -> Heartbeat:
+def _heartbeat(n: int, req: Request) -> Heartbeat:
     return Heartbeat(n, req["group_id"], req["member_id"], req["generation"], req["instance_id"])
 
 
-def _leave(n: int, req: Mapping[str, Any]) -> LeaveGroup:
+def _leave(n: int, req: Request) -> LeaveGroup:
     members = tuple(Leaving(each["member_id"], each["instance_id"]) for each in req["members"])
     return LeaveGroup(n, req["group_id"], members)
 
 
-def _commit(n: int, req: Mapping[str, Any]) -> OffsetCommit:
+def _commit(n: int, req: Request) -> OffsetCommit:
     return OffsetCommit(
         n,
         req["group_id"],
@@ -92,17 +94,17 @@ def _commit(n: int, req: Mapping[str, Any]) -> OffsetCommit:
     )
 
 
-def _fetch(n: int, req: Mapping[str, Any]) -> OffsetFetch:
+def _fetch(n: int, req: Request) -> OffsetFetch:
     partitions = req["partitions"]
     wanted = None if partitions is None else tuple((topic, number) for topic, number in partitions)
     return OffsetFetch(n, req["group_id"], wanted, req["member_id"], req["member_epoch"])
 
 
-def _delete_offsets(n: int, req: Mapping[str, Any]) -> OffsetDelete:
+def _delete_offsets(n: int, req: Request) -> OffsetDelete:
     return OffsetDelete(n, req["group_id"], tuple((topic, number) for topic, number in req["partitions"]))
 
 
-REQUESTS: Mapping[str, Callable[[int, Mapping[str, Any]], Message]] = {
+REQUESTS: Mapping[str, Callable[[int, Request], Message]] = {
     "join_group": _join,
     "sync_group": _sync,
     "heartbeat": _heartbeat,
@@ -118,7 +120,7 @@ REQUESTS: Mapping[str, Callable[[int, Mapping[str, Any]], Message]] = {
 """Operation to the message (number of the step, the recorded request)."""
 
 
-def request(op: str, n: int, req: Mapping[str, Any]) -> Message:
+def request(op: str, n: int, req: Request) -> Message:
     """The recorded request as a message; `MalformedCase` if it is none."""
     try:
         return REQUESTS[op](n, req)

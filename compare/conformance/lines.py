@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from compare.json_types import Json
 from protocols.errors import UserError
 
 MIB = 1 << 20
@@ -67,27 +68,28 @@ def lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
         raise UserError(f"{path}: cannot be read{where}: {error}") from None
 
 
-def decoded(text: bytes) -> Any:
+def decoded(text: bytes) -> Json:
     """The JSON value of a line. Raises `ValueError` for what is none, is nested too deeply to be read, or has a number
     that takes more than 64 bits."""
     decoder = _CAREFUL if _LONG_NUMBER.search(text) else _PLAIN
     try:
-        return decoder.decode(text.decode("utf-8-sig"))
+        value: Json = decoder.decode(text.decode("utf-8-sig"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    return value
 
 
-def shallow(value: Any) -> Any:
+def shallow(value: object) -> object:
     """The value, with dots in the place of what lies deeper than `DEEPEST` levels."""
     return _cut_off(value, DEEPEST) if _is_deeper(value, DEEPEST) else value
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def _is_deeper(value: object, levels: int) -> bool:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return levels < 0 or any(_is_deeper(each, levels - 1) for each in inside)
 
 
-def _cut_off(value: Any, levels: int) -> Any:
+def _cut_off(value: object, levels: int) -> object:
     if isinstance(value, dict):
         return {key: _cut_off(each, levels - 1) for key, each in value.items()} if levels else "..."
     if isinstance(value, list | tuple):

@@ -5,10 +5,10 @@ and text (no text where it is the JVM's own); a constructor's exception; the str
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queues, texts
+from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java, string_hash
 from rocketmq_selfbalance.strategies import (
@@ -47,9 +47,8 @@ def play(line: Line) -> list[Difference]:
     only(line, "", _CALLED)
     consumer_group = get(line, "consumer_group", str, type(None))
     mq_all, cid_all = queues(line, "mq_all"), texts(line, "cid_all", nullable=True)
-    calls = get(line, "calls", list)
-    for number, call in enumerate(calls):
-        only(call, f"calls[{number}]", ("current_cid", *_ANSWERS))
+    listed = enumerate(get(line, "calls", list))
+    calls = [only(call, f"calls[{number}]", ("current_cid", *_ANSWERS)) for number, call in listed]
     asked = [get(call, "current_cid", str, type(None)) for call in calls]
     to_ask = list(dict.fromkeys(cid_all or ()))
     differences = _compare(case, "strategy", line.get("strategy"), strategy.name)
@@ -68,7 +67,7 @@ def _answer(
     current_cid: str | None,
     mq_all: list[Queue] | None,
     cid_all: list[str] | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """An answer as the recording writes it."""
     try:
         if isinstance(strategy, PositionStrategy):
@@ -107,7 +106,7 @@ def _strategy(line: Line) -> Strategy:
     return make(params)
 
 
-def _consistent_hash(params: Mapping[str, Any]) -> ConsistentHash:
+def _consistent_hash(params: Mapping[str, Json]) -> ConsistentHash:
     virtual_nodes = count(params, "virtual_node_count", MOST_VIRTUAL_NODES)
     if "custom_hash" not in params:
         return ConsistentHash(virtual_nodes)
@@ -124,17 +123,17 @@ def _string_hash_modulo(modulus: int) -> Callable[[str], int]:
     return hash_function
 
 
-def _by_config(params: Mapping[str, Any]) -> ByConfig:
+def _by_config(params: Mapping[str, Json]) -> ByConfig:
     listed = queues(params, "message_queue_list")
     return ByConfig(None if listed is None else tuple(listed))
 
 
-def _by_machine_room(params: Mapping[str, Any]) -> ByMachineRoom:
+def _by_machine_room(params: Mapping[str, Json]) -> ByMachineRoom:
     rooms = texts(params, "consumer_idcs", nullable=True)
     return ByMachineRoom(None if rooms is None else frozenset(rooms))
 
 
-def _machine_room_nearby(params: Mapping[str, Any]) -> MachineRoomNearby:
+def _machine_room_nearby(params: Mapping[str, Json]) -> MachineRoomNearby:
     inner: dict[str, Callable[[], PositionStrategy]] = {
         Averagely.name: Averagely,
         AveragelyByCircle.name: AveragelyByCircle,
@@ -153,7 +152,7 @@ _DASH = MachineRoomResolver(
     consumer_deploy_in=lambda cid: cid.rpartition("-")[2] if "-" in cid else None,
 )
 
-_CLASSES: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Strategy]]] = {
+_CLASSES: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Json]], Strategy]]] = {
     "AllocateMessageQueueAveragely": ((), lambda params: Averagely()),
     "AllocateMessageQueueAveragelyByCircle": ((), lambda params: AveragelyByCircle()),
     "AllocateMessageQueueConsistentHash": (("virtual_node_count", "custom_hash", "mod"), _consistent_hash),

@@ -4,11 +4,9 @@ Compared are the clients, the queues that each took of each topic it reads (of s
 and the queues without an owner.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queue, texts
+from compare.json_types import Json
 from protocols import Allocation, Group, Member, Queue, sort_queues
 from protocols.java import utf16_key
 from rocketmq_selfbalance import allocate
@@ -55,7 +53,7 @@ def _group(line: Line) -> Group:
     return Group(tuple(members), topics, name=get(line, "consumer_group", str))
 
 
-def _clients(allocation: Allocation) -> list[dict[str, Any]]:
+def _clients(allocation: Allocation) -> list[dict[str, object]]:
     clients = []
     for member in sorted(allocation.group.members, key=lambda member: utf16_key(member.allocation_id)):
         by_topic: dict[str, list[list[str | int]]] = {topic: [] for topic in member.subscription}
@@ -66,12 +64,12 @@ def _clients(allocation: Allocation) -> list[dict[str, Any]]:
     return clients
 
 
-def _compare_clients(case: str, recorded: list[Any], clients: list[dict[str, Any]]) -> list[Difference]:
+def _compare_clients(case: str, recorded: list[Json], clients: list[dict[str, object]]) -> list[Difference]:
     if len(recorded) != len(clients):
         return [Difference(case, "allocation", f"{len(recorded)} clients", f"{len(clients)} clients")]
     differences = []
-    for number, (expected, got) in enumerate(zip(recorded, clients, strict=True)):
-        only(expected, f"allocation[{number}]", got)
+    for number, (client, got) in enumerate(zip(recorded, clients, strict=True)):
+        expected = only(client, f"allocation[{number}]", got)
         for name, value in got.items():
             if expected.get(name, NO_FIELD) != value:
                 path = f"allocation[{number}].{name}"
@@ -79,7 +77,7 @@ def _compare_clients(case: str, recorded: list[Any], clients: list[dict[str, Any
     return differences
 
 
-def _is_group(line: Mapping[str, Any]) -> bool:
+def _is_group(line: Line) -> bool:
     known = {"queues_without_owner", "subscriptions", "cid_all"}
     return not known.isdisjoint(line) and "mq_all" not in line and "trace_id" not in line
 

@@ -4,10 +4,11 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
+from compare.json_types import Json
 from protocols import files
 from protocols.errors import UserError
 
@@ -40,7 +41,7 @@ def save_report(path: Path, text: str) -> None:
     click.echo(f"The report is {path}: open it in a browser.", err=True)
 
 
-def read_baseline(path: Path, verb: str, take: Callable[[Any], T]) -> T:
+def read_baseline(path: Path, verb: str, take: Callable[[Json], T]) -> T:
     """What ``take`` makes of the JSON document that the verb wrote earlier.
 
     ``take`` raises ValueError, KeyError, TypeError or AttributeError for a document that is none of the verb's; that,

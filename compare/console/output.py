@@ -5,7 +5,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Literal
 
 from compare.console.column_widths import column_need, column_tables
 
@@ -56,7 +56,7 @@ def ratio(value: float | int | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON document on standard output; numbers are not rounded, only ASCII is written."""
     json.dump(value, sys.stdout, indent=1, allow_nan=False)
     sys.stdout.write("\n")
@@ -150,7 +150,7 @@ def _print_rich(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]
         for at, wide in part:
             heading, alignment = columns[at]
             # `fold` shows long names whole.
-            side: Any = "right" if alignment == "right" else "left"
+            side: Literal["left", "right"] = "right" if alignment == "right" else "left"
             table.add_column(Text(heading), justify=side, overflow="fold", width=wide)
         for row in rows:
             table.add_row(*(Text(row[at]) for at, _ in part))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from compare.diagnosis.remedies.remedy import Gain, Remedy, best_first
 from compare.measure.groups.score import Points, points_lost, score
@@ -33,7 +33,7 @@ class Finding:
     cause: str
     cost: float
     remedies: tuple[Remedy, ...] = ()
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def remedy(self) -> Remedy | None:
@@ -46,7 +46,7 @@ def finding(
     cause: str,
     remedies: Iterable[Remedy | None],
     cost: float | None = None,
-    evidence: Mapping[str, Any] | None = None,
+    evidence: Mapping[str, object] | None = None,
 ) -> Finding:
     """The finding with its remedies in order, None left out; without ``cost``, what the best of them wins back."""
     ordered = best_first(remedy for remedy in remedies if remedy is not None)

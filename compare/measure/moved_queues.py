@@ -1,19 +1,21 @@
 """Between two JSON documents: which queues went from one owner to another."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Owners: TypeAlias = Mapping[str, Sequence[Sequence[str | int]] | None]
+"""Member to [[topic, broker, number], ...], null where that is not known."""
 
 
-def moved_queues(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[list[Any]]:
-    """[topic, broker, number, from, to], sorted, of each queue with one owner in both. ``before`` and ``after``: member
-    to [[topic, broker, number], ...], null where that is not known."""
+def moved_queues(before: Owners, after: Owners) -> list[list[str | int]]:
+    """[topic, broker, number, from, to], sorted, of each queue with one owner in both."""
     was, now = _owner(before), _owner(after)
     return [[*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]]
 
 
-def _owner(owners: Mapping[str, Any]) -> dict[tuple[Any, ...], str]:
+def _owner(owners: Owners) -> dict[tuple[str | int, ...], str]:
     """Queue to its owner, for queues with just one."""
-    found: dict[tuple[Any, ...], str | None] = {}
+    found: dict[tuple[str | int, ...], str | None] = {}
     for member, queues in owners.items():
         for queue in queues or ():
             found[tuple(queue)] = None if tuple(queue) in found else member

@@ -1,16 +1,14 @@
 """Why a strategy's sharing ends as it does, as far as the strategy itself explains it."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from compare.documents.comparison import SharedRecord
 from compare.measure.groups.member_counts import PER_TOPIC
 from compare.narrative.formatting import many, unit
 from protocols.scenario.systems import STATIC, split_system
 
 
-def why_idle(record: Mapping[str, Any]) -> str:
+def why_idle(record: SharedRecord) -> str:
     """The second half of "... leaves 2 of 4 members idle"; empty where the strategy does not explain it."""
-    largest = max((topic["queues"] for topic in record["fairness"]["topics"].values()), default=0)
+    largest = max((int(topic["queues"] or 0) for topic in record["fairness"]["topics"].values()), default=0)
     if _is_per_topic(record) and largest < record["fairness"]["members"]:
         most = many(largest, unit(record))
         return (
@@ -20,7 +18,7 @@ def why_idle(record: Mapping[str, Any]) -> str:
     return why_uneven(record)
 
 
-def why_uneven(record: Mapping[str, Any]) -> str:
+def why_uneven(record: SharedRecord) -> str:
     """The second half of "... ends uneven"; empty where the strategy does not explain it."""
     if _is_per_topic(record) and len(record["fairness"]["topics"]) > 1:
         return ", because it allocates each topic separately, and the first members get the remainder of every topic"
@@ -29,10 +27,10 @@ def why_uneven(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _is_per_topic(record: Mapping[str, Any]) -> bool:
+def _is_per_topic(record: SharedRecord) -> bool:
     return _strategy(record) in PER_TOPIC
 
 
-def _strategy(record: Mapping[str, Any]) -> str:
+def _strategy(record: SharedRecord) -> str:
     _, strategy = split_system(record["system"])
     return strategy.removesuffix(STATIC)

@@ -1,23 +1,21 @@
 """Names and amounts in sentences."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from compare.documents.comparison import Record, SharedRecord
 from protocols.scenario.systems import split_system
 
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
 _UNITS = {"kafka": "partition", "kafka-zookeeper": "partition"}
 
 
-def variant_name(record: Mapping[str, Any]) -> str:
+def variant_name(record: Record | SharedRecord) -> str:
     """A variant as a sentence begins with it: "RocketMQ AVG"; its label, where it has one of its own."""
     if record["label"] != record["system"]:
-        return str(record["label"])
+        return record["label"]
     system, strategy = split_system(record["system"])
     return f"{_SYSTEMS.get(system, system)} {strategy}"
 
 
-def unit(record: Mapping[str, Any]) -> str:
+def unit(record: Record | SharedRecord) -> str:
     """What the variant's system calls a queue."""
     return _UNITS.get(split_system(record["system"])[0], "queue")
 

@@ -1,7 +1,8 @@
 """Sentences that explain every `-` of a table, one per reason however many groups share it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+
+from compare.documents.audit import ToldInPart
 
 MOST_NAMED = 3
 """Groups that a sentence names; the rest is counted."""
@@ -9,7 +10,7 @@ MOST_NAMED = 3
 MOST_SENTENCES = 20
 
 
-def missing_figure_sentences(groups: Iterable[Mapping[str, Any]], labels: Mapping[str, str]) -> list[str]:
+def missing_figure_sentences(groups: Iterable[ToldInPart], labels: Mapping[str, str]) -> list[str]:
     """What the table with the columns ``labels`` (figure to heading) does not tell of the groups, and why.
 
     ``groups``: those of the audit's document, of which ``group``, ``partial`` and ``untold`` are read. The reasons of
@@ -18,7 +19,8 @@ def missing_figure_sentences(groups: Iterable[Mapping[str, Any]], labels: Mappin
     whose: dict[tuple[bool, str], list[str]] = {}
     figures: dict[tuple[bool, str], set[str]] = {}
     for group in groups:
-        in_part = (group.get("partial") or {}).get("why")
+        partial = group.get("partial")
+        in_part = partial["why"] if partial else None
         told = [(each["why"], each["figures"]) for each in group.get("untold") or ()]
         if in_part is not None and all(why != in_part for why, _ in told):
             told.insert(0, (in_part, ()))

@@ -1,7 +1,7 @@
 """Sentences about what lasts: reasons that keep queues without an owner or with several, and queues never owned."""
 
+from compare.documents.comparison import SharedRecord
 from compare.narrative.formatting import duration, many, unit
-from compare.narrative.sentences import Record
 from protocols.scenario.descriptions import listed
 
 
@@ -17,7 +17,7 @@ def some(part: int, whole: int, what: str) -> str:
     return {1: f"the only {what}", 2: f"both {what}s"}.get(whole, f"all {many(whole, what)}")
 
 
-def never_owned(record: Record, least_s: float) -> tuple[str, int] | None:
+def never_owned(record: SharedRecord, least_s: float) -> tuple[str, int] | None:
     """What is told of queues that wait for a first owner, and the moment that it is about; None where no wait is as
     long as ``least_s``. The end of the run is told of where nothing else has ended the wait."""
     after = record["after"]

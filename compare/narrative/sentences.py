@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
-from compare.measure.runs.spread import figure
+from compare.documents.comparison import Record, SharedRecord, Spread
+from compare.measure.figures import Figure
+from compare.measure.runs.spread import figure, value_at
 from compare.narrative.formatting import amount, duration, unit, variant_name
 
-Record = Mapping[str, Any]
+R = TypeVar("R", Record, SharedRecord)
+"""What is told of: any run, or one in which queues are shared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,15 +18,15 @@ class Sentence:
     """``figures``: path in the variant's record to its value there."""
 
     text: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Generic[R]):
     """A record with the means to tell of it."""
 
-    record: Record
-    spread: Mapping[str, Any] | None
+    record: R
+    spread: Mapping[str, Spread] | None
 
     @property
     def name(self) -> str:
@@ -34,13 +37,15 @@ class Telling:
         """What the variant's system calls a queue."""
         return unit(self.record)
 
-    def at(self, path: str) -> Any:
+    def at(self, path: str) -> Figure:
         """A figure."""
         return figure(self.record, path)
 
     def resting(self, text: str, *paths: str) -> Sentence:
         """The sentence with its figures, and with how they vary over the seeds, where they do."""
-        return Sentence(f"{self.name} {text}{self._varying(paths)}.", {path: self.at(path) for path in paths})
+        return Sentence(
+            f"{self.name} {text}{self._varying(paths)}.", {path: value_at(self.record, path) for path in paths}
+        )
 
     def _varying(self, paths: Sequence[str]) -> str:
         for path in paths:
@@ -48,7 +53,7 @@ class Telling:
             if not over or over["known"] < 2:
                 continue
             time = path.endswith("_s") and not path.endswith("queue_s")
-            low, high = (duration(over[name]) if time else amount(over[name]) for name in ("p5", "p95"))
+            low, high = (duration(end) if time else amount(end) for end in (over["p5"] or 0.0, over["p95"] or 0.0))
             if low != high:
                 what = _WORDS.get(path, "")
                 return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"

@@ -1,17 +1,21 @@
 """What the variants of a scenario look like beside each other, in plain sentences with the figures they rest on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
+from compare.documents.comparison import Record, SharedRecord
+from compare.measure.figures import Figure
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
 from compare.measure.runs.spread import figure
 from compare.narrative.formatting import amount, duration, many, variant_name
-from compare.narrative.sentences import Record, Sentence
+from compare.narrative.sentences import Sentence
 from compare.narrative.verdict import NOTICED_S, SAME_JAIN
 from protocols.scenario.descriptions import listed
 
-Told = tuple[Sentence, dict[str, dict[str, Any]]]
+Told: TypeAlias = tuple[Sentence, dict[str, dict[str, Figure]]]
 """A sentence, and per label the figures that it rests on."""
+
+Records: TypeAlias = Sequence[Record | SharedRecord]
 
 TOLD_FROM = 1.2
 """Most over least from which on it is worth a sentence that variants differ."""
@@ -23,28 +27,28 @@ MOST_NAMED = 4
 def side_by_side(records: Sequence[Record]) -> list[Told]:
     """Sentences about all variants together in which queues are shared, about all where they are in none; none where
     there is only one."""
-    alike = [each for each in records if shares(each)] or records
+    alike: Records = [each for each in records if shares(each)] or records
     if len(alike) < 2:
         return []
     return [told for tell in (_fairness, _stops, _doubles, _moves, _messages) for told in tell(alike)]
 
 
-def _values(records: Sequence[Record], path: str) -> dict[str, Any]:
-    return {each["label"]: figure(each, path) for each in records if figure(each, path) is not None}
+def _values(records: Records, path: str) -> dict[str, float]:
+    return {each["label"]: value for each in records if (value := figure(each, path)) is not None}
 
 
-def _names(records: Sequence[Record], labels: Sequence[str]) -> str:
+def _names(records: Records, labels: Sequence[str]) -> str:
     names = [variant_name(each) for each in records if each["label"] in labels]
     if len(names) > MOST_NAMED:
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     return listed(names)
 
 
-def _resting(text: str, records: Sequence[Record], path: str) -> Told:
+def _resting(text: str, records: Records, path: str) -> Told:
     return Sentence(text), {label: {path: value} for label, value in _values(records, path).items()}
 
 
-def _fairness(records: Sequence[Record]) -> Iterator[Told]:
+def _fairness(records: Records) -> Iterator[Told]:
     values, best = _values(records, "fairness.jain"), _values(records, "optimum.jain")
     if len(values) < 2:
         return
@@ -76,7 +80,7 @@ def _fairness(records: Sequence[Record]) -> Iterator[Told]:
     yield told
 
 
-def _least_even(records: Sequence[Record], values: Mapping[str, float], open_ended: Sequence[str]) -> str:
+def _least_even(records: Records, values: Mapping[str, float], open_ended: Sequence[str]) -> str:
     """Who is least even; where all share evenly what they share, who leaves queues without their one owner."""
     least = min(values.values())
     if least > 1 - SAME_JAIN:
@@ -86,7 +90,7 @@ def _least_even(records: Sequence[Record], values: Mapping[str, float], open_end
     return f"the least even {are} {_names(records, labels)} with a Jain index of {least:.2f}"
 
 
-def _extremes(records: Sequence[Record], path: str) -> tuple[str, float, str, float] | None:
+def _extremes(records: Records, path: str) -> tuple[str, float, str, float] | None:
     """Who has least and how much, who has most; None where all have the same."""
     values = _values(records, path)
     if len(values) < 2 or min(values.values()) == max(values.values()):
@@ -105,8 +109,10 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
-def _telling(path: str, least: float, text: Callable[[str, float, str, float], str]) -> Any:
-    def tell(records: Sequence[Record]) -> Iterator[Told]:
+def _telling(
+    path: str, least: float, text: Callable[[str, float, str, float], str]
+) -> Callable[[Records], Iterator[Told]]:
+    def tell(records: Records) -> Iterator[Told]:
         found = _extremes(records, path)
         if found is not None and found[3] >= least and found[3] >= found[1] * TOLD_FROM:
             yield _resting(text(*found), records, path)

@@ -1,13 +1,14 @@
 """What came of a variant in plain sentences, each with the figures that it rests on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Record, SharedAfter, SharedFairness, SharedRecord, Spread
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
 from compare.narrative.explanations import why_idle, why_uneven
 from compare.narrative.formatting import amount, duration, many, often
 from compare.narrative.persistent_conflicts import because_clause, never_owned, some
-from compare.narrative.sentences import Record, Sentence, Telling
+from compare.narrative.sentences import R, Sentence, Telling
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events import EVENT_KINDS, MemberChange
 from protocols.timeline.properties import SETTLES
@@ -25,14 +26,16 @@ LONG_S = 5.0
 """A group that takes longer to settle, or to catch up, is told of."""
 
 
-def verdict(record: Record, spread: Mapping[str, Any] | None = None) -> list[Sentence]:
+def verdict(record: Record, spread: Mapping[str, Spread] | None = None) -> list[Sentence]:
     """The sentences about one variant, what matters most first. ``spread``: its figures over many seeds."""
-    told = Telling(record, spread)
-    tellers = _TELLERS if shares(record) else _TELLERS_OF_BROADCASTING
-    return [sentence for tell in tellers for sentence in tell(told)]
+    if shares(record):
+        told = Telling(record, spread)
+        return [sentence for tell in _TELLERS for sentence in tell(told)]
+    alone = Telling(record, spread)
+    return [sentence for tell in _TELLERS_OF_BROADCASTING for sentence in tell(alone)]
 
 
-def _settling(told: Telling) -> Iterator[Sentence]:
+def _settling(told: Telling[R]) -> Iterator[Sentence]:
     record = told.record
     broken = next((each for each in record["checks"] if each["name"] == SETTLES and not each["held"]), None)
     if broken is not None:
@@ -42,7 +45,7 @@ def _settling(told: Telling) -> Iterator[Sentence]:
         yield told.resting(f"settles {duration(record['settle_s'])} after the last event", "settle_s")
 
 
-def _broadcasting(told: Telling) -> Iterator[Sentence]:
+def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
     """That there is nothing to judge about how queues are shared, and why."""
     members, queues = told.record["fairness"]["members"], told.record["fairness"]["queues"]
     text = (
@@ -58,16 +61,18 @@ def _broadcasting(told: Telling) -> Iterator[Sentence]:
         yield told.resting(f"handles {many(told.record['redelivered'], 'record')} twice in one member", "redelivered")
 
 
-def _also_broadcasting(told: Telling) -> Iterator[Sentence]:
+def _also_broadcasting(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     if told.record["broadcasting"]:
         yield from _broadcasting(told)
 
 
-def _sharing(told: Telling) -> Iterator[Sentence]:
+def _sharing(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     """Who has how much in the end."""
     fairness, best = told.record["fairness"], told.record["optimum"]
     members, idle = fairness["members"], fairness["idle_members"]
-    if not members or fairness["max"] is None or best["max"] is None:
+    if not members or fairness["max"] is None or best["max"] is None or best["idle_members"] is None:
+        return
+    if fairness["jain"] is None or best["jain"] is None:
         return
     paths = ("fairness.idle_members", "fairness.members", "optimum.idle_members")
     if not fairness["max"] and best["max"]:
@@ -105,19 +110,19 @@ def _sharing(told: Telling) -> Iterator[Sentence]:
         yield told.resting(text, "fairness.jain", "optimum.jain", "fairness.members", "fairness.min", "fairness.max")
 
 
-def _why_open(record: Record) -> str:
+def _why_open(record: SharedRecord) -> str:
     last = record["after"][-1]
     return because_clause([*last["why_unowned"], *last["why_shared"]])
 
 
-def _range(figures: Mapping[str, Any], what: str = "") -> str:
+def _range(figures: SharedFairness | OptimumRecord, what: str = "") -> str:
     """ "1 queue", "2 to 3 queues"; only the numbers without ``what``."""
     low, high = figures["min"], figures["max"]
     words = f" {what}{'' if high == 1 else 's'}" if what else ""
     return f"{high:g}{words}" if low == high else f"{low:g} to {high:g}{words}"
 
 
-def _stopping(told: Telling) -> Iterator[Sentence]:
+def _stopping(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     """Queues without an owner, by what happened: the two kinds of events with the longest stops."""
     by_kind: dict[str, list[int]] = {}
     for at, each in enumerate(told.record["after"]):
@@ -155,11 +160,11 @@ def _stopping(told: Telling) -> Iterator[Sentence]:
 _EVERY = {"Join": "join", "Crash": "crash", "Leave": "leave", "Restart": "restart", "Hang": "hang"}
 
 
-def _when(after: Record, otherwise: str = "while the group forms") -> str:
+def _when(after: SharedAfter, otherwise: str = "while the group forms") -> str:
     return f"after {listed(after['events'])}" if after["events"] else otherwise
 
 
-def _why_so_long(record: Record, after: Record) -> str:
+def _why_so_long(record: SharedRecord, after: SharedAfter) -> str:
     """What took most of the longest gap: until the system did anything, or the rebalance itself."""
     gap = after["longest_gap_s"]
     if gap >= LONG_S and after["why_unowned"]:
@@ -183,7 +188,7 @@ def _is_most(part: float, whole: float) -> bool:
     return whole / 2 <= part <= whole * 1.2
 
 
-def _never(told: Telling) -> Iterator[Sentence]:
+def _never(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     """Queues that somebody reads and that wait for their first owner; `_sharing` tells of those at the end."""
     found = never_owned(told.record, LONG_S)
     if found is not None:
@@ -192,7 +197,7 @@ def _never(told: Telling) -> Iterator[Sentence]:
         yield told.resting(text, *paths)
 
 
-def _doubling(told: Telling) -> Iterator[Sentence]:
+def _doubling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     record = told.record
     if record["double_owned_queue_s"] < NOTICED_S:
         if record["redelivered"]:
@@ -217,7 +222,7 @@ def _doubling(told: Telling) -> Iterator[Sentence]:
     )
 
 
-def _moving(told: Telling) -> Iterator[Sentence]:
+def _moving(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     """How often queues went to another owner, against what the fairest sharing after each event takes."""
     moves, fewest = told.record["moves"], told.record["fewest_moves"]
     if moves > fewest:
@@ -229,16 +234,16 @@ def _moving(told: Telling) -> Iterator[Sentence]:
         yield _too_few(told)
 
 
-def _too_few(told: Telling) -> Sentence:
+def _too_few(told: Telling[SharedRecord]) -> Sentence:
     """Fewer moves than the fairest sharing takes: where it was not reached."""
     after = told.record["after"]
     at = max(range(len(after)), key=lambda each: (after[each]["fewest_moves"] - after[each]["moves"], -each))
     fairness, best = after[at]["fairness"], after[at]["optimum"]
     if fairness["unowned_queues"]:
-        still = f"{_some_have(told, fairness, 'unowned_queues')} no owner"
+        still = f"{_some_have(told, fairness['unowned_queues'], fairness['queues'])} no owner"
         paths = ["unowned_queues", "queues"]
     elif fairness["double_owned_queues"]:
-        still = f"{_some_have(told, fairness, 'double_owned_queues')} several owners"
+        still = f"{_some_have(told, fairness['double_owned_queues'], fairness['queues'])} several owners"
         paths = ["double_owned_queues", "queues"]
     else:
         still, paths = f"the Jain index is {fairness['jain']:.2f} where {best['jain']:.2f} is possible", ["jain"]
@@ -255,12 +260,11 @@ def _too_few(told: Telling) -> Sentence:
     )
 
 
-def _some_have(told: Telling, fairness: Mapping[str, Any], figure: str) -> str:
-    count, queues = fairness[figure], fairness["queues"]
+def _some_have(told: Telling[SharedRecord], count: int, queues: int) -> str:
     return f"{some(count, queues, told.unit)} still {'has' if count == 1 else 'have'}"
 
 
-def _catching_up(told: Telling) -> Iterator[Sentence]:
+def _catching_up(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     lag = told.record["lag"]
     if lag is None:
         return
@@ -275,7 +279,7 @@ def _catching_up(told: Telling) -> Iterator[Sentence]:
         yield told.resting(text, "lag.peak", "lag.drain_s")
 
 
-_TELLERS: Sequence[Callable[[Telling], Iterator[Sentence]]] = (
+_TELLERS: Sequence[Callable[[Telling[SharedRecord]], Iterator[Sentence]]] = (
     _sharing,
     _also_broadcasting,
     _settling,
@@ -286,4 +290,4 @@ _TELLERS: Sequence[Callable[[Telling], Iterator[Sentence]]] = (
     _catching_up,
 )
 
-_TELLERS_OF_BROADCASTING: Sequence[Callable[[Telling], Iterator[Sentence]]] = (_broadcasting, _settling)
+_TELLERS_OF_BROADCASTING: Sequence[Callable[[Telling[Record]], Iterator[Sentence]]] = (_broadcasting, _settling)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compare.reading.observed import Skipped, System
 
@@ -65,7 +64,7 @@ class BlockKind:
     system: System
     name: str
     starts: Callable[[str], bool]
-    parse: Callable[[Block], Iterable[Any]]
+    parse: Callable[[Block], Iterable[object]]
     aside: bool = False
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from compare.reading import kafka, kafka_live, pasted, rocketmq, rocketmq_live
 from compare.reading.blocks import BlockKind, SourceText, skipped, split
+from compare.reading.kafka.facts import Fact as KafkaFact
 from compare.reading.observed import ObservedGroup, Skipped, System
+from compare.reading.rocketmq.facts import Fact as RocketMQFact
 from compare.reading.sources import load
 from compare.reading.time_limits import TIMEOUT_S
 from protocols import UserError
@@ -42,7 +43,8 @@ def gather(
             f"--command-config {command_config}: applies only to a running Kafka cluster, expected a source"
             " kafka://host:port"
         )
-    facts: dict[System, list[Any]] = {"kafka": [], "rocketmq": []}
+    of_kafka: list[KafkaFact] = []
+    of_rocketmq: list[RocketMQFact] = []
     unread: list[Skipped] = []
     for source in load(each for each in arguments if each not in live):
         if isinstance(source, Skipped):
@@ -50,16 +52,18 @@ def gather(
             continue
         progress(source.name)
         told_anything = False
-        for system, fact in _facts(source):
+        for _, fact in _facts(source):
             told_anything = True
             if isinstance(fact, Skipped):
                 unread.append(fact)
-            else:
-                facts[system].append(fact)
+            elif isinstance(fact, KafkaFact):
+                of_kafka.append(fact)
+            elif isinstance(fact, RocketMQFact):
+                of_rocketmq.append(fact)
         if not told_anything:
             unread.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
-    groups = [*kafka.join(facts["kafka"]), *rocketmq.join(facts["rocketmq"])]
-    was_read = any(facts.values())
+    groups = [*kafka.join(of_kafka), *rocketmq.join(of_rocketmq)]
+    was_read = bool(of_kafka or of_rocketmq)
     for address in live:
         # Each cluster is joined for itself: two clusters may have a group of the same name.
         try:
@@ -87,7 +91,7 @@ def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
         yield replace(first, why=f"{first.why} (and {len(others)} more such lines)") if others else first
 
 
-def _facts(source: SourceText) -> Sequence[tuple[System, Any]]:
+def _facts(source: SourceText) -> Sequence[tuple[System, object]]:
     found = list(_read(source))
     told = [fact for _, fact in found]
     if pasted.may_be_decorated(source, told):
@@ -97,7 +101,7 @@ def _facts(source: SourceText) -> Sequence[tuple[System, Any]]:
     return found
 
 
-def _read(source: SourceText) -> Iterable[tuple[System, Any]]:
+def _read(source: SourceText) -> Iterable[tuple[System, object]]:
     for kind, block in split(source, _KINDS):
         if kind is None:
             why = "no view of a known tool, expected output of kafka-consumer-groups, kafka-topics or mqadmin"

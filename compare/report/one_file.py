@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
@@ -23,7 +22,7 @@ def script_of(texts: Sequence[str]) -> str:
     return '"use strict";\n(() => {\n' + "\n".join(texts) + "})();\n"
 
 
-def rendered(template: str, style: str, script: str, payload: Any, **more: Any) -> str:
+def rendered(template: str, style: str, script: str, payload: object, **more: object) -> str:
     """The page; its template extends ``frame.html``. The frame's ``style``, ``script``, ``style_hash``, ``script_hash``
     (for its content security policy) and ``data`` stand as they are; what else the template is given reaches it
     through {{ }} only: hidden characters are made visible, markup is disarmed."""
@@ -49,11 +48,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _finalize(value: Any) -> Any:
+def _finalize(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _data(payload: Any) -> str:
+def _data(payload: object) -> str:
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Inside a script element only these could end the data or open a comment.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from compare.scenarios.systems import known_strategies
 from protocols.scenario import reading
@@ -19,6 +18,6 @@ def read_text(text: str, source: str = "scenario") -> Scenario:
     return reading.read_text(text, source, known_strategies())
 
 
-def scenario(given: Mapping[str, Any] | None = None, /, **fields: Any) -> Scenario:
+def scenario(given: Mapping[str, object] | None = None, /, **fields: object) -> Scenario:
     """The same from plain Python values, see `protocols.scenario.reading.scenario`."""
     return reading.scenario(given, registered=known_strategies(), **fields)

@@ -4,7 +4,7 @@ Names are imported when they are first used, so that pytest starts as quickly as
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from compare.testing.assertions import (
@@ -54,7 +54,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'compare.testing' has no attribute {name!r}")
     return getattr(importlib.import_module(f"compare.testing.{_HOMES.get(name, 'assertions')}"), name)

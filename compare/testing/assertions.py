@@ -4,7 +4,7 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
@@ -223,7 +223,19 @@ def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str,
     return found
 
 
-def _longer(found: Iterable[Any], than: Time, end: Time) -> list[Any]:
+class _Span(Protocol):
+    """From ``since`` to ``until`` (None: still)."""
+
+    @property
+    def since(self) -> Time: ...
+    @property
+    def until(self) -> Time | None: ...
+
+
+S = TypeVar("S", bound=_Span)
+
+
+def _longer(found: Iterable[S], than: Time, end: Time) -> list[S]:
     return [each for each in found if (end if each.until is None else each.until) - each.since > than]
 
 

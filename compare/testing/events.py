@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.failing import fields_of
@@ -19,7 +19,7 @@ class Events(ABC):
     clock: Clock
 
     @abstractmethod
-    def happen(self, **fields: Any) -> Self:
+    def happen(self, **fields: object) -> Self:
         """Anything that may stand in a scenario under ``events``, without ``at``. Raises `UserError` where it cannot
         be."""
 
@@ -38,7 +38,7 @@ class Events(ABC):
     def name(self) -> str:
         """The group's name."""
 
-    def join(self, member: str, *, subscribe: Iterable[str] | None = None, **fields: Any) -> Self:
+    def join(self, member: str, *, subscribe: Iterable[str] | None = None, **fields: object) -> Self:
         """A member starts. It subscribes to all topics, to ``subscribe``, or by ``pattern``; other ``fields`` are those
         of a scenario's member (``instance_id``, ``rack``, ``client_id``, ``process``, ``strategy``, ``settings``). One
         that was there before is what it was, where nothing is said."""
@@ -56,7 +56,7 @@ class Events(ABC):
         """A member's process is killed; its connections close, nothing else is told to anybody."""
         return self.happen(crash=member)
 
-    def restart(self, member: str, *, how: str = "leave", **fields: Any) -> Self:
+    def restart(self, member: str, *, how: str = "leave", **fields: object) -> Self:
         """A member that is not there (any more) or runs starts as a new process; where it runs it is closed properly
         first (``how="leave"``) or killed (``how="crash"``). ``strategy`` and ``settings`` change what it runs with."""
         return self.happen(restart=member, how=how, **fields)
@@ -125,7 +125,7 @@ class Events(ABC):
         """For so long the network between two processes (members, brokers), or between one and all others, is cut; or
         loses this share of messages; or is so many seconds slower."""
         if loss is not None:
-            fields: dict[str, Any] = {"network": "loss", "loss": loss}
+            fields: dict[str, object] = {"network": "loss", "loss": loss}
         elif delay is not None:
             fields = {"network": "delay", "delay": _lasting(delay, "delay")}
         else:

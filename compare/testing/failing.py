@@ -1,7 +1,7 @@
 """What a failing test leaves behind: a scenario file that lives through the same again."""
 
 import sys
-from typing import Any
+from typing import Protocol
 
 from compare.testing.group_interface import GroupInterface
 from protocols.engine.nodes import Time
@@ -11,9 +11,13 @@ from protocols.scenario.writing import as_fields
 HINT = "save this as a file and run `equipoise compare FILE --story {label}` to repeat the run"
 
 
-def fields_of(event: Event) -> dict[str, Any]:
+def fields_of(event: Event) -> dict[str, object]:
     """An event as plain values, without its time and its group."""
     return {name: value for name, value in as_fields(event).items() if name not in ("at", "group")}
+
+
+class _Printer(Protocol):
+    def text(self, text: str) -> None: ...
 
 
 class _Note:
@@ -24,7 +28,7 @@ class _Note:
     def __init__(self, group: GroupInterface) -> None:
         self.group = group
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+    def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:
         longer = "the same, and what came after; " if self.group.printed else ""
         self.group.printed = lived(self.group)
         printer.text(f"# {longer}{text(self.group).removeprefix('# ')}")

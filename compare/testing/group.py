@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
@@ -11,7 +11,7 @@ from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.demands import Demands
 from compare.testing.events import Events
-from compare.testing.handling import Handling
+from compare.testing.handling import Handling, Interruption, Record
 from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.world import World
@@ -26,6 +26,8 @@ from protocols.timeline.story import story
 if TYPE_CHECKING:
     from compare.testing.kafka_consumer import KafkaConsumer
     from compare.testing.rocketmq_consumer import PushConsumer
+
+R = TypeVar("R")
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
@@ -54,7 +56,7 @@ class Group(Events, Demands):
         *,
         assignor: str = "",
         strategy: str = "",
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         brokers: Iterable[str] = DEFAULT.brokers,
         produce: float = DEFAULT.produce,
         latency: str = DEFAULT.latency,
@@ -128,7 +130,7 @@ class Group(Events, Demands):
 
     # What happens.
 
-    def happen(self, **fields: Any) -> Self:
+    def happen(self, **fields: object) -> Self:
         event = self.world.happen(fields)
         self.handling.befallen(event)
         return self
@@ -236,7 +238,7 @@ class Group(Events, Demands):
         """Which records the user's code has handled, and what happens between its calls."""
         return Handling(self)
 
-    def consumer(self, member: str, config: Mapping[str, Any] | None = None) -> "KafkaConsumer":
+    def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "KafkaConsumer":
         """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
         code subscribes. ``config``: as confluent-kafka's, where it differs from the group's settings."""
         from compare.testing.kafka_consumer import KafkaConsumer
@@ -254,27 +256,27 @@ class Group(Events, Demands):
             raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
         return PushConsumer(self, member, orderly=orderly)
 
-    def interrupt(self, with_: Any, *, after_calls: int | None = None, before_call: int | None = None) -> None:
+    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """See `compare.testing.handling.Handling.interrupt`."""
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
 
-    def run(self, code: Callable[[], Any], *, seconds: float | None = None) -> Any:
+    def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """See `compare.testing.handling.Handling.run`."""
         return self.handling.run(code, seconds=seconds)
 
-    def watch(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""
         return self.handling.watch(handler)
 
-    def handled_twice(self) -> list[Any]:
+    def handled_twice(self) -> list[Record]:
         """See `compare.testing.handling.Handling.twice`."""
         return self._told(self.handling.twice())
 
-    def never_handled(self) -> list[Any]:
+    def never_handled(self) -> list[Record]:
         """See `compare.testing.handling.Handling.never`."""
         return self._told(self.handling.never())
 
-    def _told(self, records: list[Any]) -> list[Any]:
+    def _told(self, records: list[Record]) -> list[Record]:
         """These records; where there are any, a test is likely to fail."""
         if records:
             self.failed()

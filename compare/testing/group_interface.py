@@ -1,7 +1,7 @@
 """What the parts of this package use of a group: `compare.testing.group.Group` has all of it, and knows the parts."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from compare.measure.figures import Fairness
 from compare.measure.optimum import Optimum
@@ -61,7 +61,7 @@ class GroupInterface(Protocol):
     def timeline(self) -> Timeline:
         """Everything so far."""
 
-    def happen(self, **fields: Any) -> object:
+    def happen(self, **fields: object) -> object:
         """Something happens now."""
 
     def settles(self, within: float = ...) -> bool:

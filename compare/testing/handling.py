@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
+from compare.testing.kafka_messages import Message
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
@@ -15,6 +16,8 @@ from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
 from protocols.scenario.events import Event, StopPolling
 from protocols.timeline.fact_descriptions import queue_name
+
+R = TypeVar("R")
 
 
 class Crashed(BaseException):
@@ -53,10 +56,14 @@ class Double(Protocol):
         """Let time pass until its process goes on, where it was stopped."""
 
 
+Interruption: TypeAlias = Callable[[], object] | BaseException | type[BaseException]
+"""Something to call, or to raise into the user's code."""
+
+
 class _Interruption(NamedTuple):
     call: int
     before: bool
-    what: Any
+    what: Interruption
 
 
 class _Handled(NamedTuple):
@@ -82,7 +89,7 @@ class Handling:
         self._told: dict[str, list[_Handled]] = {}
         """Members whose code tells itself what it has handled."""
 
-    def interrupt(self, with_: Any, *, after_calls: int | None = None, before_call: int | None = None) -> None:
+    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """Let something happen between two calls of the user's code.
 
         ``after_calls=3``: when the third call from now on is done and before anything more of the user's code runs.
@@ -96,7 +103,7 @@ class Handling:
             raise UserError(f"interrupt at call {number!r}: expected a call number counted from now, at least 1")
         self._interruptions.append(_Interruption(self.calls + number, before_call is not None, with_))
 
-    def run(self, code: Callable[[], Any], *, seconds: float | None = None) -> Any:
+    def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
         (then `TimeIsUp` is raised out of the next call). Returns what the code returns, None where it was stopped."""
         clock = self._group.clock
@@ -109,14 +116,16 @@ class Handling:
         finally:
             clock.limit = before
 
-    def watch(self, handler: Callable[..., Any], member: str | None = None) -> Callable[..., Any]:
+    def watch(self, handler: Callable[..., R], member: str | None = None) -> Callable[..., R]:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
         and no more when poll() hands it out. ``member``: whose code it is; left out: each message tells."""
 
-        def watched(messages: Any, *args: Any, **kwargs: Any) -> Any:
+        def watched(messages: Message | list[Message] | tuple[Message, ...], *args: object, **kwargs: object) -> R:
             result = handler(messages, *args, **kwargs)
             for each in messages if isinstance(messages, list | tuple) else [messages]:
-                self.handled(member or each.handed_to, Queue(each.topic(), "", each.partition()), each.offset())
+                topic, number, offset = each.topic(), each.partition(), each.offset()
+                if topic is not None and number is not None and offset is not None:
+                    self.handled(member or each.handed_to, Queue(topic, "", number), offset)
             return result
 
         return watched

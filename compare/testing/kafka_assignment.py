@@ -1,19 +1,18 @@
 """Which partitions are read: those that the group gave, or those that the user assigned as nobody's member."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from compare.testing import kafka_errors as errors
 from compare.testing import kafka_offsets
 from compare.testing.kafka_member import KafkaMember, Partition
 
 
-def partitions_of(listed: Iterable[Any]) -> list[Partition]:
+def partitions_of(listed: Iterable[errors.Partitioned]) -> list[Partition]:
     """Topic and number of each."""
     return [(each.topic, each.partition) for each in listed]
 
 
-def subscription_of(topics: Sequence[str]) -> dict[str, Any]:
+def subscription_of(topics: Sequence[str]) -> dict[str, object]:
     """What the topics of subscribe() mean to the model's client: those that begin with ``^`` make a pattern."""
     if isinstance(topics, str):
         raise TypeError("expected list of topic unicode strings")
@@ -21,7 +20,7 @@ def subscription_of(topics: Sequence[str]) -> dict[str, Any]:
     return {"pattern": "|".join(patterns)} if patterns else {"subscribe": list(topics)}
 
 
-def check_held(inner: KafkaMember, partitions: Iterable[Any]) -> None:
+def check_held(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> None:
     """Raises `KafkaException` for a partition that was neither given by the group nor assigned by the user."""
     subscription = inner.state.subscription
     held = {*subscription.owned, *subscription.assigned_by_user}
@@ -30,7 +29,7 @@ def check_held(inner: KafkaMember, partitions: Iterable[Any]) -> None:
             raise errors.exception("_STATE", f"{topic} [{number}] is not assigned to {inner.name}")
 
 
-def begin(inner: KafkaMember, partitions: Sequence[Any]) -> None:
+def begin(inner: KafkaMember, partitions: errors.Partitions) -> None:
     """Read these, too, from the offsets that they name."""
     check_held(inner, partitions)
     inner.read.update(dict.fromkeys(partitions_of(partitions)))
@@ -41,10 +40,10 @@ def begin(inner: KafkaMember, partitions: Sequence[Any]) -> None:
 
 def assign_alone(
     inner: KafkaMember,
-    named: Sequence[Any],
+    named: errors.Partitions,
     listed: Collection[Partition],
     queues: Mapping[str, int],
-    config: Mapping[str, Any],
+    config: Mapping[str, object],
 ) -> None:
     """Read exactly those listed as nobody's member: from the offsets that ``named`` say, from where they were read to
     before, or from the committed ones. ``queues``: topic to its number of partitions."""

@@ -6,13 +6,13 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TypeAlias
 
 from compare.testing import kafka_assignment, kafka_offsets
 from compare.testing import kafka_errors as errors
 from compare.testing.clock import in_ticks
 from compare.testing.handling import HandlingGroup
-from compare.testing.kafka_assignment import partitions_of, subscription_of
+from compare.testing.kafka_assignment import subscription_of
 from compare.testing.kafka_member import KafkaMember, Partition
 from compare.testing.kafka_messages import Message, error_message
 from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
@@ -22,7 +22,7 @@ from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
 
-Listener = Callable[[Any, list[Any]], object]
+Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
 ENDLESS_MS: Time = 3_600_000.0
 """poll() without a timeout gives up (`RuntimeError`) when no record came for so long."""
@@ -36,7 +36,7 @@ class KafkaConsumer:
     say holds where it says nothing.
     """
 
-    def __init__(self, group: HandlingGroup, member: str, config: Mapping[str, Any]) -> None:
+    def __init__(self, group: HandlingGroup, member: str, config: Mapping[str, object]) -> None:
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
         for name in config:
@@ -86,8 +86,7 @@ class KafkaConsumer:
                 self._subscribed = False
 
     def _run_listener(self, called: ListenerCall) -> None:
-        listener = self._listeners.get(called.kind)
-        if listener is not None:
+        if (listener := self._listeners.get(called.kind)) is not None:
             listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
 
     # Records.
@@ -137,8 +136,8 @@ class KafkaConsumer:
     # Commits.
 
     def commit(
-        self, message: Message | None = None, offsets: Sequence[Any] | None = None, asynchronous: bool = True
-    ) -> list[Any] | None:
+        self, message: Message | None = None, offsets: errors.Partitions | None = None, asynchronous: bool = True
+    ) -> errors.Listed | None:
         """Commit the offset after a message, these offsets, or where the user's code stands.
 
         Not ``asynchronous``: waits for the answer, and raises `KafkaException` where it is a refusal. Where there is
@@ -157,17 +156,17 @@ class KafkaConsumer:
                 raise errors.of_commit(outcome)
             return [errors.TopicPartition(topic, number, offset) for (topic, number), offset in wanted.items()]
 
-    def committed(self, partitions: Sequence[Any], timeout: float | None = None) -> list[Any]:
+    def committed(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """The group's committed offsets of these partitions."""
         with self._call():
             return kafka_offsets.with_offsets(partitions, self._inner.committed())
 
-    def position(self, partitions: Sequence[Any]) -> list[Any]:
+    def position(self, partitions: errors.Partitions) -> errors.Listed:
         """Where the user's code stands in these partitions: after the last record that it was given."""
         with self._call():
             return kafka_offsets.with_offsets(partitions, self._inner.position)
 
-    def store_offsets(self, message: Message | None = None, offsets: Sequence[Any] | None = None) -> None:
+    def store_offsets(self, message: Message | None = None, offsets: errors.Partitions | None = None) -> None:
         """What commits that name no offsets are of, where ``enable.auto.offset.store`` is off: the offset after a
         message, or these."""
         with self._call():
@@ -182,12 +181,12 @@ class KafkaConsumer:
 
     # Assignment.
 
-    def assignment(self) -> list[Any]:
+    def assignment(self) -> errors.Listed:
         """The partitions that are read now."""
         with self._call():
             return [errors.TopicPartition(topic, number) for topic, number in self._inner.read]
 
-    def assign(self, partitions: Sequence[Any]) -> None:
+    def assign(self, partitions: errors.Partitions) -> None:
         """Read exactly these partitions: of those that the group has given; or, without a subscription, any, as
         nobody's member, from the offsets that they name or the committed ones."""
         with self._call():
@@ -196,7 +195,7 @@ class KafkaConsumer:
                 self._inner.read.clear()
                 kafka_assignment.begin(self._inner, partitions)
             else:
-                self._assign_alone(partitions, partitions_of(partitions))
+                self._assign_alone(partitions, kafka_assignment.partitions_of(partitions))
 
     def unassign(self) -> None:
         """Read nothing any more, until partitions are assigned again."""
@@ -206,40 +205,40 @@ class KafkaConsumer:
             elif self._inner.node is not None:
                 self._inner.assign(())
 
-    def incremental_assign(self, partitions: Sequence[Any]) -> None:
+    def incremental_assign(self, partitions: errors.Partitions) -> None:
         """Read these partitions, too."""
         with self._call():
             if self._subscribed:
                 kafka_assignment.begin(self._inner, partitions)
             else:
-                self._assign_alone(partitions, [*self._inner.read, *partitions_of(partitions)])
+                self._assign_alone(partitions, [*self._inner.read, *kafka_assignment.partitions_of(partitions)])
 
-    def incremental_unassign(self, partitions: Sequence[Any]) -> None:
+    def incremental_unassign(self, partitions: errors.Partitions) -> None:
         """Read these partitions no more."""
         with self._call():
-            gone = partitions_of(partitions)
+            gone = kafka_assignment.partitions_of(partitions)
             if self._subscribed:
                 for each in gone:
                     self._inner.read.pop(each, None)
             else:
                 self._assign_alone((), [each for each in self._inner.read if each not in gone])
 
-    def seek(self, partition: Any) -> None:
+    def seek(self, partition: errors.Partitioned) -> None:
         """Read on in a partition from its ``offset``."""
         with self._call():
             kafka_assignment.begin(self._member(), [partition])
 
-    def pause(self, partitions: Sequence[Any]) -> None:
+    def pause(self, partitions: errors.Partitions) -> None:
         """Hand out no records of these partitions; everything else goes on."""
         with self._call():
-            self._inner.paused.update(partitions_of(partitions))
+            self._inner.paused.update(kafka_assignment.partitions_of(partitions))
 
-    def resume(self, partitions: Sequence[Any]) -> None:
+    def resume(self, partitions: errors.Partitions) -> None:
         """Hand them out again."""
         with self._call():
-            self._inner.paused.difference_update(partitions_of(partitions))
+            self._inner.paused.difference_update(kafka_assignment.partitions_of(partitions))
 
-    def _assign_alone(self, named: Sequence[Any], listed: Sequence[Partition]) -> None:
+    def _assign_alone(self, named: errors.Partitions, listed: Sequence[Partition]) -> None:
         queues = {topic: len(each) for topic, each in self._group.topics.items()}
         kafka_assignment.assign_alone(self._inner, named, listed, queues, self._config)
 
@@ -249,13 +248,13 @@ class KafkaConsumer:
             return "" if self._inner.node is None else self._inner.state.membership.member_id
 
     def get_watermark_offsets(
-        self, partition: Any, timeout: float | None = None, cached: bool = False
+        self, partition: errors.Partitioned, timeout: float | None = None, cached: bool = False
     ) -> tuple[int, int]:
         """The first offset of a partition, and the one of the next record that will be written."""
         with self._call():
             return 0, self._inner.end_offset((partition.topic, partition.partition))
 
-    def offsets_for_times(self, partitions: Sequence[Any], timeout: float | None = None) -> list[Any]:
+    def offsets_for_times(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """Of each partition the first record written at the time (milliseconds) that stands for its offset, or later;
         `OFFSET_END` where there is none."""
         with self._call():

@@ -3,8 +3,8 @@
 User's code that catches `confluent_kafka.KafkaException` catches what the doubles raise.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol, TypeAlias
 
 from kafka_coordinator.consumer.commits import FAILED, REBALANCING, RETRIABLE
 
@@ -106,24 +106,38 @@ class TopicPartitionDouble:
         return hash((self.topic, self.partition))
 
 
+class Partitioned(Protocol):
+    """A `TopicPartition` of either kind."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+Partitions: TypeAlias = Sequence[Partitioned]
+"""As the user's code gives them."""
+
+Listed: TypeAlias = list[TopicPartitionDouble]
+"""As the user's code gets them."""
+
+
 try:
     import confluent_kafka as _real
 except ImportError:
     _real = None
-KafkaError: Any = KafkaErrorDouble if _real is None else _real.KafkaError
-KafkaException: Any = KafkaExceptionDouble if _real is None else _real.KafkaException
-TopicPartition: Any = TopicPartitionDouble if _real is None else _real.TopicPartition
+KafkaError: type[KafkaErrorDouble] = KafkaErrorDouble if _real is None else _real.KafkaError
+KafkaException: type[Exception] = KafkaExceptionDouble if _real is None else _real.KafkaException
+TopicPartition: type[TopicPartitionDouble] = TopicPartitionDouble if _real is None else _real.TopicPartition
 
 
-def error(name: str, reason: str, *, fatal: bool = False) -> Any:
+def error(name: str, reason: str, *, fatal: bool = False) -> KafkaErrorDouble:
     """An error as confluent-kafka has it."""
     return KafkaError(CODES.get(name, CODES["_STATE"]), reason, fatal=fatal)
 
 
 def exception(name: str, reason: str, *, fatal: bool = False) -> Exception:
     """An exception as confluent-kafka raises it."""
-    made: Exception = KafkaException(error(name, reason, fatal=fatal))
-    return made
+    return KafkaException(error(name, reason, fatal=fatal))
 
 
 def of_commit(outcome: str) -> Exception:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import inf
-from typing import Any
 
 from compare.testing.group_interface import GroupInterface
 from compare.testing.kafka_messages import Message, error_message, written_at
@@ -68,13 +67,13 @@ class KafkaMember:
         process = self._group.world.simulation.processes.get(self._place)
         return process is not None and process.node is self.node
 
-    def start(self, subscription: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    def start(self, subscription: Mapping[str, object], config: Mapping[str, object]) -> None:
         """Join with this subscription. Of ``config``, as confluent-kafka has it, what the model knows is taken."""
         self.cluster.members.by_hand.add(MemberKey(self._group.name, self.name))
         settings = {name: value for name, value in config.items() if name in NAMES}
         reset = settings.get("auto.offset.reset")
         if reset is not None:
-            settings["auto.offset.reset"] = _RESETS.get(reset, reset)
+            settings["auto.offset.reset"] = _RESETS.get(str(reset), reset)
         fields = {field: config[name] for name, field in _OF_MEMBERS.items() if config.get(name)}
         more = {"settings": settings} if settings else {}
         self._group.happen(join=self.name, **subscription, **fields, **more)
@@ -282,6 +281,6 @@ class KafkaMember:
         return self.cluster.places.node[MemberKey(self._group.name, self.name)]
 
 
-def _is_on(given: Any) -> bool:
+def _is_on(given: object) -> bool:
     """A switch of the configuration: a truth value, or librdkafka's words for one."""
     return str(given).strip().lower() in ("true", "t", "1")

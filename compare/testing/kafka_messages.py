@@ -1,7 +1,7 @@
 """Records as confluent-kafka hands them out, and what stands in them."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from compare.testing import kafka_errors as errors
 from protocols.engine.nodes import TICK, Time
@@ -70,7 +70,7 @@ class Message:
         value: bytes | None = None,
         key: bytes | None = None,
         timestamp: Time = 0.0,
-        error: Any = None,
+        error: errors.KafkaErrorDouble | None = None,
         handed_to: str = "",
         headers: Headers | None = None,
     ) -> None:
@@ -111,7 +111,7 @@ class Message:
         """Its headers; None for a record without."""
         return self._headers
 
-    def error(self) -> Any:
+    def error(self) -> errors.KafkaErrorDouble | None:
         """The error that this is instead of a record; None for a record."""
         return self._error
 

@@ -1,7 +1,6 @@
 """What ``list_topics`` answers: confluent-kafka's cluster metadata, of the simulated cluster."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from compare.testing import kafka_errors as errors
 from kafka_coordinator.cluster import KafkaCluster
@@ -24,7 +23,7 @@ class PartitionMetadata:
     leader: int
     replicas: list[int]
     isrs: list[int]
-    error: Any = None
+    error: errors.KafkaErrorDouble | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class TopicMetadata:
 
     topic: str
     partitions: dict[int, PartitionMetadata]
-    error: Any = None
+    error: errors.KafkaErrorDouble | None = None
 
 
 @dataclass(frozen=True, slots=True)

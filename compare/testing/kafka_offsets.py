@@ -1,7 +1,6 @@
 """Offsets as confluent-kafka's calls name them: what a commit is of, where reading begins, what was written when."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from compare.testing import kafka_errors as errors
 from compare.testing.kafka_member import KafkaMember, Partition
@@ -9,7 +8,7 @@ from compare.testing.kafka_messages import Message
 from protocols.engine.nodes import TICK
 
 
-def named(message: Message | None, offsets: Sequence[Any] | None) -> dict[Partition, int] | None:
+def named(message: Message | None, offsets: errors.Partitions | None) -> dict[Partition, int] | None:
     """The offsets that a call names: the one after a message, or a list; None where it names nothing."""
     if message is not None and offsets is not None:
         raise ValueError("message and offsets are mutually exclusive")
@@ -23,7 +22,7 @@ def named(message: Message | None, offsets: Sequence[Any] | None) -> dict[Partit
     return None
 
 
-def to_commit(inner: KafkaMember, message: Message | None, offsets: Sequence[Any] | None) -> dict[Partition, int]:
+def to_commit(inner: KafkaMember, message: Message | None, offsets: errors.Partitions | None) -> dict[Partition, int]:
     """What a commit is of: what it names, else the stored offsets of what is read that differ from the committed."""
     wanted = named(message, offsets)
     if wanted is not None:
@@ -33,7 +32,7 @@ def to_commit(inner: KafkaMember, message: Message | None, offsets: Sequence[Any
     return {each: at for each, at in inner.stored.items() if each in held and committed.get(each) != at}
 
 
-def sought(inner: KafkaMember, partitions: Iterable[Any]) -> list[tuple[Partition, int]]:
+def sought(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> list[tuple[Partition, int]]:
     """The offsets to read on from, of those partitions that say one."""
     found = []
     for each in partitions:
@@ -47,7 +46,7 @@ def sought(inner: KafkaMember, partitions: Iterable[Any]) -> list[tuple[Partitio
     return found
 
 
-def at_times(inner: KafkaMember, partitions: Iterable[Any]) -> list[Any]:
+def at_times(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> errors.Listed:
     """Of each partition the first record written at the time that stands for its offset, or later; `OFFSET_END` where
     there is none."""
     found = []
@@ -59,7 +58,7 @@ def at_times(inner: KafkaMember, partitions: Iterable[Any]) -> list[Any]:
     return found
 
 
-def with_offsets(partitions: Sequence[Any], offsets: Mapping[Partition, int]) -> list[Any]:
+def with_offsets(partitions: errors.Partitions, offsets: Mapping[Partition, int]) -> errors.Listed:
     """The partitions with these offsets, `OFFSET_INVALID` where there is none."""
     return [
         errors.TopicPartition(

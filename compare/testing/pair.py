@@ -1,7 +1,7 @@
 """The same group in both systems, living through the same events at the same times."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Self
+from typing import Self, Unpack
 
 from compare.testing import settling
 from compare.testing.assertions import fail_unsettled
@@ -9,7 +9,7 @@ from compare.testing.clock import in_ticks
 from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.group import SETTLE_S, Group
-from compare.testing.plans import KAFKA, ROCKETMQ, Members, QueueCounts
+from compare.testing.plans import DEFAULT, KAFKA, ROCKETMQ, Members, QueueCounts, SharedPlan
 from protocols.queues import Queue
 
 
@@ -31,16 +31,17 @@ class GroupPair(Events, Demands):
         *,
         assignor: str = "",
         strategy: str = "",
-        kafka_settings: Mapping[str, Any] | None = None,
-        rocketmq_settings: Mapping[str, Any] | None = None,
-        **plan: Any,
+        kafka_settings: Mapping[str, object] | None = None,
+        rocketmq_settings: Mapping[str, object] | None = None,
+        **plan: Unpack[SharedPlan],
     ) -> "GroupPair":
         """Another pair: as `Group.__call__`, with ``assignor`` for Kafka and ``strategy`` for RocketMQ."""
-        if topics is not None:
-            plan["topics"] = topics
+        topics = DEFAULT.topics if topics is None else topics
         members = members if isinstance(members, Mapping) else list(members)
-        kafka = self.kafka(members=members, assignor=assignor, settings=kafka_settings, **plan)
-        return GroupPair(kafka, self.rocketmq(members=members, strategy=strategy, settings=rocketmq_settings, **plan))
+        kafka = self.kafka(topics, members=members, assignor=assignor, settings=kafka_settings, **plan)
+        return GroupPair(
+            kafka, self.rocketmq(topics, members=members, strategy=strategy, settings=rocketmq_settings, **plan)
+        )
 
     def __repr__(self) -> str:
         return f"<{self.kafka!r} and {self.rocketmq!r}>"
@@ -64,7 +65,7 @@ class GroupPair(Events, Demands):
     def known(self) -> Collection[str]:
         return self.kafka.known
 
-    def happen(self, **fields: Any) -> Self:
+    def happen(self, **fields: object) -> Self:
         for group in self.groups:
             group.happen(**fields)
         return self

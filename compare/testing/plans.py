@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypedDict
 
 from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from protocols.errors import UserError
@@ -10,12 +10,35 @@ from protocols.errors import UserError
 QueueCounts: TypeAlias = int | Mapping[str, int]
 """Queues of a topic: a number, dealt over the brokers in turn, or a number per broker."""
 
-Members: TypeAlias = Iterable[str] | Mapping[str, Any]
+Members: TypeAlias = Iterable[str] | Mapping[str, object]
 """Names of members that subscribe to all topics; or name to topics, or to the fields of a scenario's member."""
 
 KAFKA, ROCKETMQ = "kafka", "rocketmq"
 STRATEGIES: Mapping[str, str] = {KAFKA: "range", ROCKETMQ: "AVG"}
 """What each system shares by if nobody says otherwise."""
+
+
+class SharedPlan(TypedDict, total=False):
+    """What `Group.__call__` takes for groups of both systems alike: see there."""
+
+    brokers: Iterable[str]
+    produce: float
+    latency: str
+    seed: int
+    name: str
+    value: MakeValue
+    key: MakeValue
+    headers: MakeHeaders
+
+
+class GroupPlan(SharedPlan, total=False):
+    """All that `Group.__call__` takes."""
+
+    topics: Mapping[str, QueueCounts]
+    members: Members
+    assignor: str
+    strategy: str
+    settings: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +50,7 @@ class Plan:
     topics: Mapping[str, QueueCounts]
     members: Members
     strategy: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     brokers: tuple[str, ...]
     produce: float
     latency: str
@@ -38,7 +61,7 @@ class Plan:
     key: MakeValue = key_of
     headers: MakeHeaders = headers_of
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """The beginning of a scenario, as `compare.testing.world.World` wants it."""
         if not isinstance(self.topics, Mapping):
             raise UserError(f"topics is {self.topics!r}, expected a number of queues by name, such as {{'orders': 6}}")

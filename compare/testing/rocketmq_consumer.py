@@ -7,7 +7,7 @@ happens after it (a crash) happens before its result counts.
 
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.testing.handling import HandlingGroup
 from protocols.engine.nodes import Time
@@ -60,7 +60,7 @@ class MessageExt(NamedTuple):
     """Milliseconds of virtual time when it was handed out first."""
 
 
-Listener = Callable[[list[MessageExt]], Any]
+Listener = Callable[[list[MessageExt]], object]
 
 
 class PushConsumer:
@@ -75,7 +75,7 @@ class PushConsumer:
         self.group, self._handling = group, group.handling
         self._topics: list[str] = []
         self._listener: Listener | None = None
-        self._settings: dict[str, Any] = {"orderly": True} if orderly else {}
+        self._settings: dict[str, object] = {"orderly": True} if orderly else {}
         self._tries: dict[tuple[Queue, int], int] = {}
         """How often records that an orderly listener gets now were given to it before."""
         self._node: Client | None = None
@@ -115,7 +115,7 @@ class PushConsumer:
         """How long a queue waits whose records an orderly listener could not handle: 1000 if nobody says otherwise."""
         self._set("suspendCurrentQueueTimeMillis", milliseconds)
 
-    def _set(self, setting: str, value: Any) -> None:
+    def _set(self, setting: str, value: object) -> None:
         if self._node is not None:
             raise UserError(f"{self.member}: {setting} after start(), expected before it")
         self._settings[setting] = value
@@ -127,7 +127,7 @@ class PushConsumer:
         key = MemberKey(self.group.name, self.member)
         self._cluster.members.by_hand.add(key)
         self._handling.tells_itself(self.member)
-        settings: Mapping[str, Any] = {"settings": self._settings} if self._settings else {}
+        settings: Mapping[str, object] = {"settings": self._settings} if self._settings else {}
         self.group.happen(join=self.member, subscribe=list(dict.fromkeys(self._topics)), **settings)
         self._node = self._cluster.client(self._place)
         self.group.world.servants.append(self._serve)

@@ -1,23 +1,23 @@
 """Groups without fixtures: tests with hypothesis need a new one for each example."""
 
-from typing import Any
+from typing import Unpack
 
 from compare.testing import failing
 from compare.testing.clock import Clock
 from compare.testing.group import Group
-from compare.testing.plans import KAFKA, ROCKETMQ
+from compare.testing.plans import KAFKA, ROCKETMQ, GroupPlan
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import split_system
 from protocols.scenario.writing import as_fields
 
 
-def kafka_group(clock: Clock | None = None, **plan: Any) -> Group:
+def kafka_group(clock: Clock | None = None, **plan: Unpack[GroupPlan]) -> Group:
     """A Kafka group on a clock of its own (or on this one); what can be said is at `Group.__call__`."""
     return Group(KAFKA, clock or Clock())(**plan)
 
 
-def rocketmq_group(clock: Clock | None = None, **plan: Any) -> Group:
+def rocketmq_group(clock: Clock | None = None, **plan: Unpack[GroupPlan]) -> Group:
     """The same in RocketMQ."""
     return Group(ROCKETMQ, clock or Clock())(**plan)
 

@@ -6,12 +6,13 @@ give can be: nobody crashes who is not there. They shrink to fewer, earlier and 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from hypothesis import strategies as st
 
 from compare.catalogues import CLASSIC, ROCKETMQ
 from compare.scenarios.reading import scenario
+from compare.testing.plans import GroupPlan
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
 from protocols.scenario.model import Scenario
@@ -29,7 +30,7 @@ SYSTEMS: Final = (*(f"kafka:{name}" for name in CLASSIC), *(f"rocketmq:{name}" f
 @st.composite
 def groups(
     draw: st.DrawFn, *, most_members: int = 5, most_topics: int = 3, most_queues: int = 8, same_topics: bool = False
-) -> dict[str, Any]:
+) -> GroupPlan:
     """``topics``, ``members`` and ``seed`` of a group that has at least one of each. With ``same_topics`` every member
     subscribes to all topics, else to at least one."""
     names = [f"topic{number}" for number in range(1, draw(st.integers(1, most_topics)) + 1)]

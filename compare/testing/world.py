@@ -56,16 +56,16 @@ class World:
 
     def __init__(
         self,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, object],
         system: str,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         seed: int = 0,
         latency: str = "1ms..5ms",
     ) -> None:
         self._fields = dict(fields)
         self._system = {"system": system, "label": system, "settings": dict(settings)}
         self._run = {"seed": seed, "latency": latency}
-        self._given: list[Mapping[str, Any]] = []
+        self._given: list[Mapping[str, object]] = []
         self._strategies = known_strategies()
         self.scenario = self.scenario_until(_FOR_EVER)
         self._part = self.scenario.systems[0]
@@ -99,14 +99,14 @@ class World:
 
     # The simulation's observer.
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         self.told += 1
         self._recorder.fact(now, node, fact, root, cause)
         noted = _NOTED.get(type(fact))
         if noted is not None:
             noted(self, now, fact)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         self.told += 1
         self._recorder.created(number, due, kind, node, what, cause)
 
@@ -177,7 +177,7 @@ class World:
 
     # What happens.
 
-    def happen(self, fields: Mapping[str, Any]) -> Event:
+    def happen(self, fields: Mapping[str, object]) -> Event:
         """Something happens now: an event as in a file, without its time. Raises `UserError` where it cannot be."""
         given = {"at": self.now, **fields}
         if "join" in given and given["join"] in self.members:

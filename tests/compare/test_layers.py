@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 ORDER = (
+    "json_types",
     "catalogues",
     "process_pool",
     "console",
@@ -15,6 +16,7 @@ ORDER = (
     "measure.figures",
     "measure.spark",
     "measure.engines",
+    "documents",
     "measure.optimum",
     "measure.groups",
     "measure.runs",

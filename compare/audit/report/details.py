@@ -1,12 +1,13 @@
 """What a group's opened details need, as small as it can be said; the browser draws it when it is asked for."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.audit.report.drawing import Drawing, draw
 from compare.audit.report.wording import FIGURES
 from compare.console.output import visible
 from compare.diagnosis.remedies.remedy import RESTARTS
+from compare.documents.audit import PicturedGroup, RemedyRecord, WhatIfRecord
+from compare.measure.figures import Figure
 
 TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")
 WHAT_IF = ("max", "min", "idle_members", "jain", "moves")
@@ -21,7 +22,7 @@ class Texts:
         self.all: list[str] = []
         self._places: dict[str, int] = {}
 
-    def place(self, text: Any) -> int:
+    def place(self, text: object) -> int:
         """The place of a text, whose hidden characters are made visible."""
         shown = visible(str(text))
         if shown not in self._places:
@@ -30,7 +31,7 @@ class Texts:
         return self._places[shown]
 
 
-def details(group: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
+def details(group: PicturedGroup, texts: Texts) -> dict[str, object]:
     """One group of the audit's document, for the page's script; its sentences are added to ``texts``."""
     head = {
         "name": visible(str(group.get("group", ""))),
@@ -50,6 +51,7 @@ def details(group: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
         return head
     owners = group.get("owners") or {}
     topics = group.get("topics") or {}
+    at_best: Mapping[str, object] = group.get("optimum") or {}
     best, optimum = group.get("best_owners"), group.get("optimum_owners")
     drawing = draw(owners, (best, optimum), topics)
     return head | {
@@ -61,23 +63,23 @@ def details(group: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
         "twice": drawing.twice,
         "views": [True, best is not None, optimum is not None],
         "best": _text(group.get("best_strategy")),
-        "optimum": [_short((group.get("optimum") or {}).get(name)) for name in WHAT_IF],
+        "optimum": [_short(at_best.get(name)) for name in WHAT_IF],
         "what_if": [_what_if(each) for each in group.get("what_if") or ()],
         "per_topic": _per_topic(topics),
         "remarks": _remarks(drawing, topics),
     }
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None else visible(str(value))
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> object:
     """A figure with six digits at most behind the point: more than the page shows."""
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _findings(group: Mapping[str, Any], texts: Texts) -> list[list[Any]]:
+def _findings(group: PicturedGroup, texts: Texts) -> list[list[object]]:
     """(cause, remedies) of each finding, a remedy being (text, terms, risks)."""
     return [
         [texts.place(each["cause"]), [_remedy(remedy, texts) for remedy in each.get("remedies") or ()]]
@@ -85,26 +87,27 @@ def _findings(group: Mapping[str, Any], texts: Texts) -> list[list[Any]]:
     ]
 
 
-def _remedy(remedy: Mapping[str, Any], texts: Texts) -> list[Any]:
+def _remedy(remedy: RemedyRecord, texts: Texts) -> list[object]:
     undo = "Reversible." if remedy["reversible"] else "Irreversible."
     terms = f"{RESTARTS[remedy['restart']][1]} {undo}"
     return [texts.place(remedy["text"]), texts.place(terms), [texts.place(risk) for risk in remedy["risks"]]]
 
 
-def _notes(group: Mapping[str, Any]) -> list[str]:
+def _notes(group: PicturedGroup) -> list[str]:
     """The notes, and every reason why something is not there."""
     reasons = [each.get("why") for each in group.get("untold") or ()]
-    told = [*(group.get("notes") or ()), (group.get("partial") or {}).get("why"), *reasons]
+    partial = group.get("partial")
+    told = [*(group.get("notes") or ()), partial.get("why") if partial else None, *reasons]
     return [str(note) for note in dict.fromkeys(told) if note]
 
 
-def _what_if(row: Mapping[str, Any]) -> list[Any]:
+def _what_if(row: WhatIfRecord) -> list[object]:
     shown = [_text(row.get("system")), _text(row.get("strategy")), *(_short(row.get(name)) for name in WHAT_IF)]
     return [*shown, _text(row.get("why")), bool(row.get("reachable", True))]
 
 
-def _per_topic(topics: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:
-    def unevenness(topic: str) -> tuple[Any, ...]:
+def _per_topic(topics: Mapping[str, Mapping[str, Figure]]) -> list[list[object]]:
+    def unevenness(topic: str) -> tuple[float, float, str]:
         figures = topics[topic]
         broken = (figures.get("unowned_queues") or 0) + (figures.get("double_owned_queues") or 0)
         return -broken, -(figures.get("spread") or 0), topic
@@ -113,7 +116,7 @@ def _per_topic(topics: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:
     return [[visible(topic), *(_short(topics[topic].get(name)) for name in TOPIC_FIGURES)] for topic in worst]
 
 
-def _remarks(drawing: Drawing, topics: Mapping[str, Any]) -> list[str]:
+def _remarks(drawing: Drawing, topics: Mapping[str, object]) -> list[str]:
     """What the page leaves out, said in words."""
     remarks = []
     if drawing.gap:

@@ -9,9 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from compare.console.output import visible
+from compare.measure.figures import Figure
+from compare.measure.moved_queues import Owners
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 HEAVIEST = 24
@@ -21,8 +23,14 @@ LIGHTEST = 16
 MOST_QUEUES = 3_000
 """Beyond so many drawn queues, counts per topic stand in for the queues' numbers."""
 
-View = Mapping[str, Sequence[Sequence[Any]] | None]
-"""Member to its queues, each (topic, broker, number); None where not told."""
+Drawn: TypeAlias = tuple[str, str, int | None]
+"""A queue: topic, broker, number; no number where only its topic is known."""
+
+View: TypeAlias = Mapping[str, Sequence[Drawn] | None]
+"""Member to its queues; None where not told."""
+
+Topics: TypeAlias = Mapping[str, Mapping[str, Figure]]
+"""Topic to its figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +50,12 @@ class Drawing:
     retry_hidden: bool
 
 
-def draw(owners: View, others: Sequence[View | None], topics: Mapping[str, Mapping[str, Any]]) -> Drawing:
+def draw(owners: Owners, others: Sequence[Owners | None], topics: Topics) -> Drawing:
     """The drawing of today's ``owners`` beside ``others``; ``topics`` are the figures per topic."""
-    hidden = {each for each in _topics_of(owners) if each.startswith(RETRY_PREFIX) and each not in topics}
-    today = _without(owners, hidden)
-    views: list[View] = [today, *(_without(view or {}, hidden) for view in others)]
+    told = _view(owners)
+    hidden = {each for each in _topics_of(told) if each.startswith(RETRY_PREFIX) and each not in topics}
+    today = _without(told, hidden)
+    views: list[View] = [today, *(_without(_view(view or {}), hidden) for view in others)]
     loads = {member: len(owned or ()) for member, owned in today.items()}
     order = sorted(loads, key=lambda member: (-loads[member], _counting(member)))
     shown, gap = order, None
@@ -58,7 +67,7 @@ def draw(owners: View, others: Sequence[View | None], topics: Mapping[str, Mappi
     missing = _unowned(views, topics)
     queues.update(topic for topic, _, _ in missing)
     names = sorted(queues, key=lambda topic: (-queues[topic], topic))
-    brokers = sorted({str(queue[1]) for view in views for owned in view.values() for queue in owned or ()})
+    brokers = sorted({queue[1] for view in views for owned in view.values() for queue in owned or ()})
     counted = sum(len(view.get(member) or ()) for view in views for member in shown) > MOST_QUEUES
     encoder = _Encoder(
         {name: at for at, name in enumerate(names)}, {name: at for at, name in enumerate(brokers)}, counted
@@ -85,7 +94,7 @@ class _Encoder:
         owned = view.get(member)
         return None if owned is None else self.queues(owned)
 
-    def queues(self, queues: Iterable[Sequence[Any]]) -> str:
+    def queues(self, queues: Iterable[Drawn]) -> str:
         numbers: dict[tuple[int, int], list[int]] = {}
         counts: Counter[int] = Counter()
         for topic, broker, number in queues:
@@ -117,6 +126,13 @@ def _ranges(numbers: Iterable[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
+def _view(owners: Owners) -> View:
+    return {
+        member: None if owned is None else [(str(topic), str(broker), int(number)) for topic, broker, number in owned]
+        for member, owned in owners.items()
+    }
+
+
 def _without(view: View, hidden: set[str]) -> View:
     if not hidden:
         return view
@@ -135,17 +151,17 @@ def _range(view: View, members: Iterable[str]) -> list[int] | None:
     return [min(loads), max(loads)] if loads else None
 
 
-def _twice(today: View) -> list[tuple[Any, ...]]:
-    owned = Counter(tuple(queue) for queues in today.values() for queue in queues or ())
+def _twice(today: View) -> list[Drawn]:
+    owned = Counter(queue for queues in today.values() for queue in queues or ())
     return sorted(queue for queue, owners in owned.items() if owners > 1)
 
 
-def _unowned(views: Sequence[View], topics: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def _unowned(views: Sequence[View], topics: Topics) -> list[Drawn]:
     """Queues that nobody owns today: by name where another view hands them out, else as many as were counted."""
-    today, *others = [{tuple(queue) for owned in view.values() for queue in owned or ()} for view in views]
+    today, *others = [{queue for owned in view.values() for queue in owned or ()} for view in views]
     named = sorted(set().union(*others) - today)
     per_topic = Counter(queue[0] for queue in named)
-    missing: list[tuple[Any, ...]] = []
+    missing: list[Drawn] = []
     for topic, figures in topics.items():
         count = int(figures.get("unowned_queues") or 0)
         if per_topic[topic] == count:

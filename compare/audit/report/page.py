@@ -1,21 +1,19 @@
 """The page: a ranked table that reads and prints without a script, and the details as data for one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import floor
-from typing import Any
 
 from compare.audit.report.details import TOPIC_FIGURES, WHAT_IF, Texts, details
 from compare.audit.report.shape import HEIGHT, WIDTH, shape
 from compare.audit.report.wording import FIGURES
 from compare.console.output import number
+from compare.documents.audit import PicturedGroup, ReportDocument, figure
 from compare.narrative.missing_figure_sentences import missing_figure_sentences
 from compare.report.one_file import asset, rendered, script_of
 
 SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
 MOST_SKIPPED = 200
 """Skipped sources listed on the page; the rest is counted."""
-
-Group = Mapping[str, Any]
 
 COLUMNS: tuple[tuple[str, str], ...] = (
     ("members", "members"),
@@ -34,13 +32,13 @@ LABELS = {**dict(COLUMNS), "score": "score"}
 BAD_ABOVE_ZERO = frozenset({"idle_members", "unowned_queues", "double_owned_queues"})
 
 
-def write_report(document: Mapping[str, Any]) -> str:
+def write_report(document: ReportDocument) -> str:
     """The audit's JSON document as one HTML page that asks the network for nothing.
 
     Missing or null parts of the document are left out of the page. The same document gives the same text, which
     holds no lone surrogates: it can be written as UTF-8.
     """
-    groups: Sequence[Group] = document.get("groups") or []
+    groups: Sequence[PicturedGroup] = document.get("groups") or []
     skipped = document.get("skipped") or []
     return rendered(
         asset(__package__, "page.html"),
@@ -68,7 +66,7 @@ def _labels() -> str:
     return "".join(f'.groups .{name} {{ --label: "{label}"; }}\n' for name, label in names)
 
 
-def _payload(groups: Sequence[Group]) -> dict[str, Any]:
+def _payload(groups: Sequence[PicturedGroup]) -> dict[str, object]:
     texts = Texts()
     return {
         "groups": [details(group, texts) for group in groups],
@@ -79,10 +77,10 @@ def _payload(groups: Sequence[Group]) -> dict[str, Any]:
     }
 
 
-def _row(group: Group) -> dict[str, Any]:
+def _row(group: PicturedGroup) -> dict[str, object]:
     cells = [
         {
-            "text": number(group.get(name)),
+            "text": number(figure(group, name)),
             "bad": name in BAD_ABOVE_ZERO and bool(group.get(name)),
             "unknown": group.get(name) is None,
         }
@@ -124,12 +122,13 @@ def _grade(score: float | None) -> str:
     return "good" if score >= 90 else "fair" if score >= 60 else "poor"
 
 
-def _improvable(group: Group) -> bool:
-    best, today = (group.get("optimum") or {}).get("jain"), group.get("jain")
+def _improvable(group: PicturedGroup) -> bool:
+    optimum, today = group.get("optimum"), group.get("jain")
+    best = optimum["jain"] if optimum else None
     return best is not None and today is not None and best > today + 1e-9
 
 
-FILTERS: tuple[tuple[str, str, Callable[[Group], bool]], ...] = (
+FILTERS: tuple[tuple[str, str, Callable[[PicturedGroup], bool]], ...] = (
     ("idle", "with idle members", lambda group: bool(group.get("idle_members"))),
     ("unowned", "with queues without owner", lambda group: bool(group.get("unowned_queues"))),
     ("twice", "with queues owned twice", lambda group: bool(group.get("double_owned_queues"))),
@@ -139,6 +138,6 @@ FILTERS: tuple[tuple[str, str, Callable[[Group], bool]], ...] = (
 """Short name, words, and which groups belong to it."""
 
 
-def _tiles(groups: Sequence[Group]) -> list[tuple[str, int, str]]:
+def _tiles(groups: Sequence[PicturedGroup]) -> list[tuple[str, int, str]]:
     counts = [(name, sum(map(is_in, groups)), words) for name, words, is_in in FILTERS]
     return [("", len(groups), "groups" if len(groups) != 1 else "group"), *(each for each in counts if each[1])]

@@ -1,8 +1,8 @@
 """The small picture in the list: one bar per member, heaviest first."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from compare.measure.moved_queues import Owners
 
 WIDTH, HEIGHT = 96, 24
 MOST_BARS = 32
@@ -18,7 +18,7 @@ class Shape:
     words: str
 
 
-def shape(owners: Mapping[str, Sequence[Any] | None]) -> Shape | None:
+def shape(owners: Owners) -> Shape | None:
     """The members' loads as bars; None where not every member's load is told, or there is none."""
     loads = sorted((-1 if owned is None else len(owned) for owned in owners.values()), reverse=True)
     if not loads or loads[-1] < 0:

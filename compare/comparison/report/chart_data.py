@@ -4,10 +4,11 @@ Times are whole milliseconds. What is left out so that the page stays small is t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.comparison.report.player import player
 from compare.console.output import visible
+from compare.measure.figures import Figure
 from compare.measure.runs.combined_fairness import combined_fairness_at_each
 from compare.measure.runs.lag import lag_of
 from compare.measure.runs.phases import Phase, ownership_changes
@@ -47,7 +48,7 @@ class Row(NamedTuple):
     queue: Queue
 
 
-def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, Any]:
+def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, object]:
     """A variant's pictures. Runs it once more, with every message kept."""
     timeline = result.timeline
     keys = list(Topology.of(result.variant.scenario).node)
@@ -163,7 +164,7 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
     }
 
 
-def _points(timeline: Timeline, phases: Sequence[Phase]) -> tuple[list[list[Any]], int]:
+def _points(timeline: Timeline, phases: Sequence[Phase]) -> tuple[list[list[Figure]], int]:
     """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
     these points were left out; none where nothing is shared."""
     groups = [group for group in phases[0].then.groups if group not in timeline.broadcasting]
@@ -174,7 +175,7 @@ def _points(timeline: Timeline, phases: Sequence[Phase]) -> tuple[list[list[Any]
         [[phase.then.allocation(group, owned) for group in groups] for _, phase, owned in sampled]
     )
     points = [
-        [round(at), *(found[name] for name in ("min", "max", "idle_members", "members")), _short(found["jain"])]
+        [round(at), found["min"], found["max"], found["idle_members"], found["members"], _short(found["jain"])]
         for (at, _, _), found in zip(sampled, fairness, strict=True)
     ]
     return points, len(times) - len(sampled)
@@ -184,7 +185,7 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _sent(timeline: Timeline) -> dict[str, Any]:
+def _sent(timeline: Timeline) -> dict[str, object]:
     """Messages per piece of time, by type."""
     assert timeline.trace is not None
     most = sorted(timeline.messages, key=lambda name: (-timeline.messages[name], name))[:TOLD_TYPES]

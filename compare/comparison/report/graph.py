@@ -4,8 +4,6 @@ Edges that lead down run on the right, edges that lead up on the left, each in a
 Labels are left out: the player tells the event of the edge that it lights up.
 """
 
-from typing import Any
-
 from compare.states.machines import BEGINNING, MACHINES, Machine, machine
 
 OUTSIDE = (BEGINNING, "ABSENT")
@@ -16,7 +14,7 @@ WIDTH, HEIGHT = 190, 44
 GAP, LANE, PORT = 20, 9, 7
 
 
-def graphs(system: str) -> list[dict[str, Any]]:
+def graphs(system: str) -> list[dict[str, object]]:
     """The machines of a system: name, its states and edges with their places; none for a system without.
 
     ``machine`` is what the facts of `protocols.facts.Transition` call it.
@@ -24,7 +22,7 @@ def graphs(system: str) -> list[dict[str, Any]]:
     return [_graph(machine(system, name)) for name in MACHINES.get(system, {})]
 
 
-def _graph(drawn: Machine) -> dict[str, Any]:
+def _graph(drawn: Machine) -> dict[str, object]:
     place = {state: at for at, state in enumerate(drawn.states)}
     pairs = sorted(
         {(place[before], place[after]) for before, after in drawn.between() if before != after},

@@ -1,14 +1,18 @@
 """The page: story, verdict and table read without a script; timelines and player are drawn by one from data."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from compare.comparison.document import Measured
 from compare.comparison.report.graph import graphs
 from compare.comparison.report.table import COLUMNS, rows
 from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
+from compare.measure.runs.spread import figure
 from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
+from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.scenario.units import duration_text
 
@@ -19,7 +23,7 @@ MOST_TYPES = 40
 """Types of messages in the table of a variant."""
 
 
-def write_comparison(found: Sequence[tuple[Scenario, Sequence[MeasuredRun], Mapping[str, Any]]]) -> str:
+def write_comparison(found: Sequence[Measured]) -> str:
     """One page for all scenarios, each with its runs and its document; what is drawn is that of the runs that have it.
 
     Equal runs give equal text, which holds no lone surrogates: it can be written as UTF-8.
@@ -49,9 +53,9 @@ def _system(system: str) -> str:
     return system.partition(":")[0]
 
 
-def _static(scenario: Scenario, document: Mapping[str, Any]) -> dict[str, Any]:
+def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]:
     """What the template shows of a scenario."""
-    first: dict[str, Mapping[str, Any]] = {}
+    first: dict[str, Record] = {}
     for record in document["variants"]:
         first.setdefault(record["label"], record)
     records = list(first.values())
@@ -68,7 +72,7 @@ def _static(scenario: Scenario, document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _variant(record: Mapping[str, Any], verdict: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _variant(record: Record, verdict: Sequence[VerdictRecord]) -> dict[str, object]:
     name = variant_name(record)
     sent = sorted(record["messages"].items(), key=lambda item: (-item[1], item[0]))
     return {
@@ -89,7 +93,7 @@ def _variant(record: Mapping[str, Any], verdict: Sequence[Mapping[str, Any]]) ->
                 "events": each["events"] or ["the scenario begins"],
                 "load": _range(each["fairness"]),
                 "best": _range(each["optimum"]),
-                "cells": [number(each[name], 3) for name in _AFTER],
+                "cells": [number(figure(each, name), 3) for name in _AFTER],
             }
             for each in record["after"]
         ],
@@ -100,13 +104,13 @@ def _variant(record: Mapping[str, Any], verdict: Sequence[Mapping[str, Any]]) ->
 _AFTER = ("rebalances", "moves", "fewest_moves", "unowned_queue_s", "longest_gap_s", "double_owned_queue_s", "settle_s")
 
 
-def _topics(record: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _topics(record: Record) -> list[tuple[str, list[str]]]:
     topics = record["fairness"]["topics"]
     names = ("queues", "min", "max", "idle_members", "jain", "unowned_queues", "double_owned_queues")
     return [(topic, [number(figures[name]) for name in names]) for topic, figures in topics.items()][:MOST_TYPES]
 
 
-def _range(figures: Mapping[str, Any]) -> str:
+def _range(figures: Fairness | OptimumRecord) -> str:
     low, high = figures["min"], figures["max"]
     return number(high) if low == high else f"{number(low)}–{number(high)}"
 
@@ -129,7 +133,7 @@ def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
     ]
 
 
-def _events(scenario: Scenario) -> list[Any]:
+def _events(scenario: Scenario) -> list[Event]:
     return sorted((event for event in scenario.events if event.at <= scenario.run.for_), key=lambda each: each.at)
 
 
@@ -140,7 +144,7 @@ def _clock(at: float) -> str:
     return f"{int(minutes)}:{seconds:02d}" + (f".{part:03d}" if part else "")
 
 
-def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
+def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
     return {
         "end": scenario.run.for_,
         "events": [[event.at, visible(event.describe())] for event in _events(scenario)],
@@ -149,7 +153,7 @@ def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
                 "label": visible(run.variant.label),
                 "best": [
                     [round(each["at_s"] * 1000), each["optimum"]["min"], each["optimum"]["max"]]
-                    for each in (run.record or {"after": []})["after"]
+                    for each in ([] if run.record is None else run.record["after"])
                 ],
                 **(run.chart_data or {}),
             }

@@ -8,7 +8,6 @@ none are only counted. Texts and names are numbers in the tables beside the step
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from compare.console.output import visible
 from compare.narrative.formatting import duration
@@ -50,7 +49,7 @@ class _Table:
         return [visible(text) for text in self.number]
 
 
-def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str, Any]:
+def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str, object]:
     """``steps``: [handled, sent, kind, from, to, text, step that caused it or -1, effects, what was passed over before
     or -1]. Effects are [node] whose process ended, [node, text], or [node, machine, whose, before, event, after].
     ``unseen``: step to the changes of states in steps before it that were left out. ``starts``: times of the events.

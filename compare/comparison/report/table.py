@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.console.output import number, ratio
+from compare.documents.comparison import Record, SeedsRecord
+from compare.measure.figures import Figure
 from compare.measure.runs.completeness import ends_complete, shares, usually_ends_complete
 from compare.measure.runs.spread import figure
-
-Record = Mapping[str, Any]
 
 
 class Column(NamedTuple):
@@ -67,7 +67,7 @@ _PARTS = re.compile(r"[^:_+-]*[:_+-]|[^:_+-]+")
 _RATIOS = frozenset({"fairness.jain", "optimum.jain"})
 
 
-def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[dict[str, object]]:
     """Per record its label, whole and in ``parts``, and its cells: ``text``, ``range`` over the seeds (empty where
     there is none), whether it is the ``best`` of its column, ``bad`` where somebody is worse off than need be.
     """
@@ -102,7 +102,7 @@ def rows(records: Sequence[Record], seeds: Mapping[str, Any]) -> list[dict[str, 
     return found
 
 
-def _value(record: Record, path: str, seeds: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+def _value(record: Record, path: str, seeds: Mapping[str, SeedsRecord]) -> tuple[Figure, Figure, Figure]:
     over = seeds.get(record["label"])
     if over is None or path not in over["figures"]:
         value = figure(record, path)
@@ -111,12 +111,12 @@ def _value(record: Record, path: str, seeds: Mapping[str, Any]) -> tuple[Any, An
     return spread["median"], spread["p5"], spread["p95"]
 
 
-def _is_complete(record: Record, seeds: Mapping[str, Any]) -> bool:
+def _is_complete(record: Record, seeds: Mapping[str, SeedsRecord]) -> bool:
     over = seeds.get(record["label"])
     return ends_complete(record) if over is None else usually_ends_complete(over["figures"])
 
 
-def _best(column: Column, values: Sequence[Any], may: Sequence[bool]) -> Any:
+def _best(column: Column, values: Sequence[Figure], may: Sequence[bool]) -> Figure:
     """The best value of those who may have it; None where nobody is better than the rest."""
     known = [value for value, allowed in zip(values, may, strict=True) if allowed and value is not None]
     if not column.better or not known or (len(set(known)) < 2 and all(may)):
@@ -128,7 +128,7 @@ def _range(low: str, high: str) -> str:
     return "" if low == high else f"{low}–{high}"
 
 
-def _text(path: str, value: Any) -> str:
+def _text(path: str, value: Figure) -> str:
     if value is None:
         return "-"
     if path in _RATIOS:

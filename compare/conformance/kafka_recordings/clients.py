@@ -6,7 +6,7 @@ docs/closeness.md.
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from compare.catalogues import CLASSIC, CLASSIC_CLASSES
 from compare.conformance.cases import MalformedCase
@@ -50,7 +50,7 @@ class Client(NamedTuple):
     client_id: str
     instance_id: str | None
     strategy: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
 
 def why_not_played(recording: Recording) -> str | None:
@@ -71,7 +71,7 @@ def clients(recording: Recording) -> dict[str, Client]:
 
 
 def _client(name: str, member: Member) -> Client:
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for own, value in member.settings.items():
         given[own.replace("_", ".") if member.client == KAFKA_PYTHON else own] = value
     if member.client == CONFLUENT:
@@ -94,7 +94,7 @@ def _client(name: str, member: Member) -> Client:
     )
 
 
-def _assignors(name: str, given: Any) -> str:
+def _assignors(name: str, given: object) -> str:
     """Assignors as a client writes them (names, classes, a list or the text of one), in our names."""
     words = [word.rpartition(".")[2] for word in re.findall(r"[\w.-]+", str(given))]
     if not words or not all(word in _ASSIGNORS for word in words):

@@ -8,8 +8,8 @@ came; and, of the runs that went through the same generations, how long it took 
 until a rebalance began and was over.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from compare.conformance.cases import Difference, Measure
 from compare.conformance.kafka_recordings.clients import JAVA, Client
@@ -24,7 +24,7 @@ from compare.conformance.kafka_recordings.scenario import Plan, Run
 from compare.conformance.ranges import NOISE_MS, within
 from protocols.queues import Queue
 
-Exact: TypeAlias = Mapping[str, Any]
+Exact: TypeAlias = Mapping[str, object]
 """Field to a value that must be equal, as JSON has it."""
 
 
@@ -73,8 +73,10 @@ def _differing(one: Exact, other: Exact) -> dict[str, None]:
 def exact(plan: Plan, happened: Happened, real: Happened) -> Exact:
     """What must be equal, of the recording (``happened`` is ``real``) or of a run, as far as the recording tells."""
     tells = {call.member for call in real.callbacks if call.generation is not None}
-    fields: dict[str, Any] = {"generations and their members": [list(each) for each in sorted(happened.sizes.items())]}
-    calls: dict[str, list[Any]] = {member: [] for member in plan.clients}
+    fields: dict[str, object] = {
+        "generations and their members": [list(each) for each in sorted(happened.sizes.items())]
+    }
+    calls: dict[str, list[list[object]]] = {member: [] for member in plan.clients}
     for call in happened.callbacks:
         client = plan.clients[call.member]
         if call.queues or (client.kind == JAVA and call.kind == "assigned"):
@@ -91,9 +93,9 @@ def exact(plan: Plan, happened: Happened, real: Happened) -> Exact:
     return fields
 
 
-def _call(call: Called, client: Client, tells: bool) -> list[Any]:
+def _call(call: Called, client: Client, tells: bool) -> list[object]:
     """Other clients than Java's have forgotten their generation when they are told that all is lost."""
-    told = [call.kind, _names(call.queues)]
+    told: list[object] = [call.kind, _names(call.queues)]
     return [*told, call.generation] if tells and (client.kind == JAVA or call.kind != "lost") else told
 
 
@@ -164,5 +166,5 @@ def _name(queue: Queue) -> str:
     return f"{queue.topic}:{queue.number}"
 
 
-def _names(queues: Any) -> list[str]:
+def _names(queues: Iterable[Queue]) -> list[str]:
     return [_name(queue) for queue in sorted(queues)]

@@ -1,7 +1,6 @@
 """A run of a recording's scenario in the model, and what happened in it."""
 
 from functools import partial
-from typing import Any
 
 from compare.conformance.kafka_recordings.happened import (
     Called,
@@ -62,7 +61,7 @@ class _Heard:
         self._within: dict[str, int | None] = {}
         """Member to the generation of its last assignment."""
 
-    def fact(self, now: float, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: float, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         match fact:
             case Callback():
                 self._called(now, fact)
@@ -82,10 +81,10 @@ class _Heard:
                 about = Delivery(fact.since, now, fact.first, fact.end)
                 self._delivered.setdefault(fact.queue, []).append(about)
 
-    def created(self, *_: Any) -> None:
+    def created(self, *_: object) -> None:
         """Not needed."""
 
-    def sent(self, *_: Any) -> None:
+    def sent(self, *_: object) -> None:
         """Not needed."""
 
     def happened(self, end: float, clients: dict[str, str]) -> Happened:

@@ -4,7 +4,7 @@ Times are milliseconds since the scenario's start and may be a little negative. 
 ``topic:number``. What is not compared is not read.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
@@ -39,7 +39,7 @@ class Member(_Part):
 
     client: str
     protocol: str
-    settings: dict[str, Any]
+    settings: dict[str, object]
 
 
 class Described(_Part):

@@ -11,7 +11,6 @@ a queue that changes hands in that phase in some run. Requests: see `requests`.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
-from typing import Any
 
 from compare.conformance.cases import Difference, Measure
 from compare.conformance.ranges import NOISE_MS, within
@@ -254,5 +253,5 @@ def _name(queue: Queue) -> str:
     return "|".join(map(str, queue))
 
 
-def _names(queues: Any) -> list[str]:
+def _names(queues: Iterable[Queue]) -> list[str]:
     return [_name(queue) for queue in sorted(queues)]

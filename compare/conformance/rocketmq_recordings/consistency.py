@@ -3,13 +3,18 @@ that the model does not reach."""
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 from compare.conformance.cases import Difference
 from compare.conformance.rocketmq_recordings.happened import Interval, is_retry
 from compare.conformance.rocketmq_recordings.reading import DoubleOwned, Recording, Unowned
 from compare.conformance.rocketmq_recordings.recorded import recorded_ownership
 from protocols.queues import Queue
+
+Pair: TypeAlias = tuple[str, object, object]
+"""A field, what the summary says, and what the events say."""
+
+Row: TypeAlias = list[str | float]
 
 MOST_LISTED = 300
 """The list of records that were consumed more than once is cut here."""
@@ -19,7 +24,7 @@ def inconsistent(recording: Recording) -> list[Difference]:
     """What the summary says that the events contradict; ``got`` is what the events say."""
     told = recorded_ownership(recording, with_retry=True)
     unowned = [each for each in (*told.waiting, *told.unowned) if not is_retry(each.queue)]
-    pairs: list[tuple[str, Any, Any]] = [
+    pairs: list[Pair] = [
         ("doubleOwnership", *_both(_told(recording.double_ownership), _named(told.double))),
         ("unowned", *_both(_told(recording.unowned), _named(unowned))),
         (
@@ -45,7 +50,7 @@ def inconsistent(recording: Recording) -> list[Difference]:
     return [Difference(recording.scenario, field, said, got) for field, said, got in pairs if said != got]
 
 
-def _durations(recording: Recording) -> list[tuple[str, Any, Any]]:
+def _durations(recording: Recording) -> list[Pair]:
     named: tuple[tuple[str, tuple[Unowned, ...]], ...] = (
         ("doubleOwnership", recording.double_ownership),
         ("unowned", recording.unowned),
@@ -57,10 +62,10 @@ def _durations(recording: Recording) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def _records(recording: Recording) -> list[tuple[str, Any, Any]]:
+def _records(recording: Recording) -> list[Pair]:
     messages = recording.messages
     more = messages.deliveries - messages.distinct_consumed
-    found: list[tuple[str, Any, Any]] = []
+    found: list[Pair] = []
     if messages.consumed_more_than_once <= MOST_LISTED:
         listed = len(messages.duplicates)
         again = sum(len(each.seen) - 1 for each in messages.duplicates)
@@ -71,19 +76,19 @@ def _records(recording: Recording) -> list[tuple[str, Any, Any]]:
     return found
 
 
-def _both(said: list[list[Any]], counted: list[list[Any]]) -> tuple[list[list[Any]], list[list[Any]]]:
+def _both(said: list[Row], counted: list[Row]) -> tuple[list[Row], list[Row]]:
     """What is only in the one list, and what is only in the other."""
     return sorted(each for each in said if each not in counted), sorted(each for each in counted if each not in said)
 
 
-def _told(intervals: Iterable[Unowned]) -> list[list[Any]]:
+def _told(intervals: Iterable[Unowned]) -> list[Row]:
     return [
         [_name(each.queue), each.from_ms, each.to_ms, *(sorted(each.owners) if isinstance(each, DoubleOwned) else ())]
         for each in intervals
     ]
 
 
-def _named(intervals: Iterable[Interval]) -> list[list[Any]]:
+def _named(intervals: Iterable[Interval]) -> list[Row]:
     return [[_name(queue), since, until, *owners] for queue, since, until, owners in intervals]
 
 

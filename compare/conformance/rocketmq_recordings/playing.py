@@ -1,8 +1,8 @@
 """A run of a recording's scenario in the model, and what happened in it, in the recording's time."""
 
 from functools import partial
-from typing import Any
 
+from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_recordings.happened import (
     Change,
     Happened,
@@ -58,14 +58,14 @@ class _Heard:
         self._delivered: dict[Queue, list[tuple[int, int]]] = {}
         self._requests: list[Request] = []
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         if type(fact) is Owns:
             owned = frozenset(queue for queue in fact.queues if not is_retry(queue))
             self._changes.append(Change(now - self._shift, fact.member, owned))
         elif type(fact) is Delivered:
             self._delivered.setdefault(fact.queue, []).append((fact.first, fact.end))
 
-    def created(self, *_: Any) -> None:
+    def created(self, *_: object) -> None:
         """Not needed."""
 
     def sent(
@@ -83,7 +83,10 @@ class _Heard:
     def happened(self, plan: Plan, run: Run, listened: bool) -> Happened:
         """All that was heard."""
         recording = plan.recording
-        seen = list(_polled(self._changes, recording.settings.get("pollOwnershipMs", POLL_MS), run.number))
+        period = recording.settings.get("pollOwnershipMs", POLL_MS)
+        if not isinstance(period, int):
+            raise MalformedCase("settings.pollOwnershipMs", "a whole number of milliseconds", period)
+        seen = list(_polled(self._changes, period, run.number))
         return Happened(
             ownership(seen, queues_of(recording.topics), 0.0, recording.length_ms),
             sum(twice(spans) for queue, spans in self._delivered.items() if not is_retry(queue)),

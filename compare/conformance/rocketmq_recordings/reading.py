@@ -4,7 +4,7 @@ Times are milliseconds from the scenario's start. A queue is written ``topic|bro
 not read.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -135,7 +135,7 @@ class Recording(_Part):
     """One recorded scenario. ``topics``: queues per broker at its beginning."""
 
     scenario: str
-    settings: dict[str, Any]
+    settings: dict[str, object]
     topics: dict[str, dict[str, Count]]
     members: tuple[Member, ...]
     length_ms: Milliseconds = Field(alias="lengthMs")

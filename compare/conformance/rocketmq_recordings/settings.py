@@ -1,7 +1,6 @@
 """What a recording says of its cluster's settings, under RocketMQ's own names."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_recordings.reading import Recording
@@ -26,7 +25,7 @@ _NAMES: Mapping[str, str] = {
 _VERSION = "version"
 
 
-def settings_of(recording: Recording) -> dict[str, Any]:
+def settings_of(recording: Recording) -> dict[str, object]:
     """The settings of clients and brokers. Raises `MalformedCase` for a release that is not modelled."""
     given = recording.settings
     settings = {real: given[name] for name, real in _NAMES.items() if name in given}

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
@@ -51,7 +51,7 @@ Answer: TypeAlias = int | Failure
 
 LOCK_MAX_LIVE_MS = 60_000
 
-_NO_OUTBOX: Any = None
+_NO_OUTBOX = cast(Outbox, None)
 """The parts reach the outside through their world alone: one that used the outbox itself would fail here."""
 
 
@@ -133,13 +133,13 @@ class TraceWorld:
 
     def __init__(self, consumer: Consumer, brokers: Surroundings) -> None:
         self._consumer, self._brokers = consumer, brokers
-        self._effects: dict[str, list[Any]] = {}
+        self._effects: dict[str, list[object]] = {}
 
-    def run(self, now: int, *steps: Step) -> Any:
+    def run(self, now: int, *steps: Step) -> object:
         """Do these steps; what the last one leaves."""
         thread = Thread(*steps, _Keep())
-        kept: list[Any] = []
-        handlers = {
+        kept: list[object] = []
+        handlers: Handlers = {
             **PARTS,
             Persist: self._persist,
             RemoveOffset: self._forget,
@@ -154,24 +154,24 @@ class TraceWorld:
             call = answer(self, time, thread, value, handlers, _NO_OUTBOX)
         return kept[0]
 
-    def take_effects(self) -> dict[str, list[Any]]:
+    def take_effects(self) -> dict[str, list[object]]:
         """The effects since the last call of this, each kind in text order."""
         effects, self._effects = self._effects, {}
         return in_text_order(effects)
 
-    def effect(self, kind: str, record: Any) -> None:
+    def effect(self, kind: str, record: object) -> None:
         """Something was done to the surroundings."""
         self._effects.setdefault(kind, []).append(record)
 
-    def _persist(self, world: Any, now: Time, thread: Thread, step: Any, out: Any) -> Call | None:
+    def _persist(self, world: object, now: Time, thread: Thread, step: Persist, out: Outbox) -> Call | None:
         self.effect("store_persist", list(step.queue))
         return PARTS[Persist](world, now, thread, step, out)
 
-    def _forget(self, world: Any, now: Time, thread: Thread, step: Any, out: Any) -> Call | None:
+    def _forget(self, world: object, now: Time, thread: Thread, step: RemoveOffset, out: Outbox) -> Call | None:
         self.effect("store_remove_offset", list(step.queue))
         return PARTS[RemoveOffset](world, now, thread, step, out)
 
-    def _answer(self, now: Time, call: Call) -> Any:
+    def _answer(self, now: Time, call: Call) -> object:
         brokers = self._brokers
         match call:
             case AskMembers(group, _):
@@ -202,7 +202,7 @@ class TraceWorld:
                 raise TypeError(f"nobody in a trace answers {call!r}")
         return None
 
-    def _told(self, kind: str, asked: list[Any], value: Answer) -> Answer:
+    def _told(self, kind: str, asked: list[object], value: Answer) -> Answer:
         recorded = {Failure.NOT_FOUND: None, Failure.FAILED: "error"}
         self.effect(kind, [*asked, recorded[value] if isinstance(value, Failure) else value])
         return value
@@ -273,10 +273,10 @@ def queue_lists(queues: Iterable[Queue]) -> list[list[str | int]]:
     return [list(queue) for queue in sort_queues(queues)]
 
 
-def in_text_order(effects: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+def in_text_order(effects: Mapping[str, list[object]]) -> dict[str, list[object]]:
     """Each kind's records in text order, as traces have them."""
     return {kind: sorted(records, key=_text) for kind, records in effects.items()}
 
 
-def _text(record: Any) -> str:
+def _text(record: object) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

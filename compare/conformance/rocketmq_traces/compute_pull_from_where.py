@@ -1,13 +1,13 @@
 """Plays traces of ``computePullFromWhere`` through `rocketmq_selfbalance.client.pull_from_where`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import NO_FIELD, only, queue
 from compare.conformance.rocketmq_traces.client_config import CREATE_CLIENT, make_consumer
 from compare.conformance.rocketmq_traces.client_world import Answer, Brokers, TraceWorld
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
@@ -21,7 +21,7 @@ def play(line: Line) -> list[Difference]:
 class Starts:
     """The one client behind a trace."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("timezone", "seed_index"))
         if config.get("timezone", "UTC") != "UTC":
             raise MalformedCase("config.timezone", "UTC", config["timezone"])
@@ -51,7 +51,9 @@ class Starts:
         brokers.committed[consumer.group, asked] = _answer(step, "broker_offset", Failure.NOT_FOUND)
         brokers.ends[asked] = _answer(step, "max_offset", Failure.FAILED)
         brokers.by_time[asked] = _answer(step, "search_offset", Failure.FAILED)
-        start: Start = world.run(step.now, ComputePullFromWhere(consumer.group, asked))
+        start = world.run(step.now, ComputePullFromWhere(consumer.group, asked))
+        if not isinstance(start, Start):
+            raise AssertionError(f"ComputePullFromWhere leaves a Start, got {start!r}")
         thrown = {"error": "MQClientException", "response_code": start.error}
         after = consumer.store.read(asked, ReadFrom.MEMORY)
         return Outcome(

@@ -7,11 +7,11 @@ channels within events that concern several, which is a hash table's.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from rocketmq_selfbalance.broker.consumers import (
     CHANGE,
     CLIENT_REGISTER,
@@ -37,7 +37,7 @@ def play(line: Line) -> list[Difference]:
 class Consumers:
     """The consumer manager behind a trace, and the channels that it had closed."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("enable_fast_channel_event_process", "channel_expired_timeout_ms", "seed_index"))
         self.manager = ConsumerManager(
             get(config, "channel_expired_timeout_ms", int),
@@ -118,7 +118,7 @@ class Consumers:
         found = self.manager.client_ids(step.text("group"))
         return self._outcome(step, None if found is None else sorted(found))
 
-    def _outcome(self, step: Step, result: Any = NOTHING, events: Sequence[ConsumerEvent] = ()) -> Outcome:
+    def _outcome(self, step: Step, result: object = NOTHING, events: Sequence[ConsumerEvent] = ()) -> Outcome:
         recorded = _events(step)
         played = [_EVENTS[event.kind](event) for event in events]
         # Equal but for the order of hash tables: then the recorded order is given back.
@@ -153,11 +153,11 @@ _EVENTS = {
 }
 
 
-def _of(event: ConsumerEvent) -> dict[str, Any]:
+def _of(event: ConsumerEvent) -> dict[str, object]:
     return {"event": event.kind, "group": event.group}
 
 
-def _who(event: ConsumerEvent) -> dict[str, Any]:
+def _who(event: ConsumerEvent) -> dict[str, object]:
     return {"client_id": event.client_id, "channel": event.channel}
 
 
@@ -165,19 +165,20 @@ def _topics(event: ConsumerEvent) -> list[str]:
     return sorted(each.topic for each in event.subscriptions)
 
 
-def _events(step: Step) -> list[Any]:
+def _events(step: Step) -> list[Mapping[str, object]]:
     effects = step.arguments.get("effects", {})
     if not isinstance(effects, dict):
         raise MalformedCase("effects", "an object", effects)
     events = effects.get("events", [])
-    if not isinstance(events, list) or not all(isinstance(each, dict) for each in events):
+    objects = [each for each in events if isinstance(each, dict)] if isinstance(events, list) else None
+    if objects is None or objects != events:
         raise MalformedCase("effects.events", "a list of objects", events)
-    return events
+    return [*objects]
 
 
-def _by_group(events: Iterable[Mapping[str, Any]]) -> dict[Any, list[Any]]:
+def _by_group(events: Iterable[Mapping[str, object]]) -> dict[str, list[Mapping[str, object]]]:
     """Each group's events in order; channels that leave one after the other in the order of their names."""
-    found: dict[Any, list[Any]] = {}
+    found: dict[str, list[Mapping[str, object]]] = {}
     for event in events:
         found.setdefault(str(event.get("group")), []).append(event)
     return {
@@ -190,7 +191,7 @@ def _by_group(events: Iterable[Mapping[str, Any]]) -> dict[Any, list[Any]]:
     }
 
 
-def _subscription(given: Any) -> Subscription:
+def _subscription(given: Json) -> Subscription:
     match given:
         case [str(topic), str(expression), int(version)] if not isinstance(version, bool):
             return Subscription(topic, expression, version)

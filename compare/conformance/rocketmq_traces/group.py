@@ -1,14 +1,14 @@
 """Plays traces of whole groups: clients, brokers and a name server of the model together, through their parts."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.rocketmq_fields import get, only, queue, texts
+from compare.conformance.rocketmq_fields import counted, get, only, queue, texts
 from compare.conformance.rocketmq_traces.client_config import strategy_named
 from compare.conformance.rocketmq_traces.client_world import TraceWorld, in_text_order
 from compare.conformance.rocketmq_traces.group_brokers import GroupBrokers
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from protocols import Queue, sort_queues
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
@@ -32,7 +32,7 @@ def play(line: Line) -> list[Difference]:
 class WholeGroup:
     """The group behind a trace, and all that it lives on."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", _CONFIG)
         for name in ("message_model", "consume_from_where"):
             if get(config, name, str) not in CHOICES[name]:
@@ -41,8 +41,8 @@ class WholeGroup:
         self.strategy = strategy_named(get(config, "strategy", str))
         self.settings = ClientSettings(
             orderly=get(config, "orderly", bool),
-            message_model=config["message_model"],
-            consume_from_where=config["consume_from_where"],
+            message_model=get(config, "message_model", str),
+            consume_from_where=get(config, "consume_from_where", str),
         )
         self.brokers = GroupBrokers(self.group, notify=get(config, "notify_consumer_ids_changed", bool))
         self.worlds: dict[str, TraceWorld] = {}
@@ -76,7 +76,7 @@ class WholeGroup:
     # Brokers and name server.
 
     def _register(self, step: Step) -> Outcome:
-        topics = {str(topic): int(count) for topic, count in get(step.arguments, "topics_and_queues", list)}
+        topics = {str(topic): count for topic, count in counted(step.arguments, "topics_and_queues", "topic")}
         self.brokers.register(step.now, step.text("broker"), topics)
         return self._outcome()
 
@@ -194,8 +194,8 @@ class WholeGroup:
 
     # What came of it.
 
-    def _outcome(self, result: Any = NOTHING) -> Outcome:
-        effects: dict[str, list[Any]] = self.brokers.take_effects()
+    def _outcome(self, result: object = NOTHING) -> Outcome:
+        effects: dict[str, list[object]] = self.brokers.take_effects()
         for world in self.worlds.values():
             for kind, records in world.take_effects().items():
                 # These clients have no listener of the user's.
@@ -203,7 +203,7 @@ class WholeGroup:
                     effects.setdefault(kind, []).extend(records)
         return Outcome(result, in_text_order(effects), self._state())
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         owners: dict[Queue, list[str]] = {}
         for client in sorted(self.worlds):
             for held, process_queue in self.worlds[client].consumer(self.group).table.items():

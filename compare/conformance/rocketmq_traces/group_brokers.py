@@ -1,7 +1,5 @@
 """The brokers and the name server of a whole group's trace: parts of the model, put together as the script did."""
 
-from typing import Any
-
 from compare.conformance.rocketmq_traces.client_world import LOCK_MAX_LIVE_MS, Answer
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
@@ -52,7 +50,7 @@ class GroupBrokers:
         ``unreachable``: a broker that took leave of the name server is not up, but still found by its address; one
         that registers after it went down is up, but not found by its address."""
         self._versions = 0
-        self._effects: dict[str, list[Any]] = {}
+        self._effects: dict[str, list[object]] = {}
 
     # The script's side.
 
@@ -100,12 +98,12 @@ class GroupBrokers:
         for name, broker in self._up():
             self._tell(name, broker.consumers.channel_closed(client))
 
-    def take_effects(self) -> dict[str, list[Any]]:
+    def take_effects(self) -> dict[str, list[object]]:
         """What brokers told since the last call of this."""
         effects, self._effects = self._effects, {}
         return effects
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """The brokers' tables as the recording writes them."""
         committed: dict[Queue, int] = {}
         ids: dict[str, list[str] | None] = {}

@@ -1,11 +1,11 @@
 """Plays traces of a broker's queue locks through `rocketmq_selfbalance.broker.locks`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line
 from compare.conformance.rocketmq_fields import get, only, queue, queues
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from protocols import Queue, sort_queues
 from rocketmq_selfbalance.broker.locks import RebalanceLockManager
 
@@ -18,7 +18,7 @@ def play(line: Line) -> list[Difference]:
 class Locks:
     """The lock manager behind a trace. It records no state: what it holds shows in what it grants."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("lock_max_live_ms", "seed_index"))
         self.manager = RebalanceLockManager(get(config, "lock_max_live_ms", int))
 

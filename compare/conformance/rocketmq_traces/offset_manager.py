@@ -4,11 +4,12 @@ The recorded text of ``consumerOffset.json`` is compared by its content: the ord
 """
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only, texts
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from rocketmq_selfbalance.broker.offset_file import parse, stored_of, text_of
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table
 
@@ -23,13 +24,14 @@ def play(line: Line) -> list[Difference]:
 class Offsets:
     """The offset manager behind a trace, and the broker around it: its message store, its groups and topics."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("use_server_side_reset_offset", "consumer_offset_update_version_step", "seed_index"))
-        self.switches = {
-            "server_side_reset": get(config, "use_server_side_reset_offset", bool),
-            "version_step": get(config, "consumer_offset_update_version_step", int),
-        }
-        self.manager = ConsumerOffsetManager(0, **self.switches)
+        self.new_manager = partial(
+            ConsumerOffsetManager,
+            server_side_reset=get(config, "use_server_side_reset_offset", bool),
+            version_step=get(config, "consumer_offset_update_version_step", int),
+        )
+        self.manager = self.new_manager(0)
         self.store: dict[tuple[str, int], tuple[int, bool]] = {}
         """(Topic, queue number) to its first offset and whether that record is in memory."""
         self.all_groups = self.all_topics = True
@@ -166,7 +168,7 @@ class Offsets:
         """The text is given back as recorded where its content is the same: the order of its keys means nothing."""
         text = text_of(self.manager.stored(), EPOCH_MS)
         recorded = get(get(step.arguments, "result", dict), "json_text", str)
-        loaded = ConsumerOffsetManager(step.now, **self.switches)
+        loaded = self.new_manager(step.now)
         loaded.load(stored_of(text, step.now, EPOCH_MS))
         same = _content(recorded) == _content(text)
         return Outcome({"json_text": recorded if same else text, "loaded_back": _state(loaded)})
@@ -177,7 +179,7 @@ class Offsets:
             self.manager.load(stored_of(text, step.now, EPOCH_MS))
         return self._outcome(None)
 
-    def _outcome(self, result: Any = NOTHING) -> Outcome:
+    def _outcome(self, result: object = NOTHING) -> Outcome:
         return Outcome(result, {}, _state(self.manager))
 
 
@@ -185,7 +187,7 @@ def _queue(step: Step) -> tuple[str, str, int]:
     return step.text("group"), step.text("topic"), step.number("queue_id")
 
 
-def _content(text: str) -> Any:
+def _content(text: str) -> object:
     """What such a text says, or the text itself where it says nothing."""
     try:
         content = parse(text)
@@ -199,7 +201,7 @@ def _content(text: str) -> Any:
     return content
 
 
-def _state(manager: ConsumerOffsetManager) -> dict[str, Any]:
+def _state(manager: ConsumerOffsetManager) -> dict[str, object]:
     return {
         "offsets": _table(manager.offsets),
         "reset_offsets": _table(manager.resets),
@@ -208,5 +210,5 @@ def _state(manager: ConsumerOffsetManager) -> dict[str, Any]:
     }
 
 
-def _table(table: Table) -> list[Any]:
+def _table(table: Table) -> list[object]:
     return [[key, [list(each) for each in sorted(offsets.items())]] for key, offsets in sorted(table.items())]

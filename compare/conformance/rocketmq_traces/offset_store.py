@@ -1,13 +1,14 @@
 """Plays traces of a client's offset stores through `rocketmq_selfbalance.client.offset_store`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import NO_FIELD, get, only, queue, queues
 from compare.conformance.rocketmq_traces.client_world import Brokers, TraceWorld
-from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
+from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from protocols import Queue, sort_queues
+from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, OffsetStore, ReadFrom, RemoteOffsets
@@ -28,7 +29,7 @@ def play(line: Line) -> list[Difference]:
 class Store:
     """The store behind a trace, its file, and the brokers."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("store", "seed_index"))
         kind = get(config, "store", str)
         if kind not in _STORES:
@@ -131,15 +132,15 @@ class Store:
         self.file.text = step.text("text")
         return Outcome()
 
-    def _outcome(self, **result: Any) -> Outcome:
+    def _outcome(self, result: object = NOTHING) -> Outcome:
         effects = self.world.take_effects()
         if not self.remote:
             # Only the remote store tells the recorder what is kept and forgotten.
             effects = {}
-        return Outcome(effects=effects, state=self._state(), **result)
+        return Outcome(result, effects, self._state())
 
-    def _state(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"offset_table": _entries(self.store.table.offsets)}
+    def _state(self) -> dict[str, object]:
+        state: dict[str, object] = {"offset_table": _entries(self.store.table.offsets)}
         if self.remote:
             committed = {key[1]: offset for key, offset in self.brokers.committed.items()}
             state["broker_offsets"] = _entries(committed)
@@ -147,7 +148,7 @@ class Store:
             state["file"] = self._file_content()
         return state
 
-    def _file_content(self) -> list[Any] | str | None:
+    def _file_content(self) -> list[list[object]] | str | None:
         if self.file.text is None:
             return None
         try:
@@ -161,5 +162,5 @@ def _queue(step: Step) -> Queue | None:
     return None if value is None else queue("queue", value)
 
 
-def _entries(offsets: Mapping[Queue, Any]) -> list[list[Any]]:
+def _entries(offsets: Mapping[Queue, int | Failure]) -> list[list[object]]:
     return [[list(each), offsets[each]] for each in sort_queues(offsets)]

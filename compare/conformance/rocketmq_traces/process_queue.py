@@ -1,11 +1,11 @@
 """Plays traces of a process queue through `rocketmq_selfbalance.client.process_queue`."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
-from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.rocketmq_fields import get, only
+from compare.conformance.cases import Difference, Line
+from compare.conformance.rocketmq_fields import get, numbers, only
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.settings import ClientSettings
 
@@ -18,7 +18,7 @@ def play(line: Line) -> list[Difference]:
 class Messages:
     """The process queue behind a trace."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("body_size", "seed_index"))
         self.queue = ProcessQueue(0.0, record_bytes=get(config, "body_size", int))
         self.settings = ClientSettings()
@@ -67,10 +67,10 @@ class Messages:
         self.queue.last_pull = self.queue.last_lock = step.now
         return self._expired(step)
 
-    def _with_state(self, perform: Callable[[Step], Any]) -> Operation:
+    def _with_state(self, perform: Callable[[Step], object]) -> Operation:
         return lambda step: Outcome(perform(step), state=self._state())
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         queue = self.queue
         return {
             "waiting": _singles(queue.waiting.ranges()),
@@ -85,10 +85,7 @@ class Messages:
 
 
 def _offsets(step: Step) -> list[tuple[int, int]]:
-    offsets = get(step.arguments, "offsets", list)
-    if not all(isinstance(offset, int) and not isinstance(offset, bool) for offset in offsets):
-        raise MalformedCase("offsets", "a list of numbers", offsets)
-    return [(offset, offset + 1) for offset in offsets]
+    return [(offset, offset + 1) for offset in numbers(step.arguments, "offsets")]
 
 
 def _singles(ranges: Iterable[tuple[int, int]]) -> list[int]:

@@ -1,13 +1,13 @@
 """Plays traces of clients that rebalance through the parts of `rocketmq_selfbalance.client`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.rocketmq_fields import NO_FIELD, only, queue, queues, texts
+from compare.conformance.rocketmq_fields import NO_FIELD, counted, numbers, only, queue, queues, texts
 from compare.conformance.rocketmq_traces.client_config import CREATE_CLIENT, make_consumer
 from compare.conformance.rocketmq_traces.client_world import Answer, Brokers, TraceWorld
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.client.calls import Failure
@@ -19,6 +19,7 @@ from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
 from rocketmq_selfbalance.client.removal import RemoveProcessQueue
 from rocketmq_selfbalance.client.resetting import ResetOffsets
+from rocketmq_selfbalance.client.threads import Step as ThreadStep
 
 _FAULTS = ("offset_query", "admin_query", "lock", "offset_commit")
 
@@ -31,7 +32,7 @@ def play(line: Line) -> list[Difference]:
 class Clients:
     """The clients behind a trace, and the brokers that they share."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         only(config, "config", ("seed_index",))
         self.brokers = Brokers()
         self.worlds: dict[str, TraceWorld] = {}
@@ -144,7 +145,7 @@ class Clients:
         if process_queue is None:
             raise MalformedCase("queue", "a queue that the client had", step.arguments.get("queue"))
         _expect(step, "queue_dropped", process_queue.dropped)
-        next_offset = process_queue.remove([(offset, offset + 1) for offset in step.arguments["offsets"]])
+        next_offset = process_queue.remove([(offset, offset + 1) for offset in numbers(step.arguments, "offsets")])
         stored = next_offset != NO_OFFSET and not process_queue.dropped
         if stored:
             consumer.store.table.update(_queue(step), next_offset, True)
@@ -171,7 +172,7 @@ class Clients:
         world.run(step.now, PersistAll(consumer.group))
         return Outcome(effects=world.take_effects(), state={"local_offsets": _entries(consumer.store.table.offsets)})
 
-    def _stepwise(self, make: Callable[[str], Any]) -> Operation:
+    def _stepwise(self, make: Callable[[str], ThreadStep]) -> Operation:
         def perform(step: Step) -> Outcome:
             self._world(step.text("client")).run(step.now, make(self._consumer(step).group))
             return self._outcome(step, None)
@@ -189,7 +190,9 @@ class Clients:
 
     def _reset(self, step: Step) -> Outcome:
         consumer, world = self._consumer(step), self._world(step.text("client"))
-        offsets = tuple((queue("offsets", each), int(offset)) for each, offset in step.arguments["offsets"])
+        offsets = tuple(
+            (queue("offsets", each), offset) for each, offset in counted(step.arguments, "offsets", "queue")
+        )
         reset = ResetOffsets(consumer.group, step.text("topic"), offsets, _order(step, consumer))
         if consumer.kind != PUSH:
             # Only push consumers react (spec 2.8).
@@ -204,10 +207,10 @@ class Clients:
                 owners.setdefault(held, []).append(client)
         return Outcome([[list(each), owners[each]] for each in sort_queues(owners)])
 
-    def _outcome(self, step: Step, result: Any) -> Outcome:
+    def _outcome(self, step: Step, result: object) -> Outcome:
         consumer = self._consumer(step)
         self.seen.update(((step.text("client"), held), each) for held, each in consumer.table.items())
-        state: dict[str, Any] = {
+        state: dict[str, object] = {
             "process_queues": [_process_queue(each, consumer.table[each]) for each in sort_queues(consumer.table)],
             "subscription_versions_ms": [
                 [topic, int(consumer.subscriptions[topic])] for topic in sorted_as_java(consumer.subscriptions)
@@ -228,7 +231,7 @@ class Clients:
         return self._world(step.text("client")).consumer("")
 
 
-def _process_queue(held: Queue, process_queue: ProcessQueue) -> dict[str, Any]:
+def _process_queue(held: Queue, process_queue: ProcessQueue) -> dict[str, object]:
     return {
         "queue": list(held),
         "dropped": process_queue.dropped,
@@ -266,5 +269,5 @@ def _answer(step: Step, name: str) -> Answer:
     return value
 
 
-def _entries(offsets: Mapping[Queue, int]) -> list[list[Any]]:
+def _entries(offsets: Mapping[Queue, int]) -> list[list[object]]:
     return [[list(each), offsets[each]] for each in sort_queues(offsets)]

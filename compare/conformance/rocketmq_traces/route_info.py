@@ -4,11 +4,11 @@ The recording says what a client makes of a route; so does the model: by `rocket
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
+from compare.json_types import Json
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.messages.nameserver import QueueData
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
@@ -40,7 +40,7 @@ _REGISTER = (
 class Routes:
     """The route table behind a trace, and the channels that it had closed."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Json]) -> None:
         switches = ("support_acting_master", "delete_topic_with_broker_registration", "default_broker_timeout_ms")
         only(config, "config", (*switches, "seed_index"))
         self.table = RouteInfoManager(
@@ -145,7 +145,7 @@ class Routes:
         self.table.register_topic(step.text("topic"), [data])
         return self._outcome()
 
-    def _outcome(self, result: Any = NOTHING) -> Outcome:
+    def _outcome(self, result: object = NOTHING) -> Outcome:
         table = self.table
         state = {
             "topics_broker_read_write_perm": {

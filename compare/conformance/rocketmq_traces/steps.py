@@ -4,11 +4,12 @@ A component performs the operations on the model's own part and gives the result
 recording writes them; everything recorded is compared with that, and nothing may be missing on either side.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import count, get, only
+from compare.json_types import Json
 
 EPOCH_MS = 1_700_000_000_000
 """Milliseconds since 1970 at which every trace starts; times in traces and in the model count from there."""
@@ -16,7 +17,7 @@ EPOCH_MS = 1_700_000_000_000
 LONGEST_MS = 100 * 24 * 3_600_000
 """Of a trace, in virtual time; a longer one is damaged rather than recorded."""
 
-NOTHING: Any = "nothing recorded"
+NOTHING: Final = "nothing recorded"
 """In the place of a result or a state that a step does not have."""
 
 _HEAD = ("trace_id", "component", "title", "config", "steps")
@@ -26,9 +27,9 @@ _FRAME = ("step", "at_ms", "op", "result", "effects", "state")
 class Outcome(NamedTuple):
     """What an operation did: the fields of a step, as the recording writes them."""
 
-    result: Any = NOTHING
-    effects: Mapping[str, Any] = {}
-    state: Any = NOTHING
+    result: object = NOTHING
+    effects: Mapping[str, Sequence[object]] = {}
+    state: object = NOTHING
     passed: int = 0
     """Milliseconds that the operation itself took."""
 
@@ -39,27 +40,25 @@ class Step(NamedTuple):
     now: int
     """Milliseconds since the start of the trace."""
     op: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Json]
 
     def text(self, name: str) -> str:
-        return str(get(self.arguments, name, str))
+        return get(self.arguments, name, str)
 
     def number(self, name: str) -> int:
-        return int(get(self.arguments, name, int))
+        return get(self.arguments, name, int)
 
     def count(self, name: str) -> int:
         return count(self.arguments, name)
 
     def truth(self, name: str) -> bool:
-        return bool(get(self.arguments, name, bool))
+        return get(self.arguments, name, bool)
 
     def optional_text(self, name: str) -> str | None:
-        value = get(self.arguments, name, str, type(None))
-        return None if value is None else str(value)
+        return get(self.arguments, name, str, type(None))
 
     def optional_number(self, name: str) -> int | None:
-        value = get(self.arguments, name, int, type(None))
-        return None if value is None else int(value)
+        return get(self.arguments, name, int, type(None))
 
 
 Operation: TypeAlias = Callable[[Step], Outcome]
@@ -73,7 +72,7 @@ class Component(Protocol):
         ``advance`` is among them only where something is recorded of it (``now`` is then the time afterwards)."""
 
 
-def play_steps(line: Line, make: Callable[[Mapping[str, Any]], Component]) -> list[Difference]:
+def play_steps(line: Line, make: Callable[[Mapping[str, Json]], Component]) -> list[Difference]:
     """Perform the trace's steps on the part that ``make`` builds from its config, and compare.
 
     Stops after the first step that differs: what comes later only follows from it.
@@ -108,14 +107,14 @@ def play_steps(line: Line, make: Callable[[Mapping[str, Any]], Component]) -> li
     return []
 
 
-def recorded(step: Mapping[str, Any]) -> dict[str, Any]:
+def recorded(step: Mapping[str, Json]) -> dict[str, object]:
     """What a step records: result, effects and state."""
     return {name: step[name] for name in ("result", "effects", "state") if name in step}
 
 
-def as_recorded(outcome: Outcome) -> dict[str, Any]:
+def as_recorded(outcome: Outcome) -> dict[str, object]:
     """An outcome as a step records it."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if outcome.result is not NOTHING:
         found["result"] = outcome.result
     effects = {kind: records for kind, records in outcome.effects.items() if records}
@@ -126,7 +125,7 @@ def as_recorded(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def differences(case: str, path: str, expected: Any, got: Any) -> list[Difference]:
+def differences(case: str, path: str, expected: object, got: object) -> list[Difference]:
     """Where two JSON values differ, each as deep inside as it can be told."""
     if isinstance(expected, dict) and isinstance(got, dict):
         return [

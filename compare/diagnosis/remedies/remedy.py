@@ -12,11 +12,9 @@ The order weighs the points of the score that a remedy wins back against its pri
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
 
+from compare.documents.audit import RemedyRecord, Restart
 from protocols import Allocation
-
-Restart = Literal["none", "rolling", "all at once"]
 
 RESTARTS: dict[Restart, tuple[float, str]] = {
     "none": (0.0, "No restart."),
@@ -94,7 +92,7 @@ class Remedy:
             )
         return " ".join(words)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> RemedyRecord:
         """As in the audit's document."""
         gain = self.gain
         return {

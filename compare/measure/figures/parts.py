@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
@@ -207,14 +208,15 @@ def _per_topic(flags: Flags, starts: Numbers) -> Numbers:
     return np.add.reduceat(flags, starts, dtype=np.int64)
 
 
-def _changes(values: np.ndarray[Any, np.dtype[Any]]) -> Flags:
+def _changes(values: npt.NDArray[np.generic]) -> Flags:
     changes = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
 
 
-def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[Any]]:
-    return cast("np.ndarray[Any, np.dtype[Any]]", column.to_numpy())
+def _numbers(column: pa.ChunkedArray) -> Numbers:
+    """Whole numbers, perhaps narrower than the type says: as the file has them."""
+    return cast("Numbers", column.to_numpy())
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -241,7 +243,7 @@ def _ordered(ranks: list[Numbers]) -> tuple[Numbers, Numbers]:
     return first, found
 
 
-def _write(path: str, table: pa.Table, extra: dict[str, Numbers], mark: dict[str, Any]) -> None:
+def _write(path: str, table: pa.Table, extra: dict[str, Numbers], mark: dict[str, object]) -> None:
     for name, values in extra.items():
         table = table.append_column(name, pa.array(values))
     table = table.replace_schema_metadata({_MARK: json.dumps(mark)})

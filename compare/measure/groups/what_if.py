@@ -6,6 +6,7 @@ from math import fsum
 from typing import TypeAlias
 
 from compare.catalogues import ROCKETMQ
+from compare.documents.audit import WhatIfRecord
 from compare.measure.figures.definitions import jain_of
 from compare.measure.groups.idle_members import with_idle_employed
 from compare.measure.optimum import fairest_loads, optimum
@@ -44,6 +45,22 @@ class WhatIf:
     reachable: bool = True
     why: str | None = None
     """Why there are no figures of load; a clause."""
+
+    def as_json(self) -> WhatIfRecord:
+        """As in the audit's document."""
+        return {
+            "system": self.system,
+            "strategy": self.strategy,
+            "max": self.max,
+            "min": self.min,
+            "idle_members": self.idle_members,
+            "jain": self.jain,
+            "moves": self.moves,
+            "unowned_queues": self.unowned_queues,
+            "double_owned_queues": self.double_owned_queues,
+            "reachable": self.reachable,
+            "why": self.why,
+        }
 
 
 def changed(

@@ -9,12 +9,12 @@ from typing import Any
 
 import networkx as nx
 
-from protocols import Allocation, Group
+from protocols import Allocation, Group, Queue
 
 
 def optimum_by_flow(group: Group, today: Allocation | None = None) -> tuple[tuple[int, ...], int]:
     """The loads, descending, and the number of moves of the optimum; arguments and meaning as in `optimum`."""
-    graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
+    graph: nx.MultiDiGraph[object] = nx.MultiDiGraph()
     owners = _owners(today)
     subscribers = {topic: [group.members[n].id for n in who] for topic, who in group.subscribers().items() if who}
     queues = sum(len(group.topics[topic]) for topic in subscribers)
@@ -49,8 +49,8 @@ def optimum_by_flow(group: Group, today: Allocation | None = None) -> tuple[tupl
     return tuple(loads), cost - first
 
 
-def _owners(today: Allocation | None) -> dict[Any, list[str]]:
-    found: dict[Any, list[str]] = {}
+def _owners(today: Allocation | None) -> dict[Queue, list[str]]:
+    found: dict[Queue, list[str]] = {}
     for member, queues in (today or {}).items():
         for queue in queues:
             found.setdefault(queue, []).append(member)

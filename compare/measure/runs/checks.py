@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from compare.documents.comparison import CheckRecord, Record
 from compare.scenarios.run_variant import RunResult
 from protocols import Queue
 from protocols.scenario.model import ExpectPart
@@ -22,13 +22,15 @@ class Check:
     why: str = ""
     story: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> CheckRecord:
         """As in the document; ``why`` and ``story`` only where it failed."""
-        more = {} if self.held else {"why": self.why, "story": list(self.story)}
-        return {"name": self.name, "held": self.held, "demanded": self.demanded, **more}
+        found: CheckRecord = {"name": self.name, "held": self.held, "demanded": self.demanded}
+        if not self.held:
+            found["why"], found["story"] = self.why, list(self.story)
+        return found
 
 
-def checks_of(result: RunResult, found: Mapping[str, Any]) -> list[Check]:
+def checks_of(result: RunResult, found: Record) -> list[Check]:
     """All checks of a variant, those that are demanded first. ``found``: its record, for its figures."""
     measured = measure(result.timeline, _expected(result))
     settled = next(each for each in measured if each.name == SETTLES)
@@ -64,7 +66,7 @@ def _above(limit: float | None, value: float | None, what: str, unit: str = "") 
     return f"{what} is {value:g}{unit}, expected at most {limit:g}{unit}"
 
 
-_BREACHES: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
+_BREACHES: Mapping[str, Callable[[float, Record], str]] = {
     "settles_within": lambda limit, found: _longer(limit, found["settle_s"], "time to settle"),
     "max_over_mean": lambda limit, found: _above(limit, found["fairness"]["max_over_mean"], "max_over_mean"),
     "idle_members": lambda limit, found: _above(limit, found["fairness"]["idle_members"], "idle_members"),

@@ -1,8 +1,10 @@
 """How fair the groups of a run are, all members of all groups together."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Fairness
 from compare.measure.figures import GroupLoads, counted_figures
 from compare.measure.figures.definitions import jain_of
 from compare.measure.optimum import Optimum, optimum
@@ -10,16 +12,16 @@ from protocols import Allocation
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 
-def combined_fairness(allocations: Sequence[Allocation]) -> dict[str, Any]:
+def combined_fairness(allocations: Sequence[Allocation]) -> Fairness:
     """The fairness figures of all members of all groups, as `compare.fairness` has them for one; ``topics`` holds the
     same per topic."""
     return combined_fairness_at_each([allocations])[0]
 
 
-def combined_fairness_at_each(moments: Sequence[Sequence[Allocation]]) -> list[dict[str, Any]]:
+def combined_fairness_at_each(moments: Sequence[Sequence[Allocation]]) -> list[Fairness]:
     """The same for several moments, counted at once."""
     counted = counted_figures([_loads(allocations) for allocations in moments])
-    return [{**figures.overall, "topics": figures.topics} for figures in counted]
+    return [cast("Fairness", {**figures.overall, "topics": figures.topics}) for figures in counted]
 
 
 def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
@@ -35,16 +37,16 @@ def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
     return GroupLoads(members, rows)
 
 
-def not_shared(figures: Mapping[str, Any]) -> dict[str, Any]:
+def not_shared(figures: Mapping[str, object]) -> dict[str, object]:
     """Figures of groups whose queues are not shared, because every member reads every queue: how many members and
     queues there are; what would say how they are shared is None, of the whole and of every topic."""
-    kept: dict[str, Any] = {name: value if name in ("members", "queues") else None for name, value in figures.items()}
-    if "topics" in figures:
-        kept["topics"] = {topic: not_shared(of_topic) for topic, of_topic in figures["topics"].items()}
+    kept = {name: value if name in ("members", "queues") else None for name, value in figures.items()}
+    if isinstance(topics := figures.get("topics"), Mapping):
+        kept["topics"] = {topic: not_shared(of_topic) for topic, of_topic in topics.items()}
     return kept
 
 
-def combined_optimum(allocations: Sequence[Allocation]) -> dict[str, Any]:
+def combined_optimum(allocations: Sequence[Allocation]) -> OptimumRecord:
     """The fairest that the subscriptions allow, all groups together."""
     found = [optimum(allocation.group, allocation) for allocation in allocations]
     of_members = [each for each in found if len(each.allocation)]
@@ -60,5 +62,11 @@ def combined_optimum(allocations: Sequence[Allocation]) -> dict[str, Any]:
     }
 
 
-def _record(found: Optimum) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in ("max", "min", "idle_members", "jain", "moves")}
+def _record(found: Optimum) -> OptimumRecord:
+    return {
+        "max": found.max,
+        "min": found.min,
+        "idle_members": found.idle_members,
+        "jain": found.jain,
+        "moves": found.moves,
+    }

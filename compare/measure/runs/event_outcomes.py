@@ -1,13 +1,15 @@
 """What each event led to, as the document has it."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import cast
 
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import After, Fairness
 from compare.measure.optimum import optimum
 from compare.measure.runs.combined_fairness import combined_fairness_at_each, combined_optimum, not_shared
-from compare.measure.runs.never_owned import NeverOwned
+from compare.measure.runs.never_owned import NeverOwned, Waiting
 from compare.measure.runs.phases import Outcome, Phase, outcomes
-from compare.scenarios.persistent_conflicts import reasons
+from compare.scenarios.persistent_conflicts import Reasons, reasons
 from compare.scenarios.run_variant import RunResult
 from protocols import Allocation
 from protocols.engine.nodes import Time
@@ -28,7 +30,7 @@ NOT_SHARED = (
 """What an event leads to where queues are shared; None where all groups are broadcasting."""
 
 
-def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[dict[str, Any]]:
+def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[After]:
     """One record for the beginning and one for every time at which events happen; times in seconds.
 
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
@@ -44,17 +46,20 @@ def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[dict[str,
     optima = [combined_optimum(each) for each in allocations]
     never_owned = NeverOwned(timeline)
     records = [
-        {
-            **_record(outcome, fairness[at], optima[at], 0 if at == 0 else _fewest_moves(outcome, counted)),
-            **never_owned.waiting(outcome.phase),
-            **_why(result, outcome.phase, zip(counted, allocations[at], strict=True)),
-        }
+        _record(
+            outcome,
+            fairness[at],
+            optima[at],
+            0 if at == 0 else _fewest_moves(outcome, counted),
+            never_owned.waiting(outcome.phase),
+            _why(result, outcome.phase, zip(counted, allocations[at], strict=True)),
+        )
         for at, outcome in enumerate(found)
     ]
     if set(counted) <= timeline.broadcasting:
         for record in records:
-            record |= dict.fromkeys(NOT_SHARED)
-            record |= {name: not_shared(record[name]) for name in ("fairness", "optimum")}
+            blank = {"fairness": not_shared(record["fairness"]), "optimum": not_shared(record["optimum"])}
+            cast("dict[str, object]", record).update(dict.fromkeys(NOT_SHARED) | blank)
     return records
 
 
@@ -63,16 +68,20 @@ def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
     return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
 
 
-def _why(result: RunResult, phase: Phase, allocations: Iterable[tuple[str, Allocation]]) -> dict[str, Any]:
+def _why(result: RunResult, phase: Phase, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
     """What keeps queues without an owner, or with several, when the moment ends."""
     sharing = [(group, each) for group, each in allocations if group not in result.timeline.broadcasting]
-    found = reasons(result.variant, phase.then, sharing)
-    return {"why_unowned": list(found.unowned), "why_shared": list(found.shared)}
+    return reasons(result.variant, phase.then, sharing)
 
 
 def _record(
-    outcome: Outcome, fairness: dict[str, Any], optimum_then: dict[str, Any], fewest_moves: int
-) -> dict[str, Any]:
+    outcome: Outcome,
+    fairness: Fairness,
+    optimum_then: OptimumRecord,
+    fewest_moves: int,
+    waiting: Waiting,
+    why: Reasons,
+) -> After:
     phase = outcome.phase
     return {
         "at_s": _s(phase.at),
@@ -90,6 +99,10 @@ def _record(
         "shared_queues": len({(double.group, double.queue) for double, _ in outcome.doubles}),
         "double_owned_queue_s": _s(sum(lasted for _, lasted in outcome.doubles)),
         "settle_s": _s(outcome.settle),
+        "never_owned_queues": waiting.queues,
+        "never_owned_s": _s(waiting.longest),
+        "why_unowned": list(why.unowned),
+        "why_shared": list(why.shared),
     }
 
 

@@ -1,11 +1,19 @@
 """Queues that somebody reads and that nobody has ever owned: gaps count only from a queue's first owner on."""
 
-from typing import Any
+from typing import NamedTuple
 
 from compare.measure.runs.phases import Phase
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.timeline import Timeline
+
+
+class Waiting(NamedTuple):
+    """``queues``: how many have not had any owner when a phase ends; ``longest``: the longest time, in milliseconds,
+    that one of these has waited by then."""
+
+    queues: int
+    longest: Time
 
 
 class NeverOwned:
@@ -21,9 +29,8 @@ class NeverOwned:
         self._since: dict[tuple[str, Queue], Time] = {}
         """Queue that somebody reads now to the moment from which on somebody did."""
 
-    def waiting(self, phase: Phase) -> dict[str, Any]:
-        """``never_owned_queues``: how many have not had any owner when the moment ends; ``never_owned_s``: the longest
-        time, in seconds, that one of these has waited by then."""
+    def waiting(self, phase: Phase) -> Waiting:
+        """What waits for its first owner when the phase ends."""
         read = [key for key in phase.then.expected() if key[0] not in self._broadcasting]
         self._since = {key: self._since.get(key, phase.at) for key in read}
         waits = [
@@ -31,4 +38,4 @@ class NeverOwned:
             for key, since in self._since.items()
             if self._first.get(key, phase.until) >= phase.until > since
         ]
-        return {"never_owned_queues": len(waits), "never_owned_s": max(waits, default=0.0) / 1000}
+        return Waiting(len(waits), max(waits, default=0.0))

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
+from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
 from compare.measure.runs.checks import checks_of
 from compare.measure.runs.event_outcomes import NOT_SHARED, event_outcomes
 from compare.measure.runs.lag import lag_peak
@@ -18,7 +19,7 @@ from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
 
 
-def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> dict[str, Any]:
+def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
 
     ``phases`` are the scenario's, where the caller has them already.
@@ -26,7 +27,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> dict[str, Any
     timeline, ending = result.timeline, result.ending
     cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
     after = event_outcomes(result, cut)
-    found = {
+    found: Record = {
         "label": result.variant.label,
         "system": result.variant.part.system,
         "seed": result.variant.seed,
@@ -55,25 +56,25 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> dict[str, Any
         "timeline": _intervals(timeline, ending.names),
     }
     if after[-1]["moves"] is None:
-        found |= {name: None for name in NOT_SHARED if name in found}
+        cast("dict[str, object]", found).update((name, None) for name in NOT_SHARED if name in found)
     found["checks"] = [each.document() for each in checks_of(result, found)]
     return found
 
 
-def _caused(timeline: Timeline) -> list[dict[str, Any]]:
+def _caused(timeline: Timeline) -> list[CausedRecord]:
     """Who caused the rebalances that came to an end, and how many each; in the order of the causes."""
     counted = Counter((each.cause.at, each.cause.text) for each in timeline.rebalances if each.ended is not None)
     return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
 
 
-def _lag(result: RunResult) -> dict[str, Any] | None:
+def _lag(result: RunResult) -> LagRecord | None:
     found = lag_peak(result)
     if found is None:
         return None
     return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}
 
 
-def _cause(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
+def _cause(timeline: Timeline, rebalance: Rebalance) -> CauseRecord:
     return {
         "group": rebalance.group,
         "generation": rebalance.generation,
@@ -90,7 +91,7 @@ def _cause(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
     }
 
 
-def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[dict[str, Any]]:
+def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[IntervalRecord]:
     """What members believe, by queue and time."""
     ordered = sorted(timeline.beliefs, key=lambda each: (queue_key(each.queue), each.since, each.group, each.member))
     return [

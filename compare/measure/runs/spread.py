@@ -1,9 +1,11 @@
 """Figures of one variant over many seeds: the median, and between which values nine of ten runs lie."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+
+from compare.documents.comparison import Record, Spread
+from compare.measure.figures import Figure
 
 FIGURES = (
     "fairness.jain",
@@ -34,32 +36,47 @@ FETCHING = frozenset({"PullMessage", "PullAnswer"})
 """Types that fetch records. Kafka's model computes what its fetches bring and sends none: totals leave them out."""
 
 
-def figure(record: Mapping[str, Any], path: str) -> Any:
+def value_at(record: Mapping[str, object], path: str) -> object:
     """The value at a path such as ``lag.peak`` or ``after.2.fairness.jain``; None where there is none. ``messages``:
-    all types but `FETCHING` together."""
-    value: Any = record
+    all types but `FETCHING` together. Raises `TypeError` where the path leads into something that is no record."""
+    value: object = record
     for name in path.split("."):
-        value = value[int(name)] if isinstance(value, Sequence) else None if value is None else value.get(name)
-    if path == "messages":
-        return sum(sent for name, sent in value.items() if name not in FETCHING)
-    return value
+        if isinstance(value, Mapping):
+            value = value.get(name)
+        elif isinstance(value, Sequence):
+            value = value[int(name)]
+        elif value is not None:
+            raise TypeError(f"{path} leads into {value!r}")
+    if path != "messages":
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f"messages are {value!r}")
+    return sum(sent for name, sent in value.items() if name not in FETCHING)
 
 
-def spread_figures(record: Mapping[str, Any]) -> dict[str, Any]:
+def figure(record: Mapping[str, object], path: str) -> Figure:
+    """The number at a path, see `value_at`; None where there is none. Raises `TypeError` for anything else."""
+    value = value_at(record, path)
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError(f"{path} is {value!r}")
+
+
+def spread_figures(record: Record) -> dict[str, Figure]:
     """`FIGURES` of one run, and per event how even it left the group."""
     paths = [*FIGURES, *(f"after.{at}.fairness.jain" for at in range(len(record["after"])))]
     return {path: figure(record, path) for path in paths}
 
 
-def spread(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def spread(runs: Sequence[Mapping[str, Figure]]) -> dict[str, Spread]:
     """Figure to ``median``, ``p5`` and ``p95`` over runs (linear between neighbours), as `spread_figures` has them.
 
     ``known`` is the number of runs that have the figure; without any the others are None.
     """
-    return {path: _spread([run[path] for run in runs if run[path] is not None]) for path in runs[0]}
+    return {path: _spread([value for run in runs if (value := run[path]) is not None]) for path in runs[0]}
 
 
-def _spread(values: Sequence[float]) -> dict[str, Any]:
+def _spread(values: Sequence[float]) -> Spread:
     if not values:
         return {"median": None, "p5": None, "p95": None, "known": 0}
     low, median, high = np.percentile(np.array(values, dtype=np.float64), (5, 50, 95)).tolist()

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
 from operator import itemgetter
-from typing import Any
 
 _WORD = re.compile(r"COORDINATOR \(ID\)|\S+")
 _MOST_COLUMNS = 32
@@ -31,9 +30,9 @@ class Columns:
 
     names: tuple[str, ...]
     starts: tuple[int, ...]
-    _cut: Callable[[Sequence[str]], Any]
-    _gaps: Callable[[Sequence[str]], Any]
-    _blanks: Any
+    _cut: Callable[[str], Sequence[str]]
+    _gaps: Callable[[str], object]
+    _blanks: object
     is_squeezed: bool
     """Whether the padding got lost on the way: every column is as wide as its heading."""
 
@@ -69,8 +68,7 @@ class Columns:
                 return None
             line = line.ljust(self.starts[-1])
         if self._gaps(line) == self._blanks:
-            cells: Sequence[str] = self._cut(line)
-            return cells
+            return self._cut(line)
         return self._pushed(line)
 
     def _pushed(self, line: str) -> Sequence[str] | None:

@@ -5,11 +5,12 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, wait
+from collections.abc import Iterable, Iterator
+from concurrent.futures import wait
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from compare.reading.kafka_live.library import Admin, Answer, LibraryError
 from compare.reading.kafka_live.settings import MISSING_EXTRA, Settings
 from compare.reading.time_limits import left_s, seconds
 from protocols import UserError
@@ -29,21 +30,6 @@ _ATTEMPT = "Failed to create admin client: "
 _FAMILY = re.compile(r"\bipv[46]#")
 _REFUSED_LOGIN, _REFUSED_TLS = "_AUTHENTICATION", "_SSL"
 _ALL_DOWN, TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
-
-
-class Admin(Protocol):
-    """The part of confluent-kafka's AdminClient that is used. Times are seconds."""
-
-    def poll(self, timeout: float) -> Any: ...
-    def list_topics(self, *, timeout: float) -> Any: ...
-    def list_consumer_groups(self, *, request_timeout: float) -> Future[Any]: ...
-    def describe_consumer_groups(
-        self, groups: list[str], /, *, request_timeout: float
-    ) -> Mapping[str, Future[Any]]: ...
-    def list_consumer_group_offsets(
-        self, wanted: list[Any], /, *, request_timeout: float
-    ) -> Mapping[str, Future[Any]]: ...
-    def list_offsets(self, wanted: dict[Any, Any], /, *, request_timeout: float) -> Mapping[Any, Future[Any]]: ...
 
 
 @dataclass(slots=True)
@@ -67,7 +53,7 @@ class Connection:
         """Whether no more should be asked, if ``reserve_s`` is to be left for what comes later."""
         return left_s(self.ends) <= reserve_s
 
-    def first(self, future: Future[Any]) -> Any:
+    def first(self, future: Answer) -> Any:
         """The answer to the first request; `UserError` if the cluster refuses it or says nothing in time."""
         deadline = time.monotonic() + self.wait_s()
         while not future.done():
@@ -80,18 +66,18 @@ class Connection:
             raise self.refusal(error)
         return future.result()
 
-    def refusal(self, error: Any) -> UserError:
+    def refusal(self, error: object) -> UserError:
         """What to tell a user of an error that ends everything."""
         if name(error) == TIMED_OUT:
             return self._nobody_answers()
         return UserError(f"the Kafka cluster at {self.servers} refuses: {self.text(error)}")
 
-    def each(self, requests: Iterable[Future[Any]]) -> Iterator[Any]:
+    def each(self, requests: Iterable[Answer]) -> Iterator[Any]:
         """The answers in the requests' order, a failed one as its exception.
 
         A request is sent when it is drawn from ``requests``, and `MOST_IN_FLIGHT` are drawn ahead.
         """
-        waiting: deque[Future[Any]] = deque()
+        waiting: deque[Answer] = deque()
         for request in requests:
             waiting.append(request)
             if len(waiting) >= MOST_IN_FLIGHT:
@@ -99,12 +85,12 @@ class Connection:
         while waiting:
             yield self._result(waiting.popleft())
 
-    def _result(self, future: Future[Any]) -> Any:
+    def _result(self, future: Answer) -> Any:
         while not future.done():
             self._listen(future)
         return future.exception() or future.result()
 
-    def text(self, error: Any) -> str:
+    def text(self, error: object) -> str:
         """One clause about an error of the library, without secrets."""
         if name(error) == TIMED_OUT:
             why = f" ({self._complaint[1]})" if self._complaint else ""
@@ -112,14 +98,14 @@ class Connection:
         told = _told(error)
         return self._clean(told.str() if hasattr(told, "str") else str(told))
 
-    def complain(self, error: Any) -> None:
+    def complain(self, error: LibraryError) -> None:
         """Take note of an event of the library: a connection that failed, a login refused."""
         if error.name() == _ALL_DOWN:
             self._down_since = self._down_since or time.monotonic()
         else:
             self._complaint = (error.name(), self._clean(error.str()))
 
-    def _listen(self, future: Future[Any]) -> None:
+    def _listen(self, future: Answer) -> None:
         wait([future], _LISTEN_S)
         self.admin.poll(0)
 
@@ -168,7 +154,7 @@ def connect(servers: str, settings: Settings, timeout_s: float, ends: float = ma
     # librdkafka would write to standard error; what matters comes as events.
     silence = logging.Logger("librdkafka")
     silence.addHandler(logging.NullHandler())
-    values: dict[str, Any] = {**settings.values, "bootstrap.servers": servers, "log_level": 0}
+    values: dict[str, object] = {**settings.values, "bootstrap.servers": servers, "log_level": 0}
     try:
         connection.admin = AdminClient({**values, "error_cb": connection.complain}, logger=silence)
     except KafkaException as error:
@@ -176,12 +162,12 @@ def connect(servers: str, settings: Settings, timeout_s: float, ends: float = ma
     return connection
 
 
-def name(error: Any) -> str:
+def name(error: object) -> str:
     """The library's name of an error, such as ``_TIMED_OUT``; "" for errors that are not the library's."""
     told = _told(error)
     return str(told.name()) if hasattr(told, "name") else ""
 
 
-def _told(error: Any) -> Any:
+def _told(error: object) -> object:
     """The KafkaError, which some answers hold bare and some in an exception."""
     return error.args[0] if isinstance(error, Exception) and error.args else error

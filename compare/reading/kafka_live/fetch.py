@@ -1,12 +1,11 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any
 
 from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, TopicQueues
 from compare.reading.kafka.messages import REBALANCING
 from compare.reading.kafka_live.connection import TIMED_OUT, Connection, name
+from compare.reading.kafka_live.library import Answer, GroupDescription, MemberDescription, Places
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue, UserError, sort_queues
 
@@ -34,7 +33,7 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     yield from (Skipped(source, None, f"a broker does not list its groups: {why}") for why in refused)
     if not names and not refused:
         yield Skipped(source, None, "the cluster has no consumer groups")
-    described: dict[str, Any] = {}
+    described: dict[str, GroupDescription] = {}
     committed: dict[str, Committed] = {}
     late = len(names)
     for done, (group, about, offsets) in enumerate(_groups(connection, names), 1):
@@ -83,7 +82,9 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
     return sorted({each.group_id for each in listed.valid if each.group_id}), refused
 
 
-def _groups(connection: Connection, names: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
+def _groups(
+    connection: Connection, names: Sequence[str]
+) -> Iterator[tuple[str, GroupDescription | Exception, Places | Exception]]:
     """Each group with its description and its offsets, an exception in place of either that failed; only the first ones
     where time runs out."""
     from confluent_kafka import ConsumerGroupTopicPartitions
@@ -92,7 +93,7 @@ def _groups(connection: Connection, names: Sequence[str]) -> Iterator[tuple[str,
     # Topics and ends are asked for afterwards: without them the groups would tell little.
     reserve_s = connection.timeout_s
 
-    def requests() -> Iterator[Future[Any]]:
+    def requests() -> Iterator[Answer]:
         for group in names:
             if connection.is_over(reserve_s):
                 return
@@ -105,11 +106,11 @@ def _groups(connection: Connection, names: Sequence[str]) -> Iterator[tuple[str,
     yield from zip(names, answers, answers, strict=False)
 
 
-def _is_gone(about: Any) -> bool:
+def _is_gone(about: GroupDescription | Exception) -> bool:
     """Newer nodes answer with an error, older ones with a state."""
     if isinstance(about, Exception):
         return name(about) == "GROUP_ID_NOT_FOUND"
-    return bool(about.state.name == "DEAD")
+    return about.state.name == "DEAD"
 
 
 def _leaders(connection: Connection) -> Leaders:
@@ -145,7 +146,7 @@ def _ends(
         for of_leader in by_leader.values()
         for start in range(0, len(of_leader), _QUEUES_AT_ONCE)
     ]
-    requests: list[Future[Any]] = []
+    requests: list[Answer] = []
     for batch in batches:
         wanted = {TopicPartition(queue.topic, queue.number): OffsetSpec.latest() for queue in batch}
         requests += connection.admin.list_offsets(wanted, request_timeout=connection.wait_s()).values()
@@ -160,7 +161,7 @@ def _ends(
 
 
 def _facts(
-    source: str, group: str, about: Any, committed: Committed | None, ends: Mapping[Queue, int]
+    source: str, group: str, about: GroupDescription, committed: Committed | None, ends: Mapping[Queue, int]
 ) -> Iterator[Fact]:
     consumer_protocol = _CONSUMER_PROTOCOL.get(about.type.name)
     state = _STATES.get(about.state.name)
@@ -190,7 +191,7 @@ def _facts(
     )
 
 
-def _member(about: Any) -> ObservedMember:
+def _member(about: MemberDescription) -> ObservedMember:
     return ObservedMember(
         id=about.member_id,
         owned=_owned(about),
@@ -200,11 +201,11 @@ def _member(about: Any) -> ObservedMember:
     )
 
 
-def _owned(member: Any) -> tuple[Queue, ...]:
+def _owned(member: MemberDescription) -> tuple[Queue, ...]:
     return sort_queues(set(_queues(member.assignment)))
 
 
-def _moving(about: Any) -> tuple[str, ...] | None:
+def _moving(about: GroupDescription) -> tuple[str, ...] | None:
     """Members that do not own yet what they are to own; None where no target is told, as in the classic protocol."""
     aimed = [each for each in about.members if each.target_assignment is not None]
     if not aimed:
@@ -212,16 +213,20 @@ def _moving(about: Any) -> tuple[str, ...] | None:
     return tuple(each.member_id for each in aimed if set(_owned(each)) != set(_queues(each.target_assignment)))
 
 
-def _to_own(member: Any) -> list[Queue]:
+def _to_own(member: MemberDescription) -> list[Queue]:
     """What a member has and what it is to have."""
     return _queues(member.assignment) + _queues(member.target_assignment)
 
 
-def _queues(assignment: Any) -> list[Queue]:
-    return [] if assignment is None else [Queue(each.topic, "", each.partition) for each in assignment.topic_partitions]
+def _queues(assignment: Places | None) -> list[Queue]:
+    return (
+        []
+        if assignment is None
+        else [Queue(each.topic, "", each.partition) for each in assignment.topic_partitions or ()]
+    )
 
 
-def _commits(offsets: Any) -> dict[Queue, int]:
+def _commits(offsets: Places) -> dict[Queue, int]:
     found = offsets.topic_partitions or []
     return {Queue(each.topic, "", each.partition): each.offset for each in found if not each.error and each.offset >= 0}
 

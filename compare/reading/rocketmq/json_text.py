@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+
+from compare.json_types import Json
 
 _STRING_OR_KEY = re.compile(r'"(?:[^"\\]|\\.)*+"|([{,]\s*+)(-?\d++)(\s*+:)', re.DOTALL)
 """Strings are matched whole, so that nothing within them is taken for a key."""
 
 
-def read_json(lines: Sequence[str]) -> tuple[Any, int]:
+def read_json(lines: Sequence[str]) -> tuple[Json, int]:
     """The value that the lines begin with, and how many of the lines it takes. ValueError if there is none."""
     text = _STRING_OR_KEY.sub(_with_quotes, "\n".join(lines))
     try:

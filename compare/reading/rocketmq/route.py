@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from compare.json_types import Json
 from compare.reading.blocks import Block, BlockKind, skipped
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq.facts import Route
@@ -34,10 +34,10 @@ def _parse_json(block: Block) -> Iterator[Route | Skipped]:
     try:
         if not isinstance(value, dict):
             raise RowError("an object")
-        if isinstance(value.get("queueDatas"), list):
-            yield from _route(block, value)
-        elif isinstance(value.get("result"), dict):
-            yield from _preview(block, value["result"])
+        if isinstance(listed := value.get("queueDatas"), list):
+            yield from _route(block, value, listed)
+        elif isinstance(result := value.get("result"), dict):
+            yield from _preview(block, result)
         elif "subString" in value:
             return  # A part of what queryCq prints; its first line says so.
         else:
@@ -49,14 +49,14 @@ def _parse_json(block: Block) -> Iterator[Route | Skipped]:
         yield skipped(block, rest, f"expected nothing after the JSON, found {quoted(lines[rest])}")
 
 
-def _route(block: Block, route: dict[str, Any]) -> Iterator[Route | Skipped]:
+def _route(block: Block, route: dict[str, Json], listed: list[Json]) -> Iterator[Route | Skipped]:
     if route.get("topicQueueMappingByBroker"):
         yield skipped(
             block, 0, "the route of a static topic does not show its logical queues, expected consumerProgress"
         )
         return
     readable: list[tuple[str, int]] = []
-    for data in route["queueDatas"]:
+    for data in listed:
         broker, count, permissions = (
             (data.get("brokerName"), data.get("readQueueNums"), data.get("perm"))
             if isinstance(data, dict)
@@ -82,7 +82,7 @@ def _of_counts(block: Block, readable: Iterable[tuple[str, int]]) -> Iterator[Ro
     yield Route(block.source, topic, sort_queues(queues), preview=False)
 
 
-def _preview(block: Block, result: dict[str, Any]) -> Iterator[Route]:
+def _preview(block: Block, result: dict[str, Json]) -> Iterator[Route]:
     """Who owns a queue in the preview is nobody's business: it is dealt out to whatever addresses were given, in an
     order that consumers do not use (spec section 9.3)."""
     topics: dict[str, set[Queue]] = {}

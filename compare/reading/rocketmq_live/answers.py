@@ -1,12 +1,11 @@
 """What servers and clients answer, as values: JSON bodies, of which nothing is believed before it was looked at."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.reading.rocketmq.route import MOST_QUEUES
 from compare.reading.rocketmq_live.address import Address, parsed
 from compare.reading.rocketmq_live.client import Refused
-from compare.reading.rocketmq_live.loose_json import loads
+from compare.reading.rocketmq_live.loose_json import LooseJson, LooseKey, LooseObject, loads
 from protocols import Queue
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ
 
@@ -18,7 +17,7 @@ class TopicRoute(NamedTuple):
     brokers: dict[str, Address]
 
 
-def body_of(body: bytes) -> dict[Any, Any]:
+def body_of(body: bytes) -> LooseObject:
     """The JSON object that an answer holds, empty for an empty one; `Refused` for anything else."""
     try:
         value = loads(body.decode("utf-8", "replace")) if body else {}
@@ -29,31 +28,33 @@ def body_of(body: bytes) -> dict[Any, Any]:
     return value
 
 
-def mapping(value: Any) -> dict[Any, Any]:
+def mapping(value: LooseJson) -> LooseObject:
     """An object; empty where there is none."""
     return value if isinstance(value, dict) else {}
 
 
-def objects(value: Any) -> list[dict[Any, Any]]:
+def objects(value: LooseJson) -> list[LooseObject]:
     """The objects of a list; none where there is no list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def names(value: Any) -> tuple[str, ...]:
+def names(value: LooseJson) -> tuple[str, ...]:
     """The texts of a list, or the keys of an object, sorted."""
     return tuple(sorted(map(str, value))) if isinstance(value, list | dict) else ()
 
 
-def whole(of: Mapping[Any, Any], name: str) -> int:
+def whole(of: LooseObject, name: str) -> int:
     """A whole number, 0 where there is none; `Refused` for what is no number."""
     value = of.get(name, 0)
     try:
-        return int(value)
+        if isinstance(value, int | float | str):
+            return int(value)
     except (TypeError, ValueError, OverflowError):
-        raise _strange(f"{name} is {str(value)[:40]!r}") from None
+        pass
+    raise _strange(f"{name} is {str(value)[:40]!r}")
 
 
-def queue(key: Any) -> Queue | None:
+def queue(key: LooseKey) -> Queue | None:
     """A queue that is the key of an object (`loose_json`); None for any other key."""
     told = dict(key) if isinstance(key, tuple) else {}
     topic, broker, number = told.get("topic"), told.get("brokerName"), told.get("queueId")
@@ -62,7 +63,7 @@ def queue(key: Any) -> Queue | None:
     return None
 
 
-def route(topic: str, told: Mapping[Any, Any]) -> TopicRoute:
+def route(topic: str, told: LooseObject) -> TopicRoute:
     """A topic's route; `Refused` for what is none."""
     for name in ("queueDatas", "brokerDatas"):
         if not isinstance(told.get(name), list):
@@ -84,7 +85,7 @@ def route(topic: str, told: Mapping[Any, Any]) -> TopicRoute:
     return TopicRoute(tuple(sorted(queues)), brokers)
 
 
-def lag(told: Mapping[Any, Any]) -> dict[Queue, int]:
+def lag(told: LooseObject) -> dict[Queue, int]:
     """Queue to the records that are still to be consumed. `Refused` for offsets that are no numbers."""
     found: dict[Queue, int] = {}
     for key, about in mapping(told.get("offsetTable")).items():

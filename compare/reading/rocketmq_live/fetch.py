@@ -8,7 +8,7 @@ for a while, so all of them are asked.
 import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from compare.reading.blocks import SourceText
 from compare.reading.observed import Skipped
@@ -19,6 +19,7 @@ from compare.reading.rocketmq.strategies import strategy_of
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.address import Address
 from compare.reading.rocketmq_live.client import Client, Refused
+from compare.reading.rocketmq_live.loose_json import LooseObject
 from protocols import Queue, UserError
 from rocketmq_selfbalance.codes import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
@@ -97,7 +98,7 @@ class Cluster:
         except Refused as refused:
             raise UserError(f"no name server answers: {refused}; expected host:port of a name server") from None
 
-    async def _ask_name_servers(self, code: int, fields: Mapping[str, str], take: Callable[[dict[Any, Any]], T]) -> T:
+    async def _ask_name_servers(self, code: int, fields: Mapping[str, str], take: Callable[[LooseObject], T]) -> T:
         """What ``take`` makes of the first answer that makes sense; `Refused` with all reasons where none does, and at
         once where there is no such topic."""
         refusals = []

@@ -1,13 +1,17 @@
 """JSON as RocketMQ's servers write it: a map's key may be an object or a bare number."""
 
 import json
-from typing import Any
+from typing import TypeAlias
+
+LooseKey: TypeAlias = "str | tuple[tuple[LooseKey, LooseJson], ...]"
+LooseJson: TypeAlias = "bool | int | float | str | list[LooseJson] | LooseObject | None"
+LooseObject: TypeAlias = "dict[LooseKey, LooseJson]"
 
 _plain = json.JSONDecoder().raw_decode
 _BLANKS = " \t\r\n"
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> LooseJson:
     """The value that the text stands for. Keys that are objects become tuples of (name, value), sorted by name.
 
     Raises `ValueError` for anything that is not such JSON.
@@ -27,7 +31,7 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _value(text: str, at: int) -> tuple[Any, int]:
+def _value(text: str, at: int) -> tuple[LooseJson, int]:
     if text[at] == "{":
         return _object(text, at)
     if text[at] == "[":
@@ -35,26 +39,30 @@ def _value(text: str, at: int) -> tuple[Any, int]:
     return _plain(text, at)
 
 
-def _object(text: str, at: int) -> tuple[dict[Any, Any], int]:
-    found: dict[Any, Any] = {}
+def _object(text: str, at: int) -> tuple[LooseObject, int]:
+    found: LooseObject = {}
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, at = _value(text, at)
         at = _expect(text, at, ":")
         value, at = _value(text, at)
-        found[tuple(sorted(key.items())) if isinstance(key, dict) else str(key)] = value
+        found[tuple(sorted(key.items(), key=_name)) if isinstance(key, dict) else str(key)] = value
         at = _next(text, at, "}")
     return found, at + 1
 
 
-def _array(text: str, at: int) -> tuple[list[Any], int]:
-    found: list[Any] = []
+def _array(text: str, at: int) -> tuple[list[LooseJson], int]:
+    found: list[LooseJson] = []
     at = _skip(text, at + 1)
     while text[at] != "]":
         value, at = _value(text, at)
         found.append(value)
         at = _next(text, at, "]")
     return found, at + 1
+
+
+def _name(item: tuple[LooseKey, LooseJson]) -> str:
+    return str(item[0])
 
 
 def _expect(text: str, at: int, sign: str) -> int:

@@ -179,3 +179,22 @@ def with_value(trace: dict[str, Any], place: tuple[Any, ...], value: object) -> 
         holder = holder[part]
     holder[place[-1]] = value
     return changed
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "damaged", "expected"),
+    [
+        ("reset_offset_on_client", "offsets", [[["t", "b", 0], "5"]], "[queue, number]"),
+        ("reset_offset_on_client", "offsets", [["t", "b", 0]], "[queue, number]"),
+        ("messages_consumed", "offsets", [1, "2"], "a list of numbers"),
+        ("register_broker", "topics_and_queues", [["t", True]], "[topic, number]"),
+    ],
+)
+def test_a_damaged_list_of_a_step_is_named(op: str, name: str, damaged: object, expected: str) -> None:
+    trace = next(each for path in PLAYABLE for each in traces(path) if op in (step["op"] for step in each["steps"]))
+    for step in trace["steps"]:
+        if step["op"] == op:
+            step[name] = damaged
+    with pytest.raises(MalformedCase) as found:
+        COMPONENTS[trace["component"]](trace)
+    assert (found.value.field, found.value.expected) == (name, expected)

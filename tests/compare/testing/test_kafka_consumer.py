@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compare.testing import Crashed, Group, kafka_group
 from compare.testing.kafka_errors import KafkaErrorDouble, KafkaExceptionDouble, TopicPartitionDouble
+from compare.testing.kafka_messages import error_message
 from compare.testing.strategies import faults
 
 
@@ -87,6 +88,12 @@ def test_poll_takes_exactly_its_timeout_where_nothing_comes() -> None:
     assert group.clock.now == 3.0
     with pytest.raises(RuntimeError, match="no record came for an hour"):
         consumer.poll()
+
+
+def test_an_error_that_names_no_record_is_none_that_was_handled() -> None:
+    group = kafka_group(members=["c1"])
+    group.watch(lambda message: None)(error_message("_ALL_BROKERS_DOWN", "all brokers are down"))
+    assert group.handled_twice() == []
 
 
 def test_many_records_at_once() -> None:

@@ -1,0 +1,198 @@
+"""The comparison's JSON document: what `compare --format json` writes, and what tables, report and `--baseline` read.
+
+    {"scenario": ..., "variants": [one record per run], "seeds": {...}, "verdict": [...], "changes": [...]}
+
+Of several scenarios: ``{"scenarios": [...]}``. ``seeds`` is there only where a variant ran with several, ``changes``
+only with `--baseline` (see `compare.comparison.baseline`). Times are seconds; nothing is rounded.
+
+Where all groups are BROADCASTING, nothing is shared, and the figures of sharing are null. In the types below these
+are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not known yet, and Never in a
+`SharedRecord`, which `compare.measure.runs.completeness.shares` has recognised.
+"""
+
+from collections.abc import Mapping
+from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
+
+from compare.documents.audit import OptimumRecord
+from compare.measure.figures import Figure
+
+N = TypeVar("N")
+
+
+class FairnessRecord(TypedDict, Generic[N]):
+    """The figures of all members of all groups together, and per topic; figures of load are null without members."""
+
+    members: int
+    idle_members: int | N
+    queues: int
+    unowned_queues: int | N
+    double_owned_queues: int | N
+    min: Figure
+    max: Figure
+    mean: Figure
+    spread: Figure
+    idle_share: Figure
+    cv: Figure
+    jain: Figure
+    gini: Figure
+    theil: Figure
+    max_over_mean: Figure
+    pile_up: Figure
+    topics: Mapping[str, Mapping[str, Figure]]
+
+
+class AfterRecord(TypedDict, Generic[N]):
+    """What the events of one time led to, until the next ones; the first record is the beginning.
+
+    ``events`` in words, ``kinds`` as class names. Fairness and optimum are those just before the next events;
+    ``fewest_moves``: see `compare.measure.runs.event_outcomes`. ``why_unowned``, ``why_shared``: what keeps queues
+    without an owner, or with several.
+    """
+
+    at_s: float
+    until_s: float
+    events: list[str]
+    kinds: list[str]
+    fairness: FairnessRecord[N]
+    optimum: OptimumRecord
+    rebalances: int
+    moves: int | N
+    fewest_moves: int | N
+    paused_queues: int | N
+    unowned_queue_s: float | N
+    longest_gap_s: float | N
+    shared_queues: int | N
+    double_owned_queue_s: float | N
+    settle_s: float
+    never_owned_queues: int | N
+    never_owned_s: float | N
+    why_unowned: list[str]
+    why_shared: list[str]
+
+
+class CausedRecord(TypedDict):
+    """How many rebalances something caused that came to an end."""
+
+    cause: str
+    at_s: float
+    rebalances: int
+
+
+class LagRecord(TypedDict):
+    """The most records that waited at once, when, and how long until they were handled (null: not at the end)."""
+
+    peak: int
+    peak_s: float
+    drain_s: float | None
+
+
+class CheckRecord(TypedDict):
+    """What the scenario expects (``demanded``), or what one would wish of any system. ``why`` and ``story`` are there
+    only where it was not ``held``."""
+
+    name: str
+    held: bool
+    demanded: bool
+    why: NotRequired[str]
+    story: NotRequired[list[str]]
+
+
+class CauseRecord(TypedDict):
+    """A rebalance and what led to it; ``chain``: (seconds, what happened) from the first cause on."""
+
+    group: str
+    generation: int | None
+    began_s: float
+    ended_s: float | None
+    trigger: str
+    by: str | None
+    cause: str
+    cause_s: float
+    changed: bool
+    paused_s: dict[str, float]
+    queue_gaps_s: float
+    chain: list[list[float | str]]
+
+
+class IntervalRecord(TypedDict):
+    """From when to when a member believed that it owned a queue (null: to the end)."""
+
+    queue: list[str | int]
+    member: str
+    from_s: float
+    to_s: float | None
+    generation: int | None
+
+
+class VariantRecord(TypedDict, Generic[N]):
+    """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
+    ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent."""
+
+    label: str
+    system: str
+    seed: int
+    broadcasting: list[str]
+    owners: dict[str, list[list[str | int]]]
+    fairness: FairnessRecord[N]
+    optimum: OptimumRecord
+    rebalances: int
+    caused: list[CausedRecord]
+    moves: int | N
+    fewest_moves: int | N
+    unowned_queue_s: float | N
+    double_owned_queue_s: float | N
+    longest_gap_s: float | N
+    redelivered: int
+    burst: float | None
+    messages: dict[str, int]
+    settle_s: float
+    lag: LagRecord | None
+    after: list[AfterRecord[N]]
+    checks: list[CheckRecord]
+    causes: list[CauseRecord]
+    timeline: list[IntervalRecord]
+
+
+Fairness: TypeAlias = FairnessRecord[None]
+SharedFairness: TypeAlias = FairnessRecord[Never]
+
+After: TypeAlias = AfterRecord[None]
+SharedAfter: TypeAlias = AfterRecord[Never]
+
+Record: TypeAlias = VariantRecord[None]
+SharedRecord: TypeAlias = VariantRecord[Never]
+
+
+class Spread(TypedDict):
+    """A figure over many seeds; ``known``: how many runs have it (without any the others are null)."""
+
+    median: float | None
+    p5: float | None
+    p95: float | None
+    known: int
+
+
+class SeedsRecord(TypedDict):
+    """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
+    `compare.measure.runs.spread`."""
+
+    runs: int
+    figures: dict[str, Spread]
+
+
+class VerdictRecord(TypedDict):
+    """A sentence about one variant, or about all (``label`` null), and the figures that it rests on: path to value,
+    where it is about all per label."""
+
+    label: str | None
+    sentence: str
+    figures: Mapping[str, object]
+
+
+class ScenarioDocument(TypedDict):
+    """The document of one scenario."""
+
+    scenario: str
+    variants: list[Record]
+    seeds: NotRequired[dict[str, SeedsRecord]]
+    verdict: list[VerdictRecord]
