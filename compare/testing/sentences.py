@@ -31,8 +31,11 @@ def span(since: Time, until: Time | None, end: Time) -> str:
 
 
 def of_gap(timeline: Timeline, gap: Gap, unit: str, always: str | None = None) -> str:
-    """``partition orders-1 had no owner from 50.0 s to 93.0 s: ...``. ``always``: why nobody will ever own it, where that
-    is known; it is the reason if nobody does to the end, and no rebalance goes on."""
+    """``partition orders-1 had no owner from 50.0 s to 93.0 s: ...``.
+
+    ``always``: why nobody will ever own it, where that is known; it is the reason if nobody does to the end, and no
+    rebalance goes on.
+    """
     told = f"{unit} {queue_name(gap.queue)} had no owner {span(gap.since, gap.until, timeline.end)}"
     why = [_end_of(timeline, gap.before, gap.since)]
     until = timeline.end if gap.until is None else gap.until
@@ -51,8 +54,11 @@ def of_gap(timeline: Timeline, gap: Gap, unit: str, always: str | None = None) -
 
 
 def of_double(timeline: Timeline, double: Double, unit: str, always: str | None = None) -> str:
-    """``partition orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``. ``always``: what keeps these members from
-    agreeing, where something does; it is the reason if it goes on or nothing else explains it."""
+    """``partition orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``.
+
+    ``always``: what keeps these members from agreeing, where something does; it is the reason if it goes on or nothing
+    else explains it.
+    """
     count = {2: "two", 3: "three"}.get(len(double.members), str(len(double.members)))
     when = span(double.since, double.until, timeline.end)
     who = ", ".join(sorted(double.members))
