@@ -59,8 +59,8 @@ class KafkaCluster:
         self.storage = offsets_topic(self.settings)
         self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions)
         self.topics = TopicTable(scenario, self.controller, where)
-        self.places = Topology.of(scenario, one_node_per_member=True)
-        self.members = Members(scenario, system, self.places, divided.consumer, where)
+        self.topology = Topology.of(scenario, one_node_per_member=True)
+        self.members = Members(scenario, system, self.topology, divided.consumer, where)
 
     # What a scenario calls.
 
@@ -73,7 +73,7 @@ class KafkaCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        apply_event(event, self, _OWN, self.simulation, self.places)
+        apply_event(event, self, _OWN, self.simulation, self.topology)
 
     def fast_forward(self) -> None:
         """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
@@ -83,7 +83,7 @@ class KafkaCluster:
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""
         self.scenario = scenario
-        self.places.learn(scenario)
+        self.topology.learn(scenario)
 
     def registered(self, group: str) -> frozenset[str]:
         """The nodes of the members that the group's coordinator counts as members."""
@@ -98,7 +98,7 @@ class KafkaCluster:
 
     def finish(self) -> None:
         """Consumers report what they have handled."""
-        for node in self.places.members:
+        for node in self.topology.members:
             self.command(node, ReportDelivered())
 
     def consumer(self, node: str) -> Consumer | None:
@@ -115,7 +115,7 @@ class KafkaCluster:
     # Members.
 
     def _start_member(self, key: MemberKey, config: ConsumerConfig) -> None:
-        node = self.places.node[key]
+        node = self.topology.node[key]
         if self.consumer(node) is not None:
             self.simulation.command(node, Close(config))  # it is closing: the next one follows it
             return
@@ -124,31 +124,31 @@ class KafkaCluster:
         self.simulation.start(node, Consumer(config))
 
     def _join(self, event: events.Join) -> None:
-        key = self.places.key(event.group, event.join)
+        key = self.topology.key(event.group, event.join)
         part = self.members.part(key.group, key.member, event)
         self._start_member(key, self.members.config(*key, part, self.topics.load))
 
     def _leave(self, event: events.Leave) -> None:
-        self.command(self.places.node[self.places.key(event.group, event.leave)], Close())
+        self.command(self.topology.node[self.topology.key(event.group, event.leave)], Close())
 
     def _crash(self, event: events.Crash) -> None:
-        for node in self.places.together[self.places.key(event.group, event.crash)]:
+        for node in self.topology.together[self.topology.key(event.group, event.crash)]:
             self._kill(node)
 
     def _kill(self, node: str) -> bool:
         """Whether there was something to kill."""
         was_alive = self.consumer(node) is not None
         self.command(node, ReportDelivered())
-        end_process(self.simulation, self.places, node)
+        end_process(self.simulation, self.topology, node)
         return was_alive
 
     def _restart(self, event: events.Restart) -> None:
-        key = self.places.key(event.group, event.restart)
+        key = self.topology.key(event.group, event.restart)
         part = self.members.part(key.group, key.member, event)
         again = [key]
         if event.how == "crash":
-            for node in self.places.together[key]:
-                other = self.places.members[node][0]
+            for node in self.topology.together[key]:
+                other = self.topology.members[node][0]
                 if self._kill(node) and other != key:
                     again.append(other)
         for each in again:
@@ -156,15 +156,15 @@ class KafkaCluster:
             self._start_member(each, self.members.config(*each, fields, self.topics.load))
 
     def _hang(self, event: events.Hang) -> None:
-        nodes = self.places.together[self.places.key(event.group, event.hang)]
+        nodes = self.topology.together[self.topology.key(event.group, event.hang)]
         for node in nodes:
             self.command(node, Freeze())
-        apply_to_world(event, self.simulation, self.places)
+        apply_to_world(event, self.simulation, self.topology)
         for node in nodes:
             self.command(node, Thaw())  # waits with everything else until it goes on, and comes first then
 
     def _stop_polling(self, event: events.StopPolling) -> None:
-        node = self.places.node[self.places.key(event.group, event.stop_polling)]
+        node = self.topology.node[self.topology.key(event.group, event.stop_polling)]
         stopped = self.consumer(node)
         if stopped is not None:
             self.simulation.command(node, StopPolling())
@@ -177,16 +177,16 @@ class KafkaCluster:
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
-            key = self.places.key(event.group, member)
+            key = self.topology.key(event.group, member)
             self.members.subscribe(key, topics)
-            self.command(self.places.node[key], Subscribe(topics))
+            self.command(self.topology.node[key], Subscribe(topics))
 
     def _commit(self, event: events.Commit) -> None:
         offsets = None
         if event.offsets is not None:
             named = offsets_of(event, self.topics.per_broker)
             offsets = tuple((self.topics.partition(each), each.offset) for each in named)
-        node = self.places.node[self.places.key(event.group, event.commit)]
+        node = self.topology.node[self.topology.key(event.group, event.commit)]
         self.command(node, CommitNow(offsets, event.generation))
 
     # Topics.
@@ -212,7 +212,7 @@ class KafkaCluster:
         self._load_changed()
 
     def _load_changed(self) -> None:
-        for node in self.places.members:
+        for node in self.topology.members:
             self.command(node, NewLoad(self.topics.load))
 
     def _reset(self, event: events.Reset) -> None:

@@ -28,15 +28,15 @@ class Members:
     the variant's setting, the variant's name.
     """
 
-    __slots__ = ("_made", "_places", "_settings", "_strategy", "bootstrap", "by_hand", "parts")
+    __slots__ = ("_made", "_settings", "_strategy", "_topology", "bootstrap", "by_hand", "parts")
 
     def __init__(
-        self, scenario: Scenario, system: SystemPart, places: Topology, settings: Mapping[str, object], where: str
+        self, scenario: Scenario, system: SystemPart, topology: Topology, settings: Mapping[str, object], where: str
     ) -> None:
         self.bootstrap = scenario.brokers
         self.by_hand: set[MemberKey] = set()
         """Members whose user's loop is code outside of the model (`kafka_coordinator.consumer.by_hand`)."""
-        self._places = places
+        self._topology = topology
         self._settings = settings
         self._made: dict[tuple[object, ...], ConsumerSettings] = {}
         check_protocol(settings, where)
@@ -49,7 +49,7 @@ class Members:
         will_be = dict(self.parts)
         for event in scenario.events:
             if isinstance(event, Join | Restart):
-                key = places.starting(event)
+                key = topology.starting(event)
                 will_be[key] = started_as(will_be.get(key), event)
                 self.config(*key, will_be[key], Load())
 

@@ -47,9 +47,9 @@ class RocketMQCluster:
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
         self.configuration = configuration(system.settings, system.label or system.system)
-        self.places = Topology.of(scenario)
-        simulation.observer = MemberNames(simulation.observer, self.places)
-        self.members = Members(scenario, system, self.places, self.configuration)
+        self.topology = Topology.of(scenario)
+        simulation.observer = MemberNames(simulation.observer, self.topology)
+        self.members = Members(scenario, system, self.topology, self.configuration)
         self.servers = Servers(scenario, self.configuration, simulation)
         self._restarting: dict[MemberKey, events.Restart] = {}
         """Members that shut down to start again; not where something else was to become of them since."""
@@ -59,13 +59,13 @@ class RocketMQCluster:
     def start(self) -> None:
         """The servers, then the members in the order written; those of one process start together."""
         self.servers.start()
-        there = {self.places.node[key]: None for key in self.members.parts}
+        there = {self.topology.node[key]: None for key in self.members.parts}
         for node in there:
-            self._start_process(node, [key for key in self.places.members[node] if key in self.members.parts])
+            self._start_process(node, [key for key in self.topology.members[node] if key in self.members.parts])
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        apply_event(event, self, _OWN, self.simulation, self.places)
+        apply_event(event, self, _OWN, self.simulation, self.topology)
 
     def fast_forward(self) -> None:
         """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
@@ -75,7 +75,7 @@ class RocketMQCluster:
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""
         self.scenario = scenario
-        self.places.learn(scenario)
+        self.topology.learn(scenario)
 
     def registered(self, group: str) -> frozenset[str]:
         """The nodes of the clients whom some running broker counts in the group."""
@@ -108,7 +108,7 @@ class RocketMQCluster:
         self.simulation.start(node, Client(self.members.client_id(node), (NAME_SERVER,), specs))
 
     def _start_member(self, key: MemberKey) -> None:
-        node = self.places.node[key]
+        node = self.topology.node[key]
         if self.client(node) is None:
             self._start_process(node, [key])
         else:
@@ -116,30 +116,30 @@ class RocketMQCluster:
 
     def _tell(self, key: MemberKey, command: Message) -> None:
         """A command to the member's client; nothing happens where it does not run."""
-        node = self.places.node[key]
+        node = self.topology.node[key]
         if self.client(node) is not None:
             self.simulation.command(node, command)
 
     def _join(self, event: events.Join) -> None:
-        key = self.places.key(event.group, event.join)
+        key = self.topology.key(event.group, event.join)
         self._restarting.pop(key, None)
         self.members.start(key, event)
         self._start_member(key)
 
     def _leave(self, event: events.Leave) -> None:
-        key = self.places.key(event.group, event.leave)
+        key = self.topology.key(event.group, event.leave)
         self._restarting.pop(key, None)
         self._tell(key, Shutdown(key.group))
 
     def _restart(self, event: events.Restart) -> None:
-        key = self.places.key(event.group, event.restart)
+        key = self.topology.key(event.group, event.restart)
         self.members.start(key, event)
-        node = self.places.node[key]
+        node = self.topology.node[key]
         client = self.client(node)
         if event.how == "crash" or client is None:
             lived = () if client is None else tuple(client.instance.consumers)
-            end_process(self.simulation, self.places, node)
-            mates = [each for each in self.places.members[node] if each == key or each.group in lived]
+            end_process(self.simulation, self.topology, node)
+            mates = [each for each in self.topology.members[node] if each == key or each.group in lived]
             self._start_process(node, mates)
         else:
             self.simulation.command(node, Shutdown(key.group))
@@ -148,7 +148,7 @@ class RocketMQCluster:
 
     def _start_when_over(self, key: MemberKey, client: Client, restart: events.Restart) -> None:
         """Start the member again once it has shut down; not where its process was ended in the meantime."""
-        process = self.simulation.processes.get(self.places.node[key])
+        process = self.simulation.processes.get(self.topology.node[key])
         if process is None or process.node is not client or self._restarting.get(key) is not restart:
             return
         if _is_over(client) or key.group not in client.instance.consumers:
@@ -159,20 +159,20 @@ class RocketMQCluster:
             self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again)
 
     def _stop_polling(self, event: events.StopPolling) -> None:
-        key = self.places.key(event.group, event.stop_polling)
-        client = self.client(self.places.node[key])
+        key = self.topology.key(event.group, event.stop_polling)
+        client = self.client(self.topology.node[key])
         if client is not None:
             self._tell(key, StopPolling(key.group))
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} goes on"
             self.simulation.at(until, partial(self._go_on, key, client), label)
 
     def _go_on(self, key: MemberKey, stopped: Client) -> None:
-        if self.client(self.places.node[key]) is stopped:
+        if self.client(self.topology.node[key]) is stopped:
             self._tell(key, GoOn(key.group))
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
-            key = self.places.key(event.group, member)
+            key = self.topology.key(event.group, member)
             before = self.members.subscribe(key, topics)
             for topic in before:
                 if topic not in topics:
@@ -182,7 +182,7 @@ class RocketMQCluster:
                     self._tell(key, Subscribe(key.group, topic))
 
     def _commit(self, event: events.Commit) -> None:
-        key = self.places.key(event.group, event.commit)
+        key = self.topology.key(event.group, event.commit)
         offsets = tuple(
             (self.servers.queue(each.topic, each.broker, each.number), each.offset)
             for each in offsets_of(event, self.servers.topics)

@@ -10,15 +10,15 @@ class MemberNames:
     """An observer that passes every report on, with members where a broker names the node of a client. (No request
     carries a member's name; a client has one member of a group at most.)"""
 
-    __slots__ = ("_following", "_places")
+    __slots__ = ("_following", "_topology")
 
-    def __init__(self, following: Observer, places: Topology) -> None:
-        self._following, self._places = following, places
+    def __init__(self, following: Observer, topology: Topology) -> None:
+        self._following, self._topology = following, topology
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         if type(fact) is Committed and fact.member is not None:
-            for each in self._places.members.get(fact.member, ()):
+            for each in self._topology.members.get(fact.member, ()):
                 if each.group == fact.group and each.member != fact.member:
                     fact = fact._replace(member=each.member)
                     break

@@ -39,18 +39,20 @@ class Members:
         "_everyone",
         "_files",
         "_groups",
-        "_places",
         "_strategy",
+        "_topology",
         "by_hand",
         "message_models",
         "parts",
     )
 
-    def __init__(self, scenario: Scenario, system: SystemPart, places: Topology, configuration: Configuration) -> None:
+    def __init__(
+        self, scenario: Scenario, system: SystemPart, topology: Topology, configuration: Configuration
+    ) -> None:
         self.by_hand: set[MemberKey] = set()
         """Members whose listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self._strategy = split_system(system.system)[1]
-        self._places, self._configuration = places, configuration
+        self._topology, self._configuration = topology, configuration
         self._files: dict[tuple[str, str], OffsetsFile] = {}
         """(Client id, group) to where a BROADCASTING consumer keeps its offsets."""
         self.parts = listed_members(scenario)
@@ -63,7 +65,7 @@ class Members:
         will_be: list[tuple[MemberKey, MemberPart]] = list(self.parts.items())
         now = dict(self.parts)
         for event in starts:
-            key = places.starting(event)
+            key = topology.starting(event)
             now[key] = started_as(now.get(key), event)
             self._everyone.setdefault(key, now[key])
             will_be.append((key, now[key]))
@@ -85,7 +87,7 @@ class Members:
 
     def client_id(self, node: str) -> str:
         """The client id of a process."""
-        given = [self._part(key).client_id for key in self._places.members[node]]
+        given = [self._part(key).client_id for key in self._topology.members[node]]
         return next((id for id in given if id is not None), node)
 
     def spec(self, key: MemberKey, topics: Iterable[str]) -> ConsumerSpec:
@@ -95,7 +97,7 @@ class Members:
     def standing(self, key: MemberKey, topics: Iterable[str]) -> Standing:
         """How the member takes its share; ``topics`` are those that there are."""
         spec = self.spec(key, topics)
-        own = self.client_id(self._places.node[key])
+        own = self.client_id(self._topology.node[key])
         return Standing(key.member, own, spec.topics, spec.strategy, spec.settings.message_model)
 
     def _part(self, key: MemberKey) -> MemberPart:
@@ -114,7 +116,7 @@ class Members:
             self._strategy_of(key, part, where),
             client_settings(self._configuration, mine, where),
             part.handle,
-            self._files.setdefault((self.client_id(self._places.node[key]), key.group), OffsetsFile()),
+            self._files.setdefault((self.client_id(self._topology.node[key]), key.group), OffsetsFile()),
             key in self.by_hand,
         )
 
@@ -140,7 +142,11 @@ class Members:
         group = self._groups.get(name)
         if group is None:
             members: Mapping[str, Mapping[str, object]] = {
-                each.member: {"subscribe": (), "rack": other.rack, "client_id": self.client_id(self._places.node[each])}
+                each.member: {
+                    "subscribe": (),
+                    "rack": other.rack,
+                    "client_id": self.client_id(self._topology.node[each]),
+                }
                 for each, other in self._everyone.items()
                 if each.group == name
             }

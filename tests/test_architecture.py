@@ -19,26 +19,7 @@ MAY_IMPORT = {
 }
 CIRCLES = {
     "a simulation holds its processes and links, a link delivers to a process, a process sends over its links and asks"
-    " the simulation for the time; what passes over quiet times reads and moves on all three": frozenset(
-        f"protocols.engine.{name}"
-        for name in (
-            "alone",
-            "at_rest",
-            "catching_up",
-            "flows",
-            "lanes",
-            "lines",
-            "links",
-            "lookout",
-            "process",
-            "rounds",
-            "simulation",
-            "streams",
-        )
-    ),
-    "an instance runs its rebalance service, which makes passes for the instance's consumers": frozenset(
-        {"rocketmq_selfbalance.client.instance", "rocketmq_selfbalance.client.service"}
-    ),
+    " the simulation for the time": frozenset(f"protocols.engine.{name}" for name in ("links", "process", "simulation")),
 }
 """Why a circle of imports may be, to the modules that may be in it. All others are opened."""
 

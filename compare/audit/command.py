@@ -119,8 +119,7 @@ def audit(
     if engine == "spark":
         from compare import spark
 
-        # The JVM starts while the sources are read.
-        spark.warm_up()
+        spark.warm_up()  # The JVM starts while the sources are read.
     with _no_looking_for_cycles(), _progress() as tell:
         gathered = gather(sources, tell, command_config, timeout)
     if engine == "auto":

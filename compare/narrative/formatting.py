@@ -17,7 +17,12 @@ def variant_name(record: Record | SharedRecord) -> str:
 
 def unit(record: Record | SharedRecord) -> str:
     """What the variant's system calls a queue."""
-    return _UNITS.get(split_system(record["system"])[0], "queue")
+    return unit_of(record["system"])
+
+
+def unit_of(system: str) -> str:
+    """What a system (``kafka``, ``kafka:range``) calls a queue."""
+    return _UNITS.get(split_system(system)[0], "queue")
 
 
 def many(count: float, what: str) -> str:

@@ -82,22 +82,22 @@ def ending(scenario: Scenario, numbering: Numbering) -> Ending:
 
 
 def _alive(scenario: Scenario) -> dict[MemberKey, MemberPart]:
-    places = Topology.of(scenario, one_node_per_member=True)
+    topology = Topology.of(scenario, one_node_per_member=True)
     parts = listed_members(scenario)
     there = dict.fromkeys(parts)
-    of_node = {node: key for key, node in places.node.items()}
+    of_node = {node: key for key, node in topology.node.items()}
 
     for event in scenario.events:
         if event.at > scenario.run.for_:
             break
         for name in event.members():
-            key = places.key(event.group, name)
+            key = topology.key(event.group, name)
             after = event.part_after(name, parts.get(key))
             if after is not None:
                 parts[key] = after
             if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
                 there[key] = None
             elif event.member_change is MemberChange.ENDS:
-                for node in places.together[key] if event.strikes_process() else (places.node[key],):
+                for node in topology.together[key] if event.strikes_process() else (topology.node[key],):
                     there.pop(of_node[node], None)
     return {key: parts[key] for key in there}

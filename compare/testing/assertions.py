@@ -6,6 +6,7 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from compare.narrative.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
 from compare.testing.group_interface import GroupInterface
@@ -41,7 +42,8 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
             times = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
             _fail(
                 each,
-                f"{fullest} has {loads[fullest]} of {found.queues} queues, {times}; allowed is {max_over_mean:g}",
+                f"{fullest} has {loads[fullest]} of {many(found.queues, unit_of(each.system))}, {times};"
+                f" allowed is {max_over_mean:g}",
                 [_shares(each), *_pile_up(each), _best(each), *_unfinished(each)],
             )
 
@@ -54,9 +56,10 @@ def assert_no_idle_members(group: Judged) -> None:
         idle = [member for member in idle if not each.allocation[member]]
         if idle:
             queues, members = each.fairness.queues, each.fairness.members
-            why = [f"there are {queues} queues for {members} members"] if queues < members else [*_pile_up(each)]
-            many = "owns nothing" if len(idle) == 1 else "own nothing"
-            _fail(each, f"{', '.join(idle)} {many}", [_shares(each), *why, _best(each), *_unfinished(each)])
+            told = f"there are {many(queues, unit_of(each.system))} for {members} members"
+            why = [told] if queues < members else [*_pile_up(each)]
+            verb = "owns" if len(idle) == 1 else "own"
+            _fail(each, f"{', '.join(idle)} {verb} nothing", [_shares(each), *why, _best(each), *_unfinished(each)])
 
 
 def assert_optimal(group: Judged) -> None:
@@ -70,7 +73,7 @@ def assert_optimal(group: Judged) -> None:
             best_range = f"the fairest allocation has {fairest[0]} to {fairest[-1]}"
             _fail(
                 each,
-                f"members have {loads[0]} to {loads[-1]} queues, {best_range}{_open(each)}",
+                f"members have {loads[0]} to {loads[-1]} {unit_of(each.system)}s, {best_range}{_open(each)}",
                 [_shares(each), *_pile_up(each), *_moves_to_best(each), *_unfinished(each)],
             )
 
@@ -82,7 +85,8 @@ def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
         timeline = each.timeline
         found = _longer(timeline.doubles, in_ticks(longer_than), timeline.end)
         if found:
-            told = [sentences.of_double(timeline, double, why_several(each, double.members)) for double in found]
+            unit = unit_of(each.system)
+            told = [sentences.of_double(timeline, double, unit, why_several(each, double.members)) for double in found]
             _fail(each, told[0], told[1:])
 
 
@@ -93,7 +97,8 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
         timeline = each.timeline
         found = _longer(timeline.gaps, in_ticks(longer_than), timeline.end)
         if found:
-            told = [sentences.of_gap(timeline, gap, why_nobody(each, gap.queue)) for gap in found]
+            unit = unit_of(each.system)
+            told = [sentences.of_gap(timeline, gap, unit, why_nobody(each, gap.queue)) for gap in found]
             longest = max((timeline.end if gap.until is None else gap.until) - gap.since for gap in found)
             allowed = f" (the longest {sentences.moment(longest)}, allowed {longer_than:g} s)" if longer_than else ""
             _fail(each, told[0] + allowed, told[1:])
@@ -136,7 +141,7 @@ def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
                 f"{queue_name(queue)} from {before} to {after} at {sentences.moment(at)}"
                 for at, queue, before, after in found
             ]
-            _fail(each, f"{len(found)} queues moved, allowed are {moves}", told)
+            _fail(each, f"{many(len(found), unit_of(each.system))} moved, allowed are {moves}", told)
 
 
 # What the sentences are made of.
@@ -147,7 +152,8 @@ def _loads(group: GroupInterface) -> dict[str, int]:
 
 
 def _shares(group: GroupInterface) -> str:
-    told = (f"{member} {len(queues)} ({queue_names(queues)})" for member, queues in group.allocation.items())
+    unit = unit_of(group.system)
+    told = (f"{member} {len(queues)} ({queue_names(queues, unit)})" for member, queues in group.allocation.items())
     return f"{group.system}: {', '.join(told)}"
 
 
@@ -174,7 +180,8 @@ def _best(group: GroupInterface) -> str:
     if fairest == sorted(_loads(group).values()):
         return "no other allocation that the subscriptions allow is fairer"
     moves = "1 move" if best.moves == 1 else f"{best.moves} moves"
-    return f"the fairest allocation has {fairest[0]} to {fairest[-1]} queues per member and takes {moves}"
+    share = f"{fairest[0]} to {fairest[-1]} {unit_of(group.system)}s per member"
+    return f"the fairest allocation has {share} and takes {moves}"
 
 
 def _moves_to_best(group: GroupInterface) -> Iterable[str]:

@@ -155,7 +155,7 @@ class Group(Events, Demands):
     @property
     def known(self) -> Collection[str]:
         """The members that are there or ever were."""
-        return [key.member for key in self.world.cluster.places.node]
+        return [key.member for key in self.world.cluster.topology.node]
 
     @property
     def topics(self) -> Mapping[str, tuple[Queue, ...]]:

@@ -278,7 +278,7 @@ class KafkaMember:
 
     @property
     def _place(self) -> str:
-        return self.cluster.places.node[MemberKey(self._group.name, self.name)]
+        return self.cluster.topology.node[MemberKey(self._group.name, self.name)]
 
 
 def _is_on(given: object) -> bool:

@@ -228,7 +228,7 @@ class PushConsumer:
 
     @property
     def _place(self) -> str:
-        return self._cluster.places.node[MemberKey(self.group.name, self.member)]
+        return self._cluster.topology.node[MemberKey(self.group.name, self.member)]
 
 
 __all__ = [

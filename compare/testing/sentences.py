@@ -1,4 +1,7 @@
-"""Why a queue had no owner, or two: the facts that led there, in one sentence."""
+"""Why a queue had no owner, or two: the facts that led there, in one sentence.
+
+``unit`` is what the group's system calls a queue.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -27,10 +30,13 @@ def span(since: Time, until: Time | None, end: Time) -> str:
     return f"from {moment(since, digits)} to {moment(until, digits)}"
 
 
-def of_gap(timeline: Timeline, gap: Gap, always: str | None = None) -> str:
-    """``queue orders-1 had no owner from 50.0 s to 93.0 s: ...``. ``always``: why nobody will ever own it, where that
-    is known; it is the reason if nobody does to the end, and no rebalance goes on."""
-    told = f"queue {queue_name(gap.queue)} had no owner {span(gap.since, gap.until, timeline.end)}"
+def of_gap(timeline: Timeline, gap: Gap, unit: str, always: str | None = None) -> str:
+    """``partition orders-1 had no owner from 50.0 s to 93.0 s: ...``.
+
+    ``always``: why nobody will ever own it, where that is known; it is the reason if nobody does to the end, and no
+    rebalance goes on.
+    """
+    told = f"{unit} {queue_name(gap.queue)} had no owner {span(gap.since, gap.until, timeline.end)}"
     why = [_end_of(timeline, gap.before, gap.since)]
     until = timeline.end if gap.until is None else gap.until
     rebalance = _during(timeline, gap.group, gap.since, until)
@@ -47,14 +53,17 @@ def of_gap(timeline: Timeline, gap: Gap, always: str | None = None) -> str:
     return f"{told}: {'; '.join(why)}"
 
 
-def of_double(timeline: Timeline, double: Double, always: str | None = None) -> str:
-    """``queue orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``. ``always``: what keeps these members from
-    agreeing, where something does; it is the reason if it goes on or nothing else explains it."""
+def of_double(timeline: Timeline, double: Double, unit: str, always: str | None = None) -> str:
+    """``partition orders-3 had two owners c1, c2 from 20.0 s to 20.9 s: ...``.
+
+    ``always``: what keeps these members from agreeing, where something does; it is the reason if it goes on or nothing
+    else explains it.
+    """
     count = {2: "two", 3: "three"}.get(len(double.members), str(len(double.members)))
     when = span(double.since, double.until, timeline.end)
     who = ", ".join(sorted(double.members))
     why = always if always and double.until is None else _why_double(timeline, double, always)
-    return f"queue {queue_name(double.queue)} had {count} owners {who} {when}: {why}"
+    return f"{unit} {queue_name(double.queue)} had {count} owners {who} {when}: {why}"
 
 
 def _why_double(timeline: Timeline, double: Double, always: str | None) -> str:

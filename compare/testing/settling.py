@@ -36,8 +36,8 @@ def unsettled(world: World) -> list[Queue]:
 
 
 def _counted_in(world: World) -> bool:
-    places = world.cluster.places
-    nodes = {places.node[key] for key, part in world.ending.members.items() if part.subscribe or part.pattern}
+    topology = world.cluster.topology
+    nodes = {topology.node[key] for key, part in world.ending.members.items() if part.subscribe or part.pattern}
     return world.cluster.registered(world.group) == nodes
 
 

@@ -38,7 +38,7 @@ _FOR_EVER = LONGEST / 2
 class LiveCluster(Cluster, Protocol):
     """A cluster whose scenario goes on while it lives."""
 
-    places: Topology
+    topology: Topology
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on."""

@@ -68,7 +68,7 @@ class ZooKeeperCluster:
             names = " or ".join(f"{SYSTEM}:{each}" for each in STRATEGIES)
             raise StrategyError(f"unknown system {system.system!r}, expected {names}")
         self._simulation = simulation
-        self._places = Topology.of(scenario, one_node_per_member=True)
+        self._topology = Topology.of(scenario, one_node_per_member=True)
         base = with_settings(ConsumerSettings(), {"partition.assignment.strategy": strategy}, system.system)
         self._settings = with_settings(base, system.settings, f"settings of {system.label or system.system}")
         self._brokers = scenario.brokers
@@ -98,21 +98,21 @@ class ZooKeeperCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        apply_event(event, self, _OWN, self._simulation, self._places)
+        apply_event(event, self, _OWN, self._simulation, self._topology)
 
     def fast_forward(self) -> None:
         """No quiet time is skipped: nobody has told of the nodes here when they are quiescent."""
 
     def finish(self) -> None:
         """Let the consumers report what was delivered."""
-        for node in self._places.members:
+        for node in self._topology.members:
             self._tell(node, ReportDelivered())
 
     # Members.
 
     def _start_member(self, key: MemberKey) -> None:
-        part, node = self._parts[key], self._places.node[key]
-        end_process(self._simulation, self._places, node)
+        part, node = self._parts[key], self._topology.node[key]
+        end_process(self._simulation, self._topology, node)
         settings = self._settings_of(key, part.strategy, part.settings)
         who = Who(key.group, key.member, part.client_id or key.member)
         subscription = Subscription(part.subscribe, part.pattern)
@@ -123,7 +123,7 @@ class ZooKeeperCluster:
         return with_settings(self._settings, {**named, **given}, f"member {key.member}")
 
     def _join(self, event: Join) -> None:
-        key = self._places.starting(event)
+        key = self._topology.starting(event)
         self._parts[key] = started_as(self._parts.get(key), event)
         self._start_member(key)
 
@@ -131,15 +131,15 @@ class ZooKeeperCluster:
         self._tell(self._node(event.group, event.leave), Shutdown())
 
     def _crash(self, event: Crash) -> None:
-        for node in self._places.together[self._places.key(event.group, event.crash)]:
+        for node in self._topology.together[self._topology.key(event.group, event.crash)]:
             self._tell(node, ReportDelivered())
-        apply_to_world(event, self._simulation, self._places)
+        apply_to_world(event, self._simulation, self._topology)
 
     def _hang(self, event: Hang) -> None:
-        nodes = self._places.together[self._places.key(event.group, event.hang)]
+        nodes = self._topology.together[self._topology.key(event.group, event.hang)]
         for node in nodes:
             self._tell(node, Freeze())
-        apply_to_world(event, self._simulation, self._places)
+        apply_to_world(event, self._simulation, self._topology)
         for node in nodes:
             self._thaw_later(node, event.for_)
 
@@ -158,9 +158,9 @@ class ZooKeeperCluster:
         self._simulation.at(self._simulation.now + after, thaw, f"{node} handles records again")
 
     def _restart(self, event: Restart) -> None:
-        key = self._places.starting(event)
+        key = self._topology.starting(event)
         part = self._parts[key] = started_as(self._parts[key], event)
-        node = self._places.node[key]
+        node = self._topology.node[key]
         if event.how == "crash" or not self._simulation.is_running(node):
             self._tell(node, ReportDelivered())
             self._start_member(key)
@@ -170,10 +170,10 @@ class ZooKeeperCluster:
 
     def _subscribe(self, event: Subscribe) -> None:
         for member, topics in event.subscribe.items():
-            key = self._places.key(event.group, member)
+            key = self._topology.key(event.group, member)
             part = self._parts[key] = self._parts[key].model_copy(update={"subscribe": topics, "pattern": None})
             settings = self._settings_of(key, part.strategy, part.settings)
-            self._tell(self._places.node[key], Reopen(topics, None, settings))
+            self._tell(self._topology.node[key], Reopen(topics, None, settings))
 
     def _commit(self, event: Commit) -> None:
         offsets = None
@@ -184,7 +184,7 @@ class ZooKeeperCluster:
         self._tell(self._node(event.group, event.commit), CommitNow(offsets))
 
     def _node(self, group: str | None, member: str) -> str:
-        return self._places.node[self._places.key(group, member)]
+        return self._topology.node[self._topology.key(group, member)]
 
     def _tell(self, node: str, message: Message) -> None:
         """A command, where the member runs."""
@@ -227,7 +227,7 @@ class ZooKeeperCluster:
         self._tell_load()
 
     def _tell_load(self) -> None:
-        for node in self._places.members:
+        for node in self._topology.members:
             self._tell(node, NewLoad(dict(self._production)))
 
     def _add_production(self) -> None:
@@ -266,7 +266,7 @@ class ZooKeeperCluster:
     def _check(self, event: Event) -> None:
         """Raises `UserError` for what this system does not have, before anything runs."""
         if isinstance(event, Join | Restart):
-            self._settings_of(self._places.starting(event), event.strategy, event.settings)
+            self._settings_of(self._topology.starting(event), event.strategy, event.settings)
         if isinstance(event, Reset) and event.via == "client":
             raise UserError(f"{SYSTEM} resets offsets in ZooKeeper alone, expected via: broker")
 

@@ -1,1 +1,1 @@
-"""The engine: it runs nodes in virtual time, passes quiet times over, and counts what they send (docs/engine.md)."""
+"""The engine runs nodes in virtual time and counts the messages that they send; `docs/engine.md` says why so."""

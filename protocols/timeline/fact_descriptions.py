@@ -27,15 +27,15 @@ def queue_name(queue: Queue) -> str:
     return f"{queue.topic}-{queue.broker}-{queue.number}" if queue.broker else f"{queue.topic}-{queue.number}"
 
 
-def queue_names(queues: Iterable[Queue]) -> str:
-    """The names, or how many of each topic; "nothing" for none."""
+def queue_names(queues: Iterable[Queue], unit: str = "queue") -> str:
+    """The names, or how many of each topic; "nothing" for none. ``unit`` is the system's word for a queue."""
     listed = sort_queues(queues)
     if len(listed) <= MOST_QUEUES:
         return ", ".join(map(queue_name, listed)) or "nothing"
     counts: dict[str, int] = {}
     for queue in listed:
         counts[queue.topic] = counts.get(queue.topic, 0) + 1
-    return ", ".join(f"{count} queues of {topic}" for topic, count in counts.items())
+    return ", ".join(f"{count} {unit}s of {topic}" for topic, count in counts.items())
 
 
 def seconds(time: Time) -> str:

@@ -44,10 +44,10 @@ def test_unfairness_is_told_with_its_reason_and_its_cure() -> None:
     group = kafka_group(topics={f"t{number}": 4 for number in range(3)}, members=["c1", "c2", "c3"]).settle()
     told = _told(group.assert_fair, max_over_mean=1.2)
     first = told.splitlines()[0]
-    assert first.endswith("c1 has 6 of 12 queues, 1.50 times the mean of 4.00; allowed is 1.2")
+    assert first.endswith("c1 has 6 of 12 partitions, 1.50 times the mean of 4.00; allowed is 1.2")
     assert "kafka: c1 6 (t0-0, t0-1, t1-0, t1-1, t2-0, t2-1), c2 3 (t0-2, t1-2, t2-2), c3 3" in told
     assert "the same members get the larger share of each topic, so the differences add up: t0 2 at most" in told
-    assert "the fairest allocation has 4 to 4 queues per member and takes 2 moves" in told
+    assert "the fairest allocation has 4 to 4 partitions per member and takes 2 moves" in told
     assert "moving t0-1 to c2 would help" in _told(group.assert_optimal) or "to c2 would help" in _told(
         group.assert_optimal
     )
@@ -68,7 +68,7 @@ def test_a_gap_is_told_with_who_had_the_queue_and_why_it_took_so_long() -> None:
     group.clock.advance(seconds=50 - group.clock.now)
     group.crash("c2").settle()
     told = _told(group.assert_no_gap, longer_than=5)
-    assert "queue orders-3 had no owner from 50.0 s to 9" in told
+    assert "partition orders-3 had no owner from 50.0 s to 9" in told
     assert "c2 crashes at 50.0 s; a rebalance (session of c2 timed out, after: c2 crashes) began at" in told
     assert "c1 took it over" in told
     group.assert_no_gap(longer_than=50)
@@ -143,7 +143,7 @@ def test_too_many_moves_are_listed() -> None:
     since = group.clock.now
     group.join("c3").settle()
     told = _told(group.assert_moves_at_most, 2)
-    assert "3 queues moved, allowed are 2" in told
+    assert "3 partitions moved, allowed are 2" in told
     assert "orders-5 from c2 to c3 at" in told
     group.assert_moves_at_most(3, since=since)
     group.assert_moves_at_most(0, since=group.clock.now)

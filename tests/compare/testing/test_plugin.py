@@ -179,9 +179,9 @@ def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path)
     assert done.returncode == 1
     assert re.findall(r"^FAILED \S*::(\w+)", done.stdout, re.MULTILINE) == ["test_the_work_is_shared_fairly"]
     assert "5 passed" in done.stdout or "1 failed" in done.stdout
-    assert "c1 has 6 of 12 queues, 1.50 times the mean of 4.00; allowed is 1.2" in done.stdout
+    assert "c1 has 6 of 12 partitions, 1.50 times the mean of 4.00; allowed is 1.2" in done.stdout
     assert "the same members get the larger share of each topic, so the differences add up" in done.stdout
-    assert "the fairest allocation has 4 to 4 queues per member and takes 2 moves" in done.stdout
+    assert "the fairest allocation has 4 to 4 partitions per member and takes 2 moves" in done.stdout
 
 
 def test_the_sample_project_passes_once_its_assignor_is_fair(tmp_path: Path) -> None:

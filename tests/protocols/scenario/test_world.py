@@ -59,7 +59,7 @@ class Cluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         assert system.system == "kafka:range"
-        self.simulation, self.places = simulation, Topology.of(scenario)
+        self.simulation, self.topology = simulation, Topology.of(scenario)
         self.left: list[Event] = []
         self.brokers = {name: Beating(()) for name in scenario.brokers}
         self.static = [part.instance_id for group in scenario.groups.values() for part in group.members.values()]
@@ -68,11 +68,11 @@ class Cluster:
     def start(self) -> None:
         for name, broker in self.brokers.items():
             self.simulation.start(name, broker)
-        for node in self.places.members:
+        for node in self.topology.members:
             self.simulation.start(node, Beating(tuple(self.brokers)))
 
     def apply(self, event: Event) -> None:
-        if not apply_to_world(event, self.simulation, self.places):
+        if not apply_to_world(event, self.simulation, self.topology):
             self.left.append(event)
 
     def fast_forward(self) -> None: ...
@@ -187,9 +187,9 @@ def test_overlapping_faults_add_up_and_end_each_at_its_time() -> None:
             {"at": "4s", "network": "delay", "between": ["a", "c1"], "delay": "200ms", "for": "6s"},
         ],
     )
-    simulation, places = Simulation(), Topology.of(day)
+    simulation, topology = Simulation(), Topology.of(day)
     for event in day.events:
-        simulation.at(event.at, lambda event=event: apply_to_world(event, simulation, places))  # type: ignore[misc]
+        simulation.at(event.at, lambda event=event: apply_to_world(event, simulation, topology))  # type: ignore[misc]
     seen = []
     for second in (1, 2, 3, 4, 6, 10):
         simulation.run(second * 1000.0)
@@ -221,13 +221,13 @@ def test_places_tell_who_lives_where(apart: bool) -> None:
     }
     fields = {"name": "x", "topics": {"t": 1}, "run": {"for": "1min"}, "groups": groups}
     join = {"at": "1s", "join": "late", "group": "h", "subscribe": ["t"]}
-    places = Topology.of(scenario(fields, events=[join]), one_node_per_member=apart)
-    assert places.node[MemberKey("g", "c2")] == "g/c2"
-    assert places.node[MemberKey("g", "c3")] == "c3"
-    assert places.node[MemberKey("h", "late")] == "late"
-    assert places.together[MemberKey("h", "c1")] == (("g/c1", "h/c1") if apart else ("p",))
-    assert places.named("p") == places.together[MemberKey("h", "c1")]
-    assert places.named("h/c2") == ("h/c2",)
-    assert places.key(None, "c3") == MemberKey("g", "c3")
+    topology = Topology.of(scenario(fields, events=[join]), one_node_per_member=apart)
+    assert topology.node[MemberKey("g", "c2")] == "g/c2"
+    assert topology.node[MemberKey("g", "c3")] == "c3"
+    assert topology.node[MemberKey("h", "late")] == "late"
+    assert topology.together[MemberKey("h", "c1")] == (("g/c1", "h/c1") if apart else ("p",))
+    assert topology.named("p") == topology.together[MemberKey("h", "c1")]
+    assert topology.named("h/c2") == ("h/c2",)
+    assert topology.key(None, "c3") == MemberKey("g", "c3")
     with pytest.raises(ValueError, match="in several groups"):
-        places.key(None, "c1")
+        topology.key(None, "c1")
