@@ -9,7 +9,16 @@ from compare.audit.columns import TABLE
 from compare.audit.questions import Answer
 from compare.console.output import print_json, print_line, print_table
 from compare.diagnosis.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
-from compare.documents.audit import AuditDocument, Figures, GroupRecord, PartialRecord, PicturedGroup, ToldInPart
+from compare.diagnosis.finding import Finding
+from compare.documents.audit import (
+    AuditDocument,
+    Figures,
+    FindingRecord,
+    GroupRecord,
+    PartialRecord,
+    PicturedGroup,
+    ToldInPart,
+)
 from compare.measure.moved_queues import Owners
 from compare.narrative.headline import headline
 from compare.narrative.missing_figure_sentences import missing_figure_sentences
@@ -103,16 +112,7 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
         "cause": first.cause if first else None,
         "remedy": remedies[0].text if remedies else None,
         "remedies": [each.as_json() for each in remedies],
-        "findings": [
-            {
-                "kind": each.kind,
-                "cause": each.cause,
-                "remedy": None if each.remedy is None else each.remedy.text,
-                "remedies": [remedy.as_json() for remedy in each.remedies],
-                "cost": each.cost,
-            }
-            for each in explained.findings
-        ],
+        "findings": [_finding(each) for each in explained.findings],
         "cost": group.cost,
         "score": explained.score,
         "score_after": explained.score_after,
@@ -143,6 +143,16 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
             pictured["best_strategy"], pictured["best_owners"] = best_under[0], _owners(best_under[1])
         pictured["optimum_owners"] = _owners(optimum_owners(explained))
     return pictured
+
+
+def _finding(found: Finding) -> FindingRecord:
+    return {
+        "kind": found.kind,
+        "cause": found.cause,
+        "remedy": None if found.remedy is None else found.remedy.text,
+        "remedies": [remedy.as_json() for remedy in found.remedies],
+        "cost": found.cost,
+    }
 
 
 def _left_out(explained: Explained) -> list[str]:
