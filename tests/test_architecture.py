@@ -19,7 +19,9 @@ MAY_IMPORT = {
 }
 CIRCLES = {
     "a simulation holds its processes and links, a link delivers to a process, a process sends over its links and asks"
-    " the simulation for the time": frozenset(f"protocols.engine.{name}" for name in ("links", "process", "simulation")),
+    " the simulation for the time": frozenset(
+        f"protocols.engine.{name}" for name in ("links", "process", "simulation")
+    ),
 }
 """Why a circle of imports may be, to the modules that may be in it. All others are opened."""
 
