@@ -1,4 +1,4 @@
-"""Adding a view of an admin tool touches its file and the `KINDS` of its system's reader (for pastes `heads.py`, too)."""
+"""Adding a view of an admin tool takes its file and an entry in `KINDS`; in pastes the patterns of `heads.py` find it."""
 
 import json
 import os
