@@ -1,4 +1,4 @@
-"""Adding a view of an admin tool takes its file and an entry in `KINDS`; in pastes the patterns of `heads.py` find it."""
+"""Adding a view of an admin tool takes its file and an entry in `KINDS`; in pastes a pattern of `heads.py` finds it."""
 
 import json
 import os
