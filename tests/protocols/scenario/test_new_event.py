@@ -110,11 +110,11 @@ def test_yaml_is_read_and_written() -> None:
         (("{at: 5s, drain: c1, topics: [order], for: 1s}",), "line 14: events[0].topics[0]: unknown topic 'order'"),
         (
             ("{at: 1s, crash: c2}", Drain.example),
-            "line 15: events[1].drain: c1 is not there at 5s: c2 crashes at 1s",
+            "line 15: events[1].drain: c1 does not run at 5s: c2 crashes at 1s",
         ),
         (
             (Drain.example, "{at: 6s, drain: c2, topics: orders, for: 1s}"),
-            "line 15: events[1].drain: c2 does so already until 15s",
+            "line 15: events[1].drain: c2 is still in the previous one until 15s",
         ),
         ((Drain.example, "{at: 6s, leave: c1}", "{at: 7s, join: c1}"), "line 16: events[2].join: c1 hangs until 15s"),
         (("{at: 5s, join: c1}", "{at: 1s, drain: c1, topics: [], for: 1s}"), "c1 joins at 5s while it is a member"),
