@@ -1,4 +1,4 @@
-"""Experiments, fairness, optimum, reading real clusters, reports, command line.
+"""Everything that compares both systems: figures, optimum, readers of real clusters, runs, reports, command line.
 
 `fairness(allocation)`, `optimum(group, today)` and the module `spark` are imported when first used, so that a
 command that needs none of them starts at once.

@@ -1,4 +1,4 @@
-"""Kafka's side: a coordinator runs the group, an assignor shares the partitions out."""
+"""The model of Kafka: a coordinator runs the group, and an assignor assigns the partitions to its members."""
 
 from kafka_coordinator.assign import STRATEGIES, assign, register
 

@@ -1,4 +1,4 @@
-"""One scenario lived through by one system: what the notebooks look at."""
+"""One scenario run by one system, for the notebooks."""
 
 from collections.abc import Mapping
 from typing import Any

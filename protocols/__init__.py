@@ -1,4 +1,4 @@
-"""The vocabulary that Kafka and RocketMQ share: queues, members, groups, allocations, strategies."""
+"""What Kafka and RocketMQ share: queues, members, groups, allocations, strategies. The package knows neither system."""
 
 from protocols.allocations import Allocation
 from protocols.errors import GroupError, StrategyError, UserError

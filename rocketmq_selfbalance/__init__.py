@@ -1,4 +1,4 @@
-"""RocketMQ's side: clients that balance themselves, each on its own."""
+"""The model of RocketMQ: every client computes its own share of the queues; no coordinator assigns it."""
 
 from rocketmq_selfbalance.allocate import allocate
 from rocketmq_selfbalance.member_views import View

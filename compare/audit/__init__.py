@@ -1,1 +1,1 @@
-"""`equipoise audit`: read what admin tools print, judge every group, show the worst first."""
+"""The verb `audit`: read the output of admin tools, judge every group, list the worst first."""

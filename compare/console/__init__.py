@@ -1,1 +1,1 @@
-"""What every verb does at the console: tables and JSON, options that name files, how a command ends."""
+"""The console of every verb: tables and JSON, options that name files, exit codes and signals."""

@@ -1,1 +1,1 @@
-"""Why a group is as it is and what would help: findings, their causes, and remedies with risk and gain."""
+"""Findings about a group: why it is unfair or late (causes), and what improves it (remedies with risk and gain)."""

@@ -1,1 +1,1 @@
-"""What is said in words about runs and groups: verdicts with their figures, headlines, why a figure is missing."""
+"""Sentences about runs and groups: verdicts with their figures, headlines, reasons for missing figures."""

@@ -1,1 +1,1 @@
-"""What the reports of `audit` and `compare` share: one file without network, its frame, style and smallest script."""
+"""What the reports of `audit` and `compare` share: one file that needs no network, its frame, style and script."""

@@ -1,1 +1,1 @@
-"""Scenarios read for the systems that are installed, and one variant of them run from beginning to end."""
+"""Read scenarios for the installed systems, list their variants, and run one variant from beginning to end."""

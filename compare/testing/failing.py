@@ -1,4 +1,4 @@
-"""What a failing test leaves behind: a scenario file that lives through the same again."""
+"""What a failing test leaves behind: a scenario file that repeats the run."""
 
 import sys
 from typing import Protocol

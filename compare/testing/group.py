@@ -215,7 +215,7 @@ class Group(Events, Demands):
     # As a scenario.
 
     def scenario(self) -> Scenario:
-        """What has happened so far as a scenario; `equipoise compare` of it lives through the same."""
+        """What has happened so far as a scenario; `equipoise compare` repeats the run from it."""
         return self.world.scenario_until(max(self.clock.time, 1.0))
 
     def scenario_text(self) -> str:

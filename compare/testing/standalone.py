@@ -23,7 +23,7 @@ def rocketmq_group(clock: Clock | None = None, **plan: Unpack[GroupPlan]) -> Gro
 
 
 def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) -> Group:
-    """A group that has lived through a scenario to its end. ``system``: ``kafka:range`` and the like; left out, the
+    """A group after a scenario was run to its end. ``system``: ``kafka:range`` and the like; left out, the
     first that the scenario names. Under hypothesis the scenario is printed with the falsifying example.
 
     Raises `UserError` for a scenario with several groups.

@@ -1,7 +1,7 @@
 """One group in one system, living event by event.
 
 What has happened so far is always a scenario that could stand in a file: each event is checked as one of a file is,
-and the whole can be written down and lived through again by `equipoise compare`.
+and the whole can be written down and run again by `equipoise compare`.
 """
 
 import re

@@ -18,7 +18,7 @@ BEGINNING = "the scenario begins"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A scenario as one system lives through it. `run` lets it happen; until then time stands at 0."""
+    """A scenario for one system. `run` runs it; until then the time is 0."""
 
     simulation: Simulation
     cluster: Cluster

@@ -1,4 +1,4 @@
-"""The facts of a simulation as a timeline: rows, text, diagrams, figures and properties of it."""
+"""The facts of a simulation as a timeline, and what is computed from it: rows, text, diagrams, figures, properties."""
 
 from protocols.timeline.figure_recorder import FigureRecorder
 from protocols.timeline.invariants import InvariantError, may_own_in, reads_in

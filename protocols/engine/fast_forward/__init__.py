@@ -1,1 +1,1 @@
-"""Skips quiet times of a simulation from outside: kernel and nodes know nothing of it (`contract`, docs/engine.md)."""
+"""The layer that skips quiet times of a simulation from outside: kernel and nodes know nothing of it (`contract`)."""
