@@ -1,5 +1,5 @@
-"""Spark's daemon of Python workers, which has imported what their tasks need before it forks them: a task that fails ends
-its worker, and the next one would import it all again."""
+"""Spark's daemon of Python workers, which has imported what their tasks need before it forks them: a task that fails
+ends its worker, and the next one would import it all again."""
 
 import numpy  # noqa: F401
 import pandas  # noqa: F401
