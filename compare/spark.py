@@ -1,21 +1,15 @@
-"""Fairness figures on Spark, under the name that users import: `from compare import spark`, `import compare.spark`."""
+"""Fairness figures on Spark: over any number of groups, on this machine or a cluster.
 
-from compare.measure.spark import (
-    Snapshot,
-    cv,
-    fairness,
-    figures_on_spark,
-    gini,
-    idle_members,
-    jain,
-    max_over_mean,
-    progress,
-    session,
-    spread,
-    theil,
-    warm_up,
-    write_snapshot,
-)
+from compare import spark
+spark.fairness("ownership.parquet", "members.parquet").orderBy("jain").show()
+"""
+
+from compare.measure.spark.columns import cv, gini, idle_members, jain, max_over_mean, spread, theil
+from compare.measure.spark.counting import fairness
+from compare.measure.spark.groups import figures_on_spark
+from compare.measure.spark.progress import progress
+from compare.measure.spark.sessions import session, warm_up
+from compare.measure.spark.snapshots import Snapshot, write_snapshot
 
 __all__ = [
     "Snapshot",

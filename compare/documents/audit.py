@@ -17,14 +17,9 @@ Restart: TypeAlias = Literal["none", "rolling", "all at once"]
 """What of a group has to be restarted."""
 
 
-class Figures(TypedDict):
-    """The figures of a group, and of each of its topics; ``lag`` in records."""
+class LoadFigures(TypedDict):
+    """How members' loads differ: null where a figure is not defined."""
 
-    members: Figure
-    idle_members: Figure
-    queues: Figure
-    unowned_queues: Figure
-    double_owned_queues: Figure
     min: Figure
     max: Figure
     mean: Figure
@@ -36,6 +31,16 @@ class Figures(TypedDict):
     theil: Figure
     max_over_mean: Figure
     pile_up: Figure
+
+
+class Figures(LoadFigures):
+    """The figures of a group, and of each of its topics; ``lag`` in records."""
+
+    members: Figure
+    idle_members: Figure
+    queues: Figure
+    unowned_queues: Figure
+    double_owned_queues: Figure
     lag: Figure
 
 

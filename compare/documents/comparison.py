@@ -13,13 +13,13 @@ are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not
 from collections.abc import Mapping
 from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
 
-from compare.documents.audit import OptimumRecord
+from compare.documents.audit import LoadFigures, OptimumRecord
 from compare.measure.figures import Figure
 
 N = TypeVar("N")
 
 
-class FairnessRecord(TypedDict, Generic[N]):
+class FairnessRecord(LoadFigures, Generic[N]):
     """The figures of all members of all groups together, and per topic; figures of load are null without members."""
 
     members: int
@@ -27,17 +27,6 @@ class FairnessRecord(TypedDict, Generic[N]):
     queues: int
     unowned_queues: int | N
     double_owned_queues: int | N
-    min: Figure
-    max: Figure
-    mean: Figure
-    spread: Figure
-    idle_share: Figure
-    cv: Figure
-    jain: Figure
-    gini: Figure
-    theil: Figure
-    max_over_mean: Figure
-    pile_up: Figure
     topics: Mapping[str, Mapping[str, Figure]]
 
 

@@ -57,10 +57,9 @@ def _forget_asked(client: Instance, name: str) -> None:
 
 
 def ask(client: Instance, now: Time, thread: str, address: str, timeout: Time, request: Message, out: Outbox) -> Wait:
-    """Send a request for this thread, which then waits for the answer. The request begins with its number, the last one
-    of `Instance.next_correlation`."""
+    """Send a request for this thread, which then waits for the answer. The request begins with its number."""
     until = now + timeout
-    client.asked[client.correlation] = Asked(thread, address, until)
+    client.asked[request[0]] = Asked(thread, address, until)
     due = client.watched.get(thread)
     if due is None or due > until:
         _watch(client, thread, until, out)

@@ -1,9 +1,9 @@
 """The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``)."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import blocking, heartbeat, routing
 from rocketmq_selfbalance.client.calls import (
@@ -44,76 +44,63 @@ def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMe
         return Failure.FAILED
     addresses = out.choose(BROKER_ASKED, known)
     address = addresses.get(MASTER_ID) or out.choose("replica asked", sorted(addresses.values()))
-    timeout = client.settings.instance.mq_client_api_timeout_ms
-    return blocking.ask(
-        client, now, name, address, timeout, GetConsumerListByGroup(client.next_correlation(), call.group), out
-    )
+    request = GetConsumerListByGroup(client.next_correlation(), call.group)
+    return blocking.ask(client, now, name, address, client.settings.instance.mq_client_api_timeout_ms, request, out)
 
 
-def _query(client: Instance, now: Time, name: str, thread: Thread, call: QueryOffset, out: Outbox) -> Wait:
-    timeout = client.settings.instance.offset_timeout_ms
-    return blocking.ask(
-        client,
-        now,
-        name,
-        call.address,
-        timeout,
-        QueryConsumerOffset(client.next_correlation(), call.group, call.queue),
-        out,
-    )
+class _ToBroker(Protocol):
+    """A call that is answered by the broker at this address."""
+
+    @property
+    def address(self) -> str: ...
 
 
-def _max_offset(client: Instance, now: Time, name: str, thread: Thread, call: AskMaxOffset, out: Outbox) -> Wait:
-    timeout = client.settings.instance.offset_timeout_ms
-    return blocking.ask(
-        client, now, name, call.address, timeout, GetMaxOffset(client.next_correlation(), call.queue), out
-    )
+C = TypeVar("C", bound=_ToBroker)
 
 
-def _offset_at(client: Instance, now: Time, name: str, thread: Thread, call: AskOffsetAt, out: Outbox) -> Wait:
-    timeout = client.settings.instance.offset_timeout_ms
-    return blocking.ask(
-        client,
-        now,
-        name,
-        call.address,
-        timeout,
-        SearchOffsetByTimestamp(client.next_correlation(), call.queue, call.timestamp),
-        out,
-    )
+def _asks(question: Callable[[Instance, C], tuple[Time, Message]]) -> Begin:
+    """How such a call begins. ``question``: milliseconds until it is overdue, and the request."""
+
+    def begin(client: Instance, now: Time, name: str, thread: Thread, call: C, out: Outbox) -> Wait:
+        timeout, request = question(client, call)
+        return blocking.ask(client, now, name, call.address, timeout, request, out)
+
+    return begin
 
 
-def _lock(client: Instance, now: Time, name: str, thread: Thread, call: LockQueues, out: Outbox) -> Wait:
-    timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
-    return blocking.ask(
-        client,
-        now,
-        name,
-        call.address,
-        timeout,
-        LockBatchMq(client.next_correlation(), call.group, own, call.queues),
-        out,
-    )
+@_asks
+def _query(client: Instance, call: QueryOffset) -> tuple[Time, Message]:
+    request = QueryConsumerOffset(client.next_correlation(), call.group, call.queue)
+    return client.settings.instance.offset_timeout_ms, request
 
 
-def _unlock(client: Instance, now: Time, name: str, thread: Thread, call: UnlockQueues, out: Outbox) -> Wait:
-    timeout, own = client.settings.instance.lock_timeout_ms, client.client_id
-    return blocking.ask(
-        client,
-        now,
-        name,
-        call.address,
-        timeout,
-        UnlockBatchMq(client.next_correlation(), call.group, own, call.queues),
-        out,
-    )
+@_asks
+def _max_offset(client: Instance, call: AskMaxOffset) -> tuple[Time, Message]:
+    return client.settings.instance.offset_timeout_ms, GetMaxOffset(client.next_correlation(), call.queue)
 
 
-def _unregister(client: Instance, now: Time, name: str, thread: Thread, call: Unregister, out: Outbox) -> Wait:
-    timeout, own = client.settings.instance.mq_client_api_timeout_ms, client.client_id
-    return blocking.ask(
-        client, now, name, call.address, timeout, UnregisterClient(client.next_correlation(), own, call.group), out
-    )
+@_asks
+def _offset_at(client: Instance, call: AskOffsetAt) -> tuple[Time, Message]:
+    request = SearchOffsetByTimestamp(client.next_correlation(), call.queue, call.timestamp)
+    return client.settings.instance.offset_timeout_ms, request
+
+
+@_asks
+def _lock(client: Instance, call: LockQueues) -> tuple[Time, Message]:
+    request = LockBatchMq(client.next_correlation(), call.group, client.client_id, call.queues)
+    return client.settings.instance.lock_timeout_ms, request
+
+
+@_asks
+def _unlock(client: Instance, call: UnlockQueues) -> tuple[Time, Message]:
+    request = UnlockBatchMq(client.next_correlation(), call.group, client.client_id, call.queues)
+    return client.settings.instance.lock_timeout_ms, request
+
+
+@_asks
+def _unregister(client: Instance, call: Unregister) -> tuple[Time, Message]:
+    request = UnregisterClient(client.next_correlation(), client.client_id, call.group)
+    return client.settings.instance.mq_client_api_timeout_ms, request
 
 
 def _sleep(client: Instance, now: Time, name: str, thread: Thread, call: Sleep, out: Outbox) -> Wait:

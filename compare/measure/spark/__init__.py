@@ -1,29 +1,4 @@
 """Fairness figures on Spark: over any number of groups, on this machine or a cluster.
 
-from compare import spark
-spark.fairness("ownership.parquet", "members.parquet").orderBy("jain").show()
+Users import `compare.spark`, which names what is theirs.
 """
-
-from compare.measure.spark.columns import cv, gini, idle_members, jain, max_over_mean, spread, theil
-from compare.measure.spark.counting import fairness
-from compare.measure.spark.groups import figures_on_spark
-from compare.measure.spark.progress import progress
-from compare.measure.spark.sessions import session, warm_up
-from compare.measure.spark.snapshots import Snapshot, write_snapshot
-
-__all__ = [
-    "Snapshot",
-    "cv",
-    "fairness",
-    "figures_on_spark",
-    "gini",
-    "idle_members",
-    "jain",
-    "max_over_mean",
-    "progress",
-    "session",
-    "spread",
-    "theil",
-    "warm_up",
-    "write_snapshot",
-]
