@@ -157,17 +157,16 @@ class Process:
     def handle(self, name: TimerName) -> None:
         """The entry of a timer is due: it fires, if the entry is still its own."""
         simulation = self.simulation
-        timer = self.timers.pop(name, None)
-        if timer is not None and timer[2] == simulation.handling and not self.hung:
+        timer = self.timers.get(name)
+        if timer is not None and timer[2] == simulation.handling:
+            if self.hung:
+                self.wait(self.handle, name)
+                return
+            del self.timers[name]
             self.firing = name
             self.node.timeout(simulation.now, name, self)
             self.firing = NOT_FIRING
             return
-        if timer is not None:
-            self.timers[name] = timer
-            if timer[2] == simulation.handling:
-                self.wait(self.handle, name)
-                return
         stale = self.stale_timer_entries.get(name)
         if stale is not None and stale[2] == simulation.handling:
             del self.stale_timer_entries[name]
