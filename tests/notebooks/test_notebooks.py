@@ -11,14 +11,8 @@ import pytest
 from execute import executed, notebooks
 
 SPARK = "8-a-million-groups"
-FEWER = {
-    "EQUIPOISE_GROUPS": "2000",
-    "SPARK_MASTER": "local[1]",
-    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "PYSPARK_SUBMIT_ARGS": "--conf spark.sql.codegen.wholeStage=false pyspark-shell",
-}
-"""With this, notebook 8 takes 20 CPU seconds: few groups are not worth that Java and Spark compile anything. Its
-numbers are others then."""
+"""In `make test` its cells are run with fewer groups, where there is a Spark session already
+(`tests/compare/measure/spark/test_notebook.py`)."""
 
 ALL = notebooks()
 
@@ -37,15 +31,6 @@ def test_a_run_puts_out_what_is_committed(path: Path) -> None:
     for then, now in zip(committed.cells, run.cells, strict=True):
         assert _told(now) == _told(then), then["source"]
     assert nbformat.writes(run) == path.read_text(encoding="utf-8").removesuffix("\n"), "run `make notebooks`"
-
-
-def test_the_one_with_spark_runs_with_fewer_groups() -> None:
-    path = next(path for path in ALL if path.stem == SPARK)
-    run = executed(path, FEWER)
-    told = "\n".join(text for cell in run.cells for text in _told(cell))
-    assert "2,000 groups" in told
-    assert "the same: True" in told
-    assert "cut in other pieces: True" in told
 
 
 @pytest.mark.slow

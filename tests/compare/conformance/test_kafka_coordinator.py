@@ -2,6 +2,7 @@
 
 import copy
 import gzip
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,11 +122,10 @@ def noticed(trace: dict[str, Any]) -> bool:
         return True
 
 
-@pytest.mark.parametrize(("path", "kinds"), [(CLASSIC, 150), (HARD, 80)])
-def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail(path: Path, kinds: int) -> None:
+def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail() -> None:
     seen: set[tuple[str, ...]] = set()
     unnoticed: list[tuple[str, Place, Any]] = []
-    for trace in traces(path):
+    for trace in itertools.chain(traces(CLASSIC), traces(HARD)):
         for place in leaves({"steps": trace["steps"]}):
             value = at(trace, place)
             kind = kind_of(place, value, trace)
@@ -139,7 +139,7 @@ def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail(path: Path,
     assert unnoticed == []
     told = {name for kind in seen for name in kind}
     assert {"resp", "completed", "state", "timeline", "member_order", "pending_sync", "completed_at_step"} <= told
-    assert len(seen) > kinds
+    assert len(seen) > 500
 
 
 def _refusals() -> Iterator[tuple[dict[str, Any], Place]]:

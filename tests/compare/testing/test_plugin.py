@@ -101,11 +101,11 @@ def test_a_shrunk_failure_prints_the_smallest_scenario(pytester: pytest.Pytester
 def test_a_scenario_that_hypothesis_draws_is_printed_for_any_failure(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
-        from hypothesis import given, settings
+        from hypothesis import Phase, given, settings
         from compare.testing import play
         from compare.testing.strategies import scenarios
 
-        @settings(max_examples=100, deadline=None, database=None, derandomize=True)
+        @settings(max_examples=100, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
         @given(scenarios(systems=["kafka:range"]))
         def test_it(scenario):
             assert len(play(scenario).members) < 3
@@ -119,16 +119,16 @@ def test_a_scenario_that_hypothesis_draws_is_printed_for_any_failure(pytester: p
 def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
-        from hypothesis import given, settings
+        from hypothesis import Phase, given, settings
         from compare.testing import play
         from compare.testing.strategies import scenarios
 
-        @settings(max_examples=20, deadline=None, database=None, derandomize=True)
+        @settings(max_examples=20, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
         @given(scenarios(systems=["kafka:range"], most_events=0))
         def test_as_it_was(scenario):
             play(scenario).assert_moves_at_most(-1)
 
-        @settings(max_examples=20, deadline=None, database=None, derandomize=True)
+        @settings(max_examples=20, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
         @given(scenarios(systems=["kafka:range"], most_events=0))
         def test_and_on(scenario):
             play(scenario).crash("c1").assert_moves_at_most(-1)

@@ -1,4 +1,5 @@
-"""A session that exists is used as it is, whichever thread made it."""
+"""Our session says nothing and its workers run this interpreter; one that exists is used as it is, whichever thread
+made it."""
 
 import os
 import subprocess
@@ -6,6 +7,7 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
+import sys
 import threading
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -15,7 +17,16 @@ from compare.measure.figures import GroupLoads
 from compare.measure.spark.java import spark_java_home
 import os
 
+# Ours, as a command makes it.
+spark.warm_up()
+with_python = spark.session().range(3).mapInPandas(lambda frames: frames, "id long")
+print(with_python.count(), flush=True)
+print("and nothing else", file=sys.stderr, flush=True)
+spark.session().stop()
+
 os.environ["JAVA_HOME"] = str(spark_java_home())
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ.pop("SPARK_MASTER")
 
 
 def in_a_thread(body):
@@ -63,10 +74,11 @@ print(SparkSession.builder._options)
 """
 
 
-def test_session_that_exists_is_never_reconfigured(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-    environment.pop("SPARK_MASTER", None)
+def test_workers_run_this_interpreter_and_a_session_that_exists_is_never_reconfigured(tmp_path: Path) -> None:
+    environment = {**os.environ, "SPARK_MASTER": "local[1]"}
+    environment.pop("PYSPARK_PYTHON", None)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
     )
-    assert done.stdout.split("\n") == ["True True True", "True True", "True True", "3", "{}", ""], done.stderr
+    assert done.stdout.split("\n") == ["3", "True True True", "True True", "True True", "3", "{}", ""], done.stderr
+    assert done.stderr.startswith("and nothing else\n")

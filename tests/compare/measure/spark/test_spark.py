@@ -1,9 +1,6 @@
 """Spark gives the bytes of the numpy engine, whatever the partitioning, and columns for anyone's own job."""
 
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -154,12 +151,3 @@ def test_columns_are_null_where_there_is_nobody(session: SparkSession) -> None:
 def test_session_that_is_there_is_used(session: SparkSession) -> None:
     spark.warm_up()
     assert spark.session() is session
-
-
-def test_workers_run_this_interpreter_and_nothing_is_said(tmp_path: Path) -> None:
-    script = "from compare import spark; spark.warm_up(); print(spark.session().range(3).count())"
-    environment = {**os.environ, "SPARK_MASTER": "local[1]"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
-    )
-    assert (done.stdout, done.stderr) == ("3\n", "")
