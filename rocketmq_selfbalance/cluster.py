@@ -70,7 +70,8 @@ class RocketMQCluster:
     def fast_forward(self) -> None:
         """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
         driver = import_module("protocols.engine.fast_forward.driver")
-        driver.FastForward(self.simulation, import_module("rocketmq_selfbalance.fast_forward").ADAPTERS)
+        layer = import_module("rocketmq_selfbalance.fast_forward")
+        driver.FastForward(self.simulation, layer.ADAPTERS, least=layer.LEAST_EVENTS)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""

@@ -11,3 +11,6 @@ from kafka_coordinator.fast_forward.consumer import ConsumerAdapter
 from protocols.engine.fast_forward.adapters import Adapters
 
 ADAPTERS: Final[Adapters] = {Broker: BrokerAdapter, Consumer: ConsumerAdapter, Admin: AdminAdapter}
+
+LEAST_EVENTS: Final = 1000
+"""A look at a small group costs what fifty events do: a twentieth of these."""

@@ -12,3 +12,6 @@ from rocketmq_selfbalance.fast_forward.name_server import NameServerAdapter
 from rocketmq_selfbalance.nameserver import NameServer
 
 ADAPTERS: Final[Adapters] = {NameServer: NameServerAdapter, BrokerNode: BrokerAdapter, Client: ClientAdapter}
+
+LEAST_EVENTS: Final = 2000
+"""A look at a small group costs what a hundred events do: a twentieth of these."""

@@ -27,6 +27,9 @@ PAUSE_MS = 100.0
 LONG_PAUSE_MS = 2000.0
 """So much longer where looks have cost more than they skipped."""
 
+LONGEST_PAUSE_MS = 10_000.0
+"""However slowly the price of a look comes together: it may do so faster from now on."""
+
 MANY = 16
 """Where so many could pass over rounds for one that could not, it is not worth another look before the horizon."""
 
@@ -53,6 +56,8 @@ class FastForward:
         "_asked",
         "_known",
         "_last_number",
+        "_last_time",
+        "_least",
         "_look",
         "_price",
         "_rate",
@@ -60,15 +65,19 @@ class FastForward:
         "_unpaid",
     )
 
-    def __init__(self, simulation: Simulation, adapters: Adapters) -> None:
-        """``adapters``: of the classes of nodes that may be quiescent."""
+    def __init__(self, simulation: Simulation, adapters: Adapters, *, least: int = 0) -> None:
+        """``adapters``: of the classes of nodes that may be quiescent. ``least``: so many events are handled before the
+        first look, and after one that skipped too little; a short run is over by then."""
         self._simulation, self._adapters = simulation, adapters
         self._known: dict[Process, Adapter] = {}
         """Of the processes that ran at the last look."""
         self._look = Happening(self.look)
         self._last_number = 0
         """The simulation's number at the last look."""
-        self._price = 0
+        self._last_time = simulation.now
+        """When that was."""
+        self._least = least
+        self._price = least
         """How much it has to rise to the next."""
         self._asked = 0
         self._active = ""
@@ -86,7 +95,7 @@ class FastForward:
         size = len(simulation.heap) + len(simulation.processes)
         handled = simulation.number - self._last_number
         if simulation.tracing or handled < self._price:
-            following += LONG_PAUSE_MS if self._unpaid else 0.0
+            following += self._pause(handled)
         elif self._rate * ((ahead := self._next_call()) - simulation.now) < WORTH:
             following = max(following, ahead + PAUSE_MS)
         elif handled >= UNLIKELY * size or not self._is_lively():
@@ -99,14 +108,21 @@ class FastForward:
             finally:
                 if collecting:
                     gc.enable()
-            self._last_number = simulation.number
-            self._price = 0 if passed else self._asked * ASKING if self._active else size
-            if self._rate < inf and not self._active:
+            self._last_number, self._last_time = simulation.number, simulation.now
+            self._price = 0 if passed else max(self._asked * ASKING, size) if self._active else size
+            if not self._active and (self._rate < inf or not passed):
                 paid = sum(simulation.messages.values()) - sent >= WORTH * len(simulation.processes)
                 self._unpaid = 0 if paid else self._unpaid + 1
-                self._price = size << self._unpaid if self._unpaid else 0
+                self._price = max(size << self._unpaid, self._least) if self._unpaid else 0
             following = max(following, horizon + PAUSE_MS)
         self._schedule(following)
+
+    def _pause(self, handled: int) -> Time:
+        """How much longer than usual it takes until as much is handled as a look costs, as far as is known."""
+        if not self._least:
+            return LONG_PAUSE_MS if self._unpaid else 0.0
+        ahead = (self._price - handled) * (self._simulation.now - self._last_time) / max(handled, 1)
+        return min(max(ahead, 0.0), LONGEST_PAUSE_MS)
 
     def _schedule(self, at: Time) -> None:
         entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)

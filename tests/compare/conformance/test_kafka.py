@@ -25,8 +25,8 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = tuple(ASSIGNORS)
 HARD = ("client-sticky-hard", "client-cooperative-sticky-hard")
 FILES = (*KINDS, *HARD)
-EVERY = dict.fromkeys(KINDS, 20) | dict.fromkeys(HARD, 8)
-"""Plants are tried in every 20th line of a file, in every 8th of a short one."""
+EVERY = dict.fromkeys(KINDS, 20) | dict.fromkeys(HARD, 4) | {"client-cooperative-sticky-hard": 12}
+"""Plants are tried in every 20th line of a file, in every 4th of a short one, in every 12th of one with long lines."""
 
 MOST_IN_A_BIN = 8
 """Java's map makes a tree of a bin with more keys; its order is not modelled (`protocols.java`)."""
