@@ -33,3 +33,7 @@ class MemberNames:
     ) -> None:
         """See `protocols.engine.simulation.Observer`."""
         self._following.sent(now, arrives, sender, to, message, number, cause)
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        self._following.harmed(now, sender, to, lost)

@@ -115,7 +115,8 @@ class IntervalRecord(TypedDict):
 
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
-    ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent."""
+    ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
+    these a fault of the network lost."""
 
     label: str
     system: str
@@ -134,6 +135,7 @@ class VariantRecord(TypedDict, Generic[N]):
     redelivered: int
     burst: float | None
     messages: dict[str, int]
+    lost_messages: dict[str, int]
     settle_s: float
     lag: LagRecord | None
     after: list[AfterRecord[N]]

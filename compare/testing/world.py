@@ -115,6 +115,9 @@ class World:
     ) -> None:
         self._recorder.sent(now, arrives, sender, to, message, number, cause)
 
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        self._recorder.harmed(now, sender, to, lost)
+
     def _owns(self, now: Time, fact: Owns) -> None:
         if self.owned.get(fact.member, ()) != fact.queues:
             self._changed(now)

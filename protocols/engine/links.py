@@ -1,7 +1,6 @@
 """Links between two processes: first in, first out, with a latency for every message and with faults."""
 
 from functools import lru_cache
-from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, final
 
@@ -10,8 +9,6 @@ from protocols.engine.randomness import STEPS, WORDS, number_below, words
 
 if TYPE_CHECKING:
     from protocols.engine.process import Process
-
-NEVER: Time = -inf
 
 
 class Latency(NamedTuple):
@@ -53,7 +50,6 @@ class Link:
         "back",
         "drawn",
         "fault",
-        "harmed",
         "last_arrival",
         "open",
         "receiver",
@@ -78,8 +74,6 @@ class Link:
         self.shut = False
         """Whether the receiver has closed or was told that the sender did: it will not open again."""
         self.fault: Fault | None = None
-        self.harmed: Time = NEVER
-        """When a message was lost or delayed last: who waits for an answer may wait in vain for a while."""
         self._simulation = receiver.simulation
         self.sender_name = sender.name
 
@@ -97,12 +91,13 @@ class Link:
         due = now + (self.drawn or self.draw()).pop()
         if self.fault is not None:
             due += round(self.fault.delay / TICK) * TICK
-            self.harmed = now
+            if self.fault.delay:
+                self._simulation.observer.harmed(now, self.sender_name, self.receiver.name, None)
         self.last_arrival = max(due, self.last_arrival)
         return self.last_arrival
 
-    def loses(self) -> bool:
-        """Whether the next message is lost; if so, it has its number."""
+    def loses(self, message: Message) -> bool:
+        """Whether this message, which is the next one, is lost; if so, it has its number."""
         fault = self.fault
         if fault is None:
             return False
@@ -110,7 +105,8 @@ class Link:
         lost = number_below(1 << 32, "loss", self._stream, self.sent) < share * (1 << 32)
         if lost:
             self.sent += 1
-            self.harmed = self._simulation.now
+            simulation = self._simulation
+            simulation.observer.harmed(simulation.now, self.sender_name, self.receiver.name, message)
         return lost
 
     def draw(self) -> list[float]:

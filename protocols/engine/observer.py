@@ -25,6 +25,9 @@ class Observer(Protocol):
     ) -> None:
         """A message was sent (only told while tracing); ``arrives`` is None where it is lost."""
 
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        """A fault of the network has lost this message, or delayed one or the news of a connection (None)."""
+
 
 class Unobserved:
     """An observer that does not look."""
@@ -36,3 +39,5 @@ class Unobserved:
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None: ...
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None: ...

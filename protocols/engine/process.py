@@ -251,7 +251,7 @@ class Process:
             link = simulation.connect(self, to)
         number = simulation.number = simulation.number + 1
         due: Time | None = None
-        if link is not None and not link.loses():
+        if link is not None and not link.loses(message):
             due = link.arrival(simulation.now)
             heappush(self._heap, (due, simulation.now, number, simulation.root, link, message))
         if simulation.tracing:

@@ -1,5 +1,6 @@
 """Observes a simulation and makes a timeline of the facts."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -49,6 +50,7 @@ class Recorder:
         self._facts: list[ObservedFact] = []
         self._calls: list[Call] = []
         self._trace: Trace | None = None
+        self._lost: Counter[type[Message]] = Counter()
         self._believed: list[Interval] = []
         self._granted: list[Interval] = []
         self._gaps: list[Gap] = []
@@ -85,6 +87,10 @@ class Recorder:
     ) -> None:
         self._tracing().add(Sent(now, arrives, sender, to, message, number, cause))
 
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        if lost is not None:
+            self._lost[type(lost)] += 1
+
     # The reader's side.
 
     def timeline(
@@ -115,6 +121,7 @@ class Recorder:
             commits=tuple(commits((each.now, each.fact) for each in self._facts if isinstance(each.fact, Committed))),
             deliveries=tuple(Delivery.of(each.now, each.fact) for each in self._facts if type(each.fact) is Delivered),
             messages=_by_name(messages or {}),
+            lost=_by_name(self._lost),
             trace=self._trace,
             lives=self._lives,
             uncounted=self._uncounted,

@@ -42,6 +42,8 @@ class Timeline:
     deliveries: tuple[Delivery, ...]
     messages: Mapping[str, int]
     """Type of message to how many were sent."""
+    lost: Mapping[str, int]
+    """The same of those that a fault of the network lost."""
     trace: Trace | None = None
     """Every message and cause, where the simulation traced."""
     lives: Lifetimes = field(default_factory=dict)

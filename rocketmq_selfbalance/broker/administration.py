@@ -56,7 +56,6 @@ def _reset(broker: Broker, now: Time, sender: str, message: ResetOffset, out: Ou
         return
     for queue, offset in found.items():
         broker.offsets.assign_reset(message.group, queue.topic, queue.number, offset)
-        broker.committers.pop((message.group, queue), None)
         out.observe(Committed(message.group, queue, offset, None, None, ""))
     broker.unflushed = True
 

@@ -34,7 +34,7 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
         return
     if message.commit_offset is not None:
         fact = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
-        commit(broker, now, sender, fact, out)
+        commit(broker, now, fact, out)
     answer = get_message(broker, now, message)
     if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
         out.send(sender, answer)
@@ -49,12 +49,10 @@ def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
     out.set_timer(held.timer, held.due)
 
 
-def commit(broker: Broker, now: Time, sender: str, fact: Committed, out: Outbox) -> None:
-    """Take a committed offset. It is observed unless its sender repeats itself: then nothing has changed."""
+def commit(broker: Broker, now: Time, fact: Committed, out: Outbox) -> None:
+    """Take a committed offset. It is observed where it changes anything."""
     group, (topic, _, number), offset = fact.group, fact.queue, fact.offset
-    repeated = broker.committers.get((group, fact.queue)) == sender
-    if not repeated or broker.offsets.query(group, topic, number) != offset:
-        broker.committers[group, fact.queue] = sender
+    if broker.offsets.query(group, topic, number) != offset:
         broker.unflushed = True
         out.observe(fact)
     broker.offsets.commit(now, group, topic, number, offset)

@@ -88,7 +88,7 @@ def _commit(broker: Broker, now: Time, sender: str, message: UpdateConsumerOffse
     if answer is not None:
         out.observe(fact)
     else:
-        pulls.commit(broker, now, sender, fact, out)
+        pulls.commit(broker, now, fact, out)
     if not message.oneway:
         out.send(sender, Answer(message.correlation, SUCCESS if answer is None else answer.code))
 

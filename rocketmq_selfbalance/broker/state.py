@@ -24,7 +24,6 @@ class Broker:
     __slots__ = (
         "active",
         "changed_groups",
-        "committers",
         "consumers",
         "disk",
         "held",
@@ -63,8 +62,6 @@ class Broker:
         self.changed_groups: dict[str, None] = {}
         """Groups whose members are notified with the next collection, where changes are collected."""
         self.unflushed = False
-        self.committers: dict[tuple[str, Queue], str] = {}
-        """(Group, queue) to who committed last: a commit that repeats its sender's last one is no fact."""
 
     def busy(self, now: Time, peer: str) -> None:
         """Something was read from this client, or written to it: its connection is not idle."""
@@ -82,7 +79,7 @@ class Broker:
         twin.consumers, twin.offsets, twin.locks = self.consumers.copy(), self.offsets.copy(), self.locks.copy()
         twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
         twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
-        twin.unflushed, twin.committers = self.unflushed, dict(self.committers)
+        twin.unflushed = self.unflushed
         return twin
 
     def key(self, now: Time) -> tuple[object, ...]:

@@ -6,10 +6,11 @@ the clock (records that arrive for held pulls, deliveries) is simulated.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from protocols.engine.fast_forward.adapters import FlowSource, Judgement
-from protocols.engine.fast_forward.contract import ANY, Call, Exchange, Guard, Held, Judge, Quiescence, Renewal, Stretch
+from protocols.engine.fast_forward.contract import Call, Exchange, Guard, Held, Judge, Quiescence, Renewal, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.load import Production
@@ -38,6 +39,27 @@ class Beating(NamedTuple):
     """Sorted by group."""
 
 
+class RepeatedCommits:
+    """Which clients' commits change nothing, as of one question whether the broker is quiescent."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._moving: dict[tuple[str, Queue], str] = {}
+        """Group and queue that takes in records evenly to the first client that said it commits there."""
+
+    def agrees(self, channel: str, claim: Mapping[tuple[str, Queue], int]) -> bool:
+        """Whether the client's commits repeat what is stored, or go on with what it reads alone as it comes in."""
+        broker = self._broker
+        for (group, queue), offset in claim.items():
+            stored = broker.disk.store.queue(queue.topic, queue.number)
+            if stored is not None and not stored.records and stored.production.per_second > 0:
+                if self._moving.setdefault((group, queue), channel) != channel:
+                    return False
+            elif broker.offsets.query(group, queue.topic, queue.number) != offset:
+                return False
+        return True
+
+
 class BrokerAdapter:
     """A broker from outside."""
 
@@ -54,14 +76,14 @@ class BrokerAdapter:
 
     def quiescence(self, now: Time) -> Quiescence | None:
         """Claims of a client: of heartbeats `Beating`; of member lists whether it would do nothing if it were given
-        them; of locks those that it holds, about a group; of commits see `_committed`."""
+        them; of locks those that it holds, about a group; of commits group and queue to offset."""
         broker = self.broker
         harmless: dict[tuple[str, type[Message]], Any] = {}
         missed: dict[tuple[str, type[Message]], Time] = {}
         patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
         lists = {name: in_order(broker.consumers.client_ids(name) or ()) for name in broker.consumers.groups}
         members = Judge(lambda would_repeat: would_repeat(lists))
-        committed = _committed(broker)
+        repeated = RepeatedCommits(broker)
         resets = any(broker.offsets.resets.values())
         for group in broker.consumers.groups.values():
             for channel, known in group.channels.items():
@@ -76,7 +98,7 @@ class BrokerAdapter:
             harmless[channel, LockBatchMq] = {data.group: held.get(data.group, ()) for data in beating.consumers}
             harmless[channel, PullMessage] = None
             if not resets:
-                harmless[channel, UpdateConsumerOffset] = committed.get(channel, {})
+                harmless[channel, UpdateConsumerOffset] = Judge(partial(repeated.agrees, channel))
         guarded: dict[TimerName, Guard] = {(IDLE, peer): Guard(peer, HeartBeat) for peer in broker.active}
         return Quiescence(_exchanges(broker), harmless, guarded, missed, held=_held(broker, now, resets))
 
@@ -110,7 +132,7 @@ class BrokerAdapter:
         """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
         if pull.suspend_ms <= 0 or any(self.broker.offsets.resets.values()):
             return None
-        if not _is_repeated_pull(self.broker, now, sender, pull):
+        if not _is_repeated_pull(self.broker, now, pull):
             return None
         return Renewal(PullAnswer, pull.suspend_ms, pull.suspend_ms)
 
@@ -159,14 +181,14 @@ def _held(broker: Broker, now: Time, resets: bool) -> list[Held]:
             PullAnswer,
             each.message.suspend_ms,
             (each.message.group, queue),
-            each.arrival is None and not resets and _is_repeated_pull(broker, now, each.sender, each.message),
+            each.arrival is None and not resets and _is_repeated_pull(broker, now, each.message),
         )
         for queue, waiting in broker.held.items()
         for each in waiting
     ]
 
 
-def _is_repeated_pull(broker: Broker, now: Time, sender: str, pull: PullMessage) -> bool:
+def _is_repeated_pull(broker: Broker, now: Time, pull: PullMessage) -> bool:
     """Whether an equal pull finds nothing, now and later, and commits nothing new. (A record that is sent back is
     delivered by a timer.)"""
     group, (topic, _, number), offset = pull.group, pull.queue, pull.commit_offset
@@ -175,13 +197,7 @@ def _is_repeated_pull(broker: Broker, now: Time, sender: str, pull: PullMessage)
         (stored is None or stored.production.per_second <= 0)
         and pulls.refusal(broker, pull) == SUCCESS
         and pull.offset == (0 if stored is None else stored.max_offset(now))
-        and (
-            offset is None
-            or (
-                broker.committers.get((group, pull.queue)) == sender
-                and broker.offsets.query(group, topic, number) == offset
-            )
-        )
+        and (offset is None or broker.offsets.query(group, topic, number) == offset)
     )
 
 
@@ -204,15 +220,3 @@ def _locks(broker: Broker) -> dict[str, dict[str, tuple[Queue, ...]]]:
         client_id: {group: tuple(sorted(queues)) for group, queues in groups.items()}
         for client_id, groups in found.items()
     }
-
-
-def _committed(broker: Broker) -> dict[str, dict[tuple[str, Queue], int]]:
-    """Client to what it committed last, where nobody has committed since: its claim when it commits again, group and
-    queue to offset. Of a queue that takes in records evenly the offset does not matter."""
-    found: dict[str, dict[tuple[str, Queue], int]] = {}
-    for (group, queue), channel in broker.committers.items():
-        stored = broker.disk.store.queue(queue.topic, queue.number)
-        moves = stored is not None and not stored.records and stored.production.per_second > 0
-        offset = ANY if moves else broker.offsets.query(group, queue.topic, queue.number)
-        found.setdefault(channel, {})[group, queue] = offset
-    return found

@@ -52,7 +52,7 @@ def replay_reader(
         reading = readings[key] = Reading(stretch.flow, broker.offsets.query(*key))
     told = stretch.told_at(now)
     if told > broker.offsets.query(*key):
-        pulls.commit(broker, now, sender, Committed(pull.group, pull.queue, told, sender, None, ""), out)
+        pulls.commit(broker, now, Committed(pull.group, pull.queue, told, sender, None, ""), out)
     if not stretch.last:
         return
     del readings[key]

@@ -6,6 +6,7 @@ from typing import Any
 from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Message
+from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Noted, Owns, RebalanceBegan, RebalanceEnded
 from protocols.scenario.events import Event
@@ -15,7 +16,7 @@ from protocols.scenario.model import Scenario, SystemPart
 THREE = ("c1", "c2", "c3")
 
 
-class Observed:
+class Observed(Unobserved):
     """Everything that was told: time, node and fact; messages where it is tracing."""
 
     def __init__(self) -> None:
@@ -24,8 +25,6 @@ class Observed:
 
     def fact(self, now: float, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
         self.facts.append((now, node, fact))
-
-    def created(self, number: int, due: float, kind: int, node: str, what: Any, cause: int) -> None: ...
 
     def sent(
         self, now: float, arrives: float | None, sender: str, to: str, message: Message, number: int, cause: int

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocols import Queue
+from protocols.engine.observer import Unobserved
 from protocols.facts import Committed, Owns
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run
@@ -11,7 +12,7 @@ from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.cluster import RocketMQCluster
 
 
-class Lived:
+class Lived(Unobserved):
     """Runs a scenario of one group ``g`` (or those given) over topics on ``broker-a`` and ``broker-b``.
 
     ``events`` are those of the scenario format with times in seconds.
@@ -52,10 +53,6 @@ class Lived:
 
     def fact(self, now: float, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
         self.facts.append((now / 1000, node, fact))
-
-    def created(self, number: int, due: float, kind: int, node: str, what: Any, cause: int) -> None: ...
-
-    def sent(self, now: float, arrives: Any, sender: str, to: str, message: Any, number: int, cause: int) -> None: ...
 
     # What one asks.
 

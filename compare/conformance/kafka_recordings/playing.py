@@ -13,6 +13,7 @@ from compare.conformance.kafka_recordings.happened import (
 from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run
 from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.links import Latency
+from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.queues import Queue, sort_queues
@@ -43,7 +44,7 @@ def play(plan: Plan, run: Run) -> Happened:
     return heard.happened(scenario.run.for_, clients)
 
 
-class _Heard:
+class _Heard(Unobserved):
     """An observer that keeps what a recording tells, too."""
 
     def __init__(self) -> None:
@@ -80,12 +81,6 @@ class _Heard:
             case Delivered():
                 about = Delivery(fact.since, now, fact.first, fact.end)
                 self._delivered.setdefault(fact.queue, []).append(about)
-
-    def created(self, *_: object) -> None:
-        """Not needed."""
-
-    def sent(self, *_: object) -> None:
-        """Not needed."""
 
     def happened(self, end: float, clients: dict[str, str]) -> Happened:
         """All that was heard. ``clients``: member to client id."""

@@ -14,6 +14,7 @@ from compare.conformance.rocketmq_recordings.happened import (
 from compare.conformance.rocketmq_recordings.scenario import Plan, Run
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Time
+from protocols.engine.observer import Unobserved
 from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered, Owns
@@ -48,7 +49,7 @@ def play(plan: Plan, run: Run, *, listen: bool) -> Happened:
     return heard.happened(plan, run, listen)
 
 
-class _Heard:
+class _Heard(Unobserved):
     """An observer that keeps what a recording tells, too."""
 
     def __init__(self, plan: Plan, shift: Time) -> None:
@@ -64,9 +65,6 @@ class _Heard:
             self._changes.append(Change(now - self._shift, fact.member, owned))
         elif type(fact) is Delivered:
             self._delivered.setdefault(fact.queue, []).append((fact.first, fact.end))
-
-    def created(self, *_: object) -> None:
-        """Not needed."""
 
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int

@@ -48,6 +48,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "redelivered": timeline.redelivered,
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
+        "lost_messages": dict(timeline.lost),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
         "after": after,

@@ -38,8 +38,8 @@ messages. Then:
   harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
   the value in ``harmless``, and the two must be equal. (Kafka: member id and generation of a heartbeat. RocketMQ: the
   member list that a pass asks for.) A receiver that knows more than it is asked for names a `Judge` of claims instead
-  (RocketMQ's name server: the routes that a client has; its broker: whether a pass would find nothing new), one that
-  does not mind a part of a claim has `ANY` there.
+  (RocketMQ's name server: the routes that a client has; its broker: whether a pass would find nothing new, and whether
+  commits repeat what is stored).
 - Of a message that is under way its kind tells whether it is harmless, unless the receiver judges it by what it says
   (`adapters.Adapter.judges`).
 - *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender (`Guard`).
@@ -83,20 +83,6 @@ from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Message, Time, TimerName
 from protocols.load import Production
-
-
-class _Any:
-    """Equals everything."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-
-ANY: Any = _Any()
-"""A part of a claim, on the receiver's side, which does not matter to it."""
 
 
 class Judge(NamedTuple):

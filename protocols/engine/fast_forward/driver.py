@@ -16,6 +16,7 @@ from protocols.engine.fast_forward.quiescent import Active, QuiescentWorld
 from protocols.engine.fast_forward.replay import catch_up, count
 from protocols.engine.fast_forward.rounds import passed_over
 from protocols.engine.fast_forward.scheduled import Passed, ScheduledExchange
+from protocols.engine.fast_forward.trouble import Troubles
 from protocols.engine.links import Link
 from protocols.engine.nodes import Time
 from protocols.engine.process import CLOCK, Entry, Happening, Process
@@ -28,7 +29,10 @@ LONG_PAUSE_MS = 2000.0
 """So much longer where looks have cost more than they skipped."""
 
 LONGEST_PAUSE_MS = 10_000.0
-"""However slowly the price of a look comes together: it may do so faster from now on."""
+"""However few events there are: they may be many from now on."""
+
+SOME = 50
+"""So many events pass before it is seen again whether a look is worth the while: that costs what an event does."""
 
 MANY = 16
 """Where so many could pass over rounds for one that could not, it is not worth another look before the horizon."""
@@ -62,6 +66,7 @@ class FastForward:
         "_price",
         "_rate",
         "_simulation",
+        "_troubles",
         "_unpaid",
     )
 
@@ -69,13 +74,15 @@ class FastForward:
         """``adapters``: of the classes of nodes that may be quiescent. ``least``: so many events are handled before the
         first look, and after one that skipped too little; a short run is over by then."""
         self._simulation, self._adapters = simulation, adapters
+        self._troubles = Troubles(simulation.observer)
+        simulation.observer = self._troubles
         self._known: dict[Process, Adapter] = {}
         """Of the processes that ran at the last look."""
         self._look = Happening(self.look)
         self._last_number = 0
         """The simulation's number at the last look."""
         self._last_time = simulation.now
-        """When that was."""
+        """From when on events are simulated again since then."""
         self._least = least
         self._price = least
         """How much it has to rise to the next."""
@@ -108,21 +115,25 @@ class FastForward:
             finally:
                 if collecting:
                     gc.enable()
-            self._last_number, self._last_time = simulation.number, simulation.now
-            self._price = 0 if passed else max(self._asked * ASKING, size) if self._active else size
-            if not self._active and (self._rate < inf or not passed):
+            self._last_number, self._last_time = simulation.number, max(horizon, simulation.now)
+            if self._active:
+                self._price = max(self._asked * ASKING, min(size, SOME))
+            elif self._rate < inf:
                 paid = sum(simulation.messages.values()) - sent >= WORTH * len(simulation.processes)
                 self._unpaid = 0 if paid else self._unpaid + 1
-                self._price = max(size << self._unpaid, self._least) if self._unpaid else 0
+                self._price = max(size, self._least) << self._unpaid if self._unpaid else 0
+            else:
+                self._price = 0 if passed else max(size, self._least)
             following = max(following, horizon + PAUSE_MS)
         self._schedule(following)
 
     def _pause(self, handled: int) -> Time:
-        """How much longer than usual it takes until as much is handled as a look costs, as far as is known."""
+        """How much longer than usual it takes, as far as is known, until a look may be worth the while."""
         if not self._least:
             return LONG_PAUSE_MS if self._unpaid else 0.0
-        ahead = (self._price - handled) * (self._simulation.now - self._last_time) / max(handled, 1)
-        return min(max(ahead, 0.0), LONGEST_PAUSE_MS)
+        events = min(max(self._price - handled, 0), SOME)
+        since = max(self._simulation.now - self._last_time, 0.0)
+        return min(events * since / max(handled, 1), LONGEST_PAUSE_MS)
 
     def _schedule(self, at: Time) -> None:
         entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)
@@ -156,12 +167,12 @@ class FastForward:
         """Whether anything was passed over, and until when another look is not worth the while."""
         simulation = self._simulation
         self._forget_ended()
-        world = QuiescentWorld.of(simulation, self._adapter_of, self._active)
+        world = QuiescentWorld.of(simulation, self._adapter_of, self._active, self._troubles)
         if isinstance(world, Active):
             self._active, self._asked = world
             return False, simulation.now
         self._active = ""
-        currents = Currents(simulation, world.states, world.adapters)
+        currents = Currents(simulation, world.states, world.adapters, self._troubles)
         found_alive = world.alive(currents)
         if isinstance(found_alive, Active):
             self._active, self._asked = found_alive

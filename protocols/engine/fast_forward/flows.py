@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from protocols.engine.fast_forward.adapters import Adapter, FlowReader, FlowSource
 from protocols.engine.fast_forward.contract import Flow, Quiescence, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
-from protocols.engine.fast_forward.trouble import may_wait_in_vain
+from protocols.engine.fast_forward.trouble import Troubles
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Time, TimerName
 from protocols.engine.process import CLOCK, Process
@@ -57,11 +57,15 @@ class Currents:
     __slots__ = ("_messages", "_sent", "_simulation", "_timers", "alive")
 
     def __init__(
-        self, simulation: "Simulation", states: Mapping[str, Quiescence], adapters: Mapping[Process, Adapter]
+        self,
+        simulation: "Simulation",
+        states: Mapping[str, Quiescence],
+        adapters: Mapping[Process, Adapter],
+        troubles: Troubles,
     ) -> None:
         """``states`` and ``adapters``: of all processes that run and do not hang."""
         self._simulation = simulation
-        self.alive: Sequence[Current] = list(_alive(simulation, states, adapters))
+        self.alive: Sequence[Current] = list(_alive(simulation, states, adapters, troubles))
         self._messages: set[tuple[Any, ...]] = set()
         """Link, type and number of the messages."""
         self._sent: list[tuple[Link, int]] = []
@@ -180,7 +184,10 @@ def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> 
 
 
 def _alive(
-    simulation: "Simulation", states: Mapping[str, Quiescence], adapters: Mapping[Process, Adapter]
+    simulation: "Simulation",
+    states: Mapping[str, Quiescence],
+    adapters: Mapping[Process, Adapter],
+    troubles: Troubles,
 ) -> Iterator[Current]:
     for name, state in states.items():
         if not state.flows:
@@ -188,7 +195,7 @@ def _alive(
         found: list[Current] = []
         work: dict[Hashable, float] = {}
         for flow in state.flows:
-            current = _current(simulation, adapters, name, flow)
+            current = _current(simulation, adapters, name, flow, troubles)
             if current is not None:
                 found.append(current)
                 if flow.together is not None:
@@ -199,7 +206,9 @@ def _alive(
                 yield current
 
 
-def _current(simulation: "Simulation", adapters: Mapping[Process, Adapter], name: str, flow: Flow) -> Current | None:
+def _current(
+    simulation: "Simulation", adapters: Mapping[Process, Adapter], name: str, flow: Flow, troubles: Troubles
+) -> Current | None:
     """The flow with what it runs along; None where it is not alive."""
     process = simulation.processes[name]
     link = process.links.get(flow.peer)
@@ -210,7 +219,7 @@ def _current(simulation: "Simulation", adapters: Mapping[Process, Adapter], name
         or not (link.open and link.back.open)
         or link.fault is not None
         or link.back.fault is not None
-        or may_wait_in_vain(link, simulation.now, flow.within)
+        or troubles.may_wait_in_vain(link, simulation.now, flow.within)
     ):
         return None
     reader, source = adapters[process].reader, adapters[link.receiver].source

@@ -9,7 +9,7 @@ from protocols.engine.fast_forward.contract import Call, Exchange, Held, Judge, 
 from protocols.engine.fast_forward.flows import Currents
 from protocols.engine.fast_forward.scheduled import Passed, ScheduledExchange
 from protocols.engine.fast_forward.streams import Stream, Streams
-from protocols.engine.fast_forward.trouble import lost_since, may_wait_in_vain
+from protocols.engine.fast_forward.trouble import Troubles
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Entry, Happening, Process
@@ -33,10 +33,15 @@ class QuiescentWorld(NamedTuple):
     """Of the processes that run and do not hang."""
     adapters: dict[Process, Adapter]
     """Theirs."""
+    troubles: Troubles
 
     @classmethod
     def of(
-        cls, simulation: "Simulation", adapter_of: Callable[[Process], Adapter | None], first: str
+        cls,
+        simulation: "Simulation",
+        adapter_of: Callable[[Process], Adapter | None],
+        first: str,
+        troubles: Troubles,
     ) -> "QuiescentWorld | Active":
         """One who is not quiescent, if there is one; ``first`` is asked first."""
         states: dict[str, Quiescence] = {}
@@ -51,7 +56,7 @@ class QuiescentWorld(NamedTuple):
                     return Active(process.name, len(states) + 1)
                 states[process.name] = state
                 adapters[process] = adapter
-        return cls(simulation, {name: states[name] for name in processes if name in states}, adapters)
+        return cls(simulation, {name: states[name] for name in processes if name in states}, adapters, troubles)
 
     def alive(self, currents: Currents) -> tuple[dict[str, list[ScheduledExchange]], set[str]] | Active:
         """Process to its exchanges that are alive; those processes of which messages are under way. One who is not
@@ -158,7 +163,7 @@ class QuiescentWorld(NamedTuple):
             for timer, entry in processes[name].timers.items():
                 if (name, timer) not in quiet and timer not in state.idle and not currents.has_timer(name, timer):
                     guard = state.guarded.get(timer)
-                    if guard is None or lost_since(processes[name], guard.sender, entry[1]):
+                    if guard is None or self.troubles.lost_since(processes[name], guard.sender, entry[1]):
                         yield entry[0]
                     else:
                         yield streams.runs_out(now, entry[0], guard.sender, name, guard.kind, guard.length)
@@ -222,7 +227,7 @@ class QuiescentWorld(NamedTuple):
             or any(process.name in each.peers for exchange in state.exchanges for each in exchange.calls)
             or not _agree(known if about is None else known.get(about, _NOTHING), call.claim)
             or (call.answer is not None and (peer, call.answer) not in own.harmless)
-            or (call.answer is not None and may_wait_in_vain(link, self.simulation.now, exchange.within))
+            or (call.answer is not None and self.troubles.may_wait_in_vain(link, self.simulation.now, exchange.within))
         ):
             return None
         return link

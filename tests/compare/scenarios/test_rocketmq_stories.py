@@ -181,6 +181,10 @@ def test_only_the_group_whose_commit_was_lost_handles_a_record_again() -> None:
     assert [record for record, count in begun.items() if count > 1] == [("lossy", 3)]
 
 
+def test_the_record_counts_the_messages_that_the_network_lost() -> None:
+    assert run_record(lived("lost-commit"))["lost_messages"] == {"UpdateConsumerOffset": 1}
+
+
 def test_both_ways_of_resetting_handle_the_minute_again_and_one_stops_the_group_for_ten_seconds() -> None:
     found = [each for each in lived("reset-by-time").timeline.gaps if each.until]
     longest = {

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
+from protocols.engine.observer import Unobserved
 from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan
 from protocols.queues import Queue
 from protocols.scenario.events import Event
@@ -19,7 +20,7 @@ class Told(NamedTuple):
     fact: Any
 
 
-class Story:
+class Story(Unobserved):
     """Three members c1, c2, c3 on six partitions of t, unless told otherwise; 10 records per second and partition."""
 
     def __init__(
@@ -51,12 +52,6 @@ class Story:
     def fact(self, now: float, node: str, fact: Any, root: int, cause: int) -> None:
         """Called by the simulation."""
         self.facts.append(Told(now, fact))
-
-    def created(self, *_: Any) -> None:
-        """Not looked at."""
-
-    def sent(self, *_: Any) -> None:
-        """Not looked at."""
 
     def of(self, kind: type, since: float = 0.0, until: float = float("inf")) -> list[Told]:
         """Facts of a kind within some seconds."""

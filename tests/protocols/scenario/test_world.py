@@ -6,6 +6,7 @@ import pytest
 
 from protocols.engine.links import Fault
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
 from protocols.scenario.events import Event
@@ -81,7 +82,7 @@ class Cluster:
         self.finished = True
 
 
-class Watching:
+class Watching(Unobserved):
     """An observer that keeps facts and calls."""
 
     def __init__(self) -> None:
@@ -93,8 +94,6 @@ class Watching:
 
     def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
         self.calls[number] = what
-
-    def sent(self, *told: Any) -> None: ...
 
 
 def lived(*events: dict[str, Any], seconds: int = 20, static: bool = False, **more: Any) -> tuple[Cluster, Watching]:

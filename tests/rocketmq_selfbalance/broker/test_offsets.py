@@ -40,10 +40,10 @@ def test_each_commit_is_told_with_who_made_it() -> None:
     assert [each.fact for each in broker.world.facts] == [Committed("g", queue(), 10, "c1", None, "")]
 
 
-def test_who_repeats_himself_is_told_of_once_but_not_who_repeats_another() -> None:
+def test_a_commit_that_repeats_what_is_stored_is_no_fact_whoever_sends_it() -> None:
     broker = OneBroker()
-    for at, client in enumerate(("c1", "c1", "c2", "c1")):
-        commit(broker, at, client, 10)
+    for at, (client, offset) in enumerate((("c1", 10), ("c1", 10), ("c2", 10), ("c2", 11), ("c1", 10))):
+        commit(broker, at, client, offset)
     assert [each.fact.member for each in broker.world.facts if isinstance(each.fact, Committed)] == ["c1", "c2", "c1"]
 
 
