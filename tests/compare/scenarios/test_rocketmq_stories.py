@@ -182,7 +182,8 @@ def test_only_the_group_whose_commit_was_lost_handles_a_record_again() -> None:
 
 
 def test_the_record_counts_the_messages_that_the_network_lost() -> None:
-    assert run_record(lived("lost-commit"))["lost_messages"] == {"UpdateConsumerOffset": 2}  # of its topic and its retry topic
+    lost = run_record(lived("lost-commit"))["lost_messages"]
+    assert lost == {"UpdateConsumerOffset": 2}, "of its topic and its retry topic"
 
 
 def test_both_ways_of_resetting_handle_the_minute_again_and_one_stops_the_group_for_ten_seconds() -> None:
