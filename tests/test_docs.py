@@ -18,6 +18,7 @@ from compare.measure.figures.definitions import NAMES
 from compare.measure.groups import cost, score
 from compare.measure.runs.record import run_record
 from compare.reading.group_kinds import Kind
+from compare.scenarios.reading import read as read_scenario
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import variants_of
@@ -109,6 +110,15 @@ def test_pages_that_are_made_are_as_the_programs_are_now() -> None:
 def test_examples_print_what_is_kept_beside_them(example: str) -> None:
     kept = EXPECTED / f"{example}.md"
     assert printed(SCENARIOS / f"{example}.yaml") == kept.read_text(encoding="utf-8"), RUN_AGAIN
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
+def test_whole_scenarios_on_pages_can_be_read(page: Path, tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        if block.startswith("name:"):
+            path.write_text(block, encoding="utf-8")
+            assert variants_of(read_scenario(path), ())
 
 
 def test_no_output_is_kept_of_an_example_that_is_gone() -> None:
