@@ -119,8 +119,8 @@ def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None
         sent = sorted(each["messages"].items(), key=lambda item: (-item[1], item[0]))
         told = [f"{count} {name}" for name, count in sent[:MOST_TYPES]]
         rest = sum(count for _, count in sent[MOST_TYPES:])
-        rows.append(
-            [_named(each, several), causes or "none", ", ".join([*told, *([f"{rest} others"] if rest else [])])]
-        )
+        told += [f"{rest} others"] if rest else []
+        told += [f"{count} {name} lost by the network" for name, count in sorted(each["lost_messages"].items())]
+        rows.append([_named(each, several), causes or "none", ", ".join(told)])
     columns = [("variant", "left"), ("rebalances by cause", "left"), ("messages", "left")]
     print_table(columns, rows, format)

@@ -87,6 +87,7 @@ def _variant(record: Record, verdict: Sequence[VerdictRecord]) -> dict[str, obje
         "caused": record["caused"],
         "messages": sent[:MOST_TYPES],
         "others": sum(count for _, count in sent[MOST_TYPES:]),
+        "lost": sorted(record["lost_messages"].items()),
         "after": [
             {
                 "when": _clock(each["at_s"] * 1000),

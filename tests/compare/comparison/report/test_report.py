@@ -10,12 +10,15 @@ from compare.comparison.report import chart_data as drawing
 from compare.comparison.report import player as playing
 from compare.comparison.report.graph import graphs
 from compare.comparison.report.page import write_comparison
+from compare.scenarios.reading import read
 from compare.states.machines import MACHINES, machine
 from protocols.facts import Transition
 from protocols.scenario.model import Scenario
 from tests.compare.audit.report.test_report import HOSTILE, Page, payload
 from tests.compare.compared import made, ran
 from tests.compare.console import equipoise
+
+SCENARIOS = Path(__file__).parents[4] / "examples" / "scenarios"
 
 
 def report(of: Scenario, **more: Any) -> str:
@@ -62,6 +65,11 @@ def test_story_verdict_and_figures_read_without_a_script() -> None:
         "fairness.idle_members = 2",
     ):
         assert words in text
+
+
+def test_messages_that_the_network_lost_are_told() -> None:
+    lost = report(read(SCENARIOS / "lost-commit.yaml"))
+    assert '<td>UpdateConsumerOffset, lost by the network</td><td class="n">2</td>' in lost
 
 
 def test_the_picture_shows_the_timeline_of_the_document() -> None:
