@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-import kafka_coordinator.fast_forward
+from tests.skipping import skipping_at_once
 
 
 @pytest.fixture(autouse=True, scope="package")
 def _skipping_at_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kafka_coordinator.fast_forward, "LEAST_EVENTS", 0)
+    with skipping_at_once("kafka_coordinator"):
         yield

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-import rocketmq_selfbalance.fast_forward
+from tests.skipping import skipping_at_once
 
 
 @pytest.fixture(autouse=True, scope="package")
 def _skipping_at_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rocketmq_selfbalance.fast_forward, "LEAST_EVENTS", 0)
+    with skipping_at_once("rocketmq_selfbalance"):
         yield

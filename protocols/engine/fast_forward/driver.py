@@ -25,11 +25,8 @@ from protocols.engine.simulation import Simulation
 PAUSE_MS = 100.0
 """Virtual time from a look to the next."""
 
-LONG_PAUSE_MS = 2000.0
-"""So much longer where looks have cost more than they skipped."""
-
 LONGEST_PAUSE_MS = 10_000.0
-"""However few events there are: they may be many from now on."""
+"""Never more than that, however few events there are: they may be many from now on."""
 
 SOME = 50
 """So many events pass before it is seen again whether a look is worth the while: that costs what an event does."""
@@ -129,8 +126,6 @@ class FastForward:
 
     def _pause(self, handled: int) -> Time:
         """How much longer than usual it takes, as far as is known, until a look may be worth the while."""
-        if not self._least:
-            return LONG_PAUSE_MS if self._unpaid else 0.0
         events = min(max(self._price - handled, 0), SOME)
         since = max(self._simulation.now - self._last_time, 0.0)
         return min(events * since / max(handled, 1), LONGEST_PAUSE_MS)
