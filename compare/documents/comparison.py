@@ -75,6 +75,50 @@ class LagRecord(TypedDict):
     drain_s: float | None
 
 
+class WorkRecord(TypedDict):
+    """Records of the queues that the groups share, since each group began: ``written``; ``handled`` at least once;
+    ``waiting`` at the end, without those of the last second; ``skipped``, which nobody handles any more because the
+    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written."""
+
+    written: int
+    handled: int
+    waiting: int
+    skipped: int
+    refused: int
+
+
+class ReasonRecord(TypedDict):
+    """What led to a harm, and how much of it this explains (``weight``: queue-milliseconds, records or rebalances).
+
+    ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
+    many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
+    `compare.measure.runs.harm`; `compare.narrative.because` says them in words.
+    """
+
+    kind: str
+    weight: float
+    event: str | None
+    text: str | None
+    members: list[str]
+    lasted_s: float | None
+    records: int | None
+    times: int
+
+
+class HarmRecord(TypedDict):
+    """What hurts. ``work`` and the times are null without load; times without progress count queues in which records
+    waited for at least a second while nobody handled any, whoever owned them: summed over queues, the longest, and how
+    many queues. ``settled``: whether ownership came to rest with one owner for every queue. ``because``: reasons of
+    ``refused``, ``skipped``, ``redelivered``, ``no_progress``, ``waiting`` and ``unsettled``, the main one first."""
+
+    work: WorkRecord | None
+    no_progress_queue_s: float | None
+    longest_stall_s: float | None
+    stalled_queues: int | None
+    settled: bool
+    because: dict[str, list[ReasonRecord]]
+
+
 class CheckRecord(TypedDict):
     """What the scenario expects (``demanded``), or what one would wish of any system. ``why`` and ``story`` are there
     only where it was not ``held``."""
@@ -138,6 +182,7 @@ class VariantRecord(TypedDict, Generic[N]):
     lost_messages: dict[str, int]
     settle_s: float
     lag: LagRecord | None
+    harm: HarmRecord
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
     causes: list[CauseRecord]

@@ -13,7 +13,6 @@ from protocols.facts import Owns
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline
-from protocols.timeline.causes import Happening
 from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Beliefs
@@ -84,7 +83,7 @@ def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
     rebalances = [0] * len(phases)
     for each in timeline.rebalances:
         if each.ended is not None:
-            rebalances[_place(starts, _first(each.cause).at)] += 1
+            rebalances[_place(starts, each.cause.event.at)] += 1
     position = 0
     before: Owned = {}
     for number, phase in enumerate(phases):
@@ -144,10 +143,3 @@ def _lasting(timeline: Timeline, found: Sequence[_Span]) -> Iterator[tuple[_Span
         lasted = time_existing(timeline.lives, each.queue, each.since, until)
         if lasted > 0:
             yield each, lasted
-
-
-def _first(happening: Happening) -> Happening:
-    """The event that a happening belongs to."""
-    while happening.follows is not None:
-        happening = happening.follows
-    return happening

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil, floor
 
 from compare.scenarios.run_variant import RunResult
 from compare.scenarios.systems import system_of
 from protocols import Queue
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.scenario.events import Event, Produce
 from protocols.scenario.events.production import records_of
@@ -30,6 +31,28 @@ class ProductionHistory:
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
         return next((each.end_offset(now) for each in reversed(self.parts) if each.since <= now), 0)
+
+    def arrival(self, offset: int, latest: Time) -> Time:
+        """When the record with this offset is there, to a tick; ``latest`` where it is not there before that."""
+        early, late = self.since, latest
+        if self.end_offset(late) <= offset:
+            return late
+        while late - early > TICK:
+            middle = (early + late) / 2
+            early, late = (middle, late) if self.end_offset(middle) <= offset else (early, middle)
+        return ceil(late / TICK) * TICK
+
+    def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
+        """When nothing could be written, of a queue to which records are written at other times."""
+        ends = [*(each.since for each in self.parts[1:]), until]
+        spans = [(max(since, part.since), min(until, end)) for part, end in zip(self.parts, ends, strict=True)]
+        silent = [part.per_second <= 0 for part in self.parts]
+        return [span for span, each in zip(spans, silent, strict=True) if each and span[0] < span[1]]
+
+    def refused(self, since: Time, until: Time) -> int:
+        """Records of the even production that could not be written between two times."""
+        rate = max(each.per_second for each in self.parts)
+        return sum(floor((end - start) * rate / 1000) for start, end in self.silences(since, until))
 
     def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
         """From now on so many records come per second."""
