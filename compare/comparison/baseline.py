@@ -31,8 +31,8 @@ class Change(TypedDict):
     messages: dict[str, list[int]]
 
 
-MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min"})
-NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves"})
+MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min", "harm.work.handled", "harm.settled"})
+NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves", "harm.work.written"})
 """Figures that say what could be; a change of them is neither better nor worse."""
 
 

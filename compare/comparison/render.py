@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from compare.comparison.baseline import Change, sentence
-from compare.comparison.columns import FIGURES, RATIOS
+from compare.comparison.columns import FIGURES, HARM, RATIOS, SETTLED
 from compare.console.output import number, print_line, print_table, ratio
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
+from compare.measure.runs.completeness import usually_settles
 from compare.measure.runs.spread import figure
 from protocols.scenario.model import Scenario
 
@@ -28,11 +29,12 @@ def print_comparison(
         print_line(" ".join(scenario.about.split()), format)
     several = len({each["seed"] for each in variants}) > 1
     seed = [("seed", "right")] if several else []
-    columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in FIGURES)]
     # Where only the first run of each variant is told of, its figures are those over all seeds.
     over = {} if several else seeds
-    rows = (list(_row(each, several, over.get(each["label"]))) for each in variants)
-    print_table(columns, rows, format, names=1 + several)
+    for figures in (HARM, FIGURES):
+        columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in figures)]
+        rows = (list(_row(each, figures, several, over.get(each["label"]))) for each in variants)
+        print_table(columns, rows, format, names=1 + several)
     if over:
         runs = max(each["runs"] for each in seeds.values())
         print_line(
@@ -59,12 +61,16 @@ def _named(variant: Record, with_seed: bool) -> str:
     return f"{variant['label']}, seed {variant['seed']}" if with_seed else variant["label"]
 
 
-def _row(variant: Record, with_seed: bool, over: SeedsRecord | None) -> Iterator[str]:
+def _row(
+    variant: Record, figures: Sequence[tuple[str, str]], with_seed: bool, over: SeedsRecord | None
+) -> Iterator[str]:
     yield variant["label"]
     if with_seed:
         yield str(variant["seed"])
-    for _, path in FIGURES:
-        if path in ("fairness", "optimum"):
+    for _, path in figures:
+        if path == SETTLED and not usually_settles(variant, None if over is None else over["figures"]):
+            yield "never"
+        elif path in ("fairness", "optimum"):
             yield _range(variant["fairness"] if path == "fairness" else variant["optimum"])
         elif over and path in over["figures"]:
             yield _over(over["figures"][path], ratio if path in RATIOS else number)

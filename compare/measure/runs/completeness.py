@@ -45,13 +45,17 @@ def did_the_work(record: Record | SharedRecord) -> bool:
     return done and record["harm"]["settled"] and ends_complete(record)
 
 
+def usually_settles(record: Record | SharedRecord, spread: Mapping[str, Spread] | None) -> bool:
+    """The run came to rest; of figures over many seeds: 19 of 20 runs did."""
+    return record["harm"]["settled"] if spread is None else spread["harm.settled"]["p5"] == 1
+
+
 def usually_did_the_work(spread: Mapping[str, Spread]) -> bool:
     """Of a variant's figures over many seeds: 19 of 20 runs did."""
     waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
     behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
     lost = any(spread[f"harm.work.{name}"]["p95"] for name in ("refused", "skipped"))
-    settled = spread["harm.settled"]["p5"] == 1
-    return settled and not behind and not lost and usually_ends_complete(spread)
+    return spread["harm.settled"]["p5"] == 1 and not behind and not lost and usually_ends_complete(spread)
 
 
 def usually_ends_complete(spread: Mapping[str, Spread]) -> bool:
