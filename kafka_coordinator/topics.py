@@ -12,8 +12,8 @@ from protocols.scenario.events import AddTopic, DeleteTopic, Event, Produce, Que
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_names import NamedCount, NamedOffset
-from protocols.scenario.rates import Rates
 from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates
 
 
 class TopicTable:

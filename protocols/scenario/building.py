@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from protocols.scenario import shorthands
-from protocols.scenario.checks import check_end, check_events, check_node_names, check_rates, check_systems, strategies_of
+from protocols.scenario.checks import (
+    check_end,
+    check_events,
+    check_node_names,
+    check_rates,
+    check_systems,
+    strategies_of,
+)
 from protocols.scenario.events.base import Event, MemberChange
 from protocols.scenario.events.catalogue import read_event
 from protocols.scenario.events.cluster_state import need_strategies

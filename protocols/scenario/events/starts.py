@@ -37,8 +37,8 @@ class Join(Event):
     handle: Duration = 0.0
     """How long the user's code takes for one record."""
     threads: Number | None = None
-    """How many threads of the user's code handle records at once; left out: as many as the system has by default (1 loop
-    in Kafka, ``consumeThreadMax`` in RocketMQ)."""
+    """How many threads of the member handle records at once. Left out: one loop in Kafka and in RocketMQ's pull
+    consumers, ``consumeThreadMax`` threads (20) in RocketMQ's push consumer."""
     settings: Settings = Field(default_factory=dict)
     """Client settings of this member alone, under the systems' own names; a system passes over those that only others
     have."""
