@@ -29,7 +29,8 @@ def share(now: Time, handle: Time, threads: int, queues: Iterable[tuple[int, Pro
     """What the queues of a reader get from now on.
 
     ``handle``: milliseconds, above 0, that each of the ``threads`` takes for a record. ``queues``: of each the offset
-    that the reader has reached, and what is written. A queue where no more waits than the threads can begin at once is not behind.
+    that the reader has reached, and what is written. A queue where no more waits than the threads can begin at once
+    is not behind.
     """
     behind: list[tuple[int, float]] = []
     rates: list[float] = []

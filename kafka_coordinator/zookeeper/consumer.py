@@ -22,7 +22,7 @@ from kafka_coordinator.zookeeper.connection import (
     Asked,
     Connection,
 )
-from kafka_coordinator.zookeeper.consumption import SHARE, Consumption, User
+from kafka_coordinator.zookeeper.consumption import CAUGHT_UP, SHARE, Consumption, User
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
 from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
@@ -38,9 +38,6 @@ COMMITTING: Final = "committing"
 
 COMMIT: Final = "commit"
 """The timer of the periodic commit; `rebalancing.BACKOFF`, `CAUGHT_UP` and `SHARE` are the others of ours."""
-
-CAUGHT_UP: Final = "caught up"
-"""The timer that is due when records that were written at once have been handled."""
 
 
 class Who(NamedTuple):
@@ -133,7 +130,6 @@ class Consumer:
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
         elif timer == SHARE:
             self._consumption.share_anew(now, out)
-            self._watch_waiting(now, out)
         elif timer == CAUGHT_UP:
             self._consumption.report_delivered(now, out)
         else:
@@ -209,7 +205,6 @@ class Consumer:
             case NewLoad():
                 self._consumption.report_delivered(now, out)
                 self._consumption.load(now, message.production, out)
-                self._watch_waiting(now, out)
             case ReportDelivered():
                 self._consumption.report_delivered(now, out)
             case CommitNow(offsets=None):
@@ -219,10 +214,6 @@ class Consumer:
                 self._commit({(topic, number): offset for topic, number, offset in offsets}, out)
             case _:
                 raise TypeError(f"a consumer knows no command {message!r}")
-
-    def _watch_waiting(self, now: Time, out: Outbox) -> None:
-        if wait := self._consumption.time_for_waiting(now):
-            out.set_timer(CAUGHT_UP, now + wait)
 
     def _shut_down(self, now: Time, out: Outbox) -> None:
         """Stop fetching, commit, close the session: ZooKeeper fires the others' watches at once."""
