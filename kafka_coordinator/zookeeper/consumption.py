@@ -165,7 +165,7 @@ class Consumption:
             out.set_timer(CAUGHT_UP, now + wait)
 
     def _time_for_waiting(self, now: Time) -> Time:
-        """Milliseconds until all queues that catch up have done so; 0 where none has more waiting than its turn takes."""
+        """Milliseconds until all queues that catch up have done so; 0 where no more waits than one turn takes."""
         waits = [0.0]
         for queue, each in self._readings.items():
             written = self._written(queue)

@@ -75,8 +75,8 @@ def test_the_load_is_written_back_with_all_its_rates() -> None:
     [
         (
             "order: 5/s",
-            "load.rates.order: unknown topic or queue 'order', expected a topic, topic-number or topic-broker-number, of"
-            " what is there or comes by an event",
+            "load.rates.order: unknown topic or queue 'order', expected a topic, topic-number or topic-broker-number,"
+            " of what is there or comes by an event",
         ),
         (
             "orders-4: 5/s",
