@@ -19,7 +19,7 @@ K = TypeVar("K")
 
 class Share(NamedTuple):
     """Every queue may take a record per thread each ``turn`` ms until ``until`` (None: for as long as all stays as it
-    is), when one that was behind has caught up and leaves time to others."""
+    is), when one that was behind has caught up and leaves time to others: then what was handled is to be told."""
 
     turn: Time
     until: Time | None
@@ -50,8 +50,6 @@ def share(now: Time, handle: Time, threads: int, queues: Iterable[tuple[int, Pro
         takers -= 1
     each = left / takers if takers else most
     turn = round(threads / each / TICK) * TICK
-    if takers < 2:
-        return Share(turn, None)
     faster = threads / turn
     until = min([waiting / (faster - rate) for waiting, rate in behind if rate < faster], default=None)
     return Share(turn, None if until is None else now + ceil(max(until, SHORTEST_MS) / TICK) * TICK)

@@ -22,7 +22,7 @@ from kafka_coordinator.zookeeper.connection import (
     Asked,
     Connection,
 )
-from kafka_coordinator.zookeeper.consumption import CAUGHT_UP, SHARE, Consumption, User
+from kafka_coordinator.zookeeper.consumption import SHARE, Consumption, User
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
 from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
@@ -37,7 +37,7 @@ COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""
 
 COMMIT: Final = "commit"
-"""The timer of the periodic commit; `rebalancing.BACKOFF`, `CAUGHT_UP` and `SHARE` are the others of ours."""
+"""The timer of the periodic commit; `rebalancing.BACKOFF` and `SHARE` are the others of ours."""
 
 
 class Who(NamedTuple):
@@ -130,8 +130,6 @@ class Consumer:
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
         elif timer == SHARE:
             self._consumption.share_anew(now, out)
-        elif timer == CAUGHT_UP:
-            self._consumption.report_delivered(now, out)
         else:
             self._rebalancer.try_again(self._connection, out)
 
@@ -235,7 +233,6 @@ class Consumer:
     def _ended(self, now: Time, out: Outbox) -> None:
         self._connection.state = CLOSED
         out.cancel_timer(CLOSE)
-        out.cancel_timer(CAUGHT_UP)
         out.cancel_timer(SHARE)
         if self._next is not None:
             self._subscription = Subscription(self._next.topics, self._next.pattern)

@@ -4,11 +4,10 @@ In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
 """
 
 from collections.abc import Iterable, Mapping
-from math import ceil
 from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from protocols.engine.nodes import TICK, Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Delivered, Owns
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
@@ -16,10 +15,7 @@ from protocols.queues import Queue, sort_queues
 from protocols.sharing import shared_anew
 
 SHARE: Final = "share"
-"""The timer that is due when a queue has caught up and leaves its time to others."""
-
-CAUGHT_UP: Final = "caught up"
-"""The timer that is due when the records that wait have been handled: that is reported at once."""
+"""The timer that is due when a queue has caught up: that is reported, and its time is for others."""
 
 _NOTHING = Production(0.0)
 
@@ -160,20 +156,6 @@ class Consumption:
             out.set_timer(SHARE, until)
         elif handle:
             out.cancel_timer(SHARE)
-        wait = self._time_for_waiting(now)
-        if wait:
-            out.set_timer(CAUGHT_UP, now + wait)
-
-    def _time_for_waiting(self, now: Time) -> Time:
-        """Milliseconds until all queues that catch up have done so; 0 where no more waits than one turn takes."""
-        waits = [0.0]
-        for queue, each in self._readings.items():
-            written = self._written(queue)
-            waiting = written.end_offset(now) - each.start
-            gained = each.at_once - written.per_second / 1000 * each.turn
-            if waiting > each.at_once and gained > 0:
-                waits.append(waiting / gained * each.turn)
-        return ceil(max(waits) / TICK) * TICK
 
     def _written(self, queue: Queue) -> Production:
         """What is written to the queue; nothing where its topic is gone."""

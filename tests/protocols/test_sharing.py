@@ -17,7 +17,7 @@ def queue(per_second: float, waiting: int = 0) -> tuple[int, Production]:
 def test_idle_queues_leave_their_time_to_the_hot_one() -> None:
     found = share(0.0, 2.0, 1, [queue(400, 5000), queue(1), queue(1), queue(1)])
     assert 1000 / found.turn == pytest.approx(500 - 3, rel=1e-3)
-    assert found.until is None  # whatever it does, nobody else needs the time
+    assert found.until == pytest.approx(5000 / (497 - 400) * 1000, rel=1e-2)
 
 
 def test_queues_that_are_behind_share_equally() -> None:
@@ -29,7 +29,8 @@ def test_queues_that_are_behind_share_equally() -> None:
 def test_they_share_anew_when_the_first_has_caught_up_but_not_for_a_few_records() -> None:
     assert share(0.0, 2.0, 1, [queue(150, 100), queue(0, 900)]).until == 1000.0
     assert share(0.0, 2.0, 1, [queue(0, 2), queue(0, 900)]).until == SHORTEST_MS
-    assert share(0.0, 2.0, 1, [queue(0, 1), queue(0, 900)]).until is None  # one record in hand is nothing to wait for
+    assert share(0.0, 2.0, 1, [queue(500, 90)]).until is None
+    assert share(0.0, 2.0, 1, [queue(0, 1)]).until is None  # one record in hand is nothing to wait for
 
 
 def test_a_queue_that_gets_more_than_its_share_is_limited_to_it() -> None:
