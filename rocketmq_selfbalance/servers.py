@@ -9,6 +9,7 @@ from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
+from protocols.scenario.rates import Rates
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
 from rocketmq_selfbalance.broker.registering import CLUSTER
@@ -38,6 +39,8 @@ class Servers:
         self._configuration, self._simulation = configuration, simulation
         self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
         """Topic to its queues per broker, as the administrator set them last."""
+        self._rates = Rates(scenario)
+        self._uneven = bool(scenario.load.rates)
         self.disks = {broker: self._disk(broker, scenario.load.produce) for broker in scenario.brokers}
 
     def _disk(self, broker: str, produce: float) -> Disk:
@@ -47,7 +50,14 @@ class Servers:
             if broker in counts
         ]
         groups = SubscriptionGroupManager(auto_create=self._configuration.broker.auto_create_subscription_group)
-        return Disk(TopicConfigManager(self._simulation.now, configs), groups, MessageStore(produce))
+        store = MessageStore(produce)
+        for topic in self.topics if self._uneven else ():
+            store.set_rates(self._production(topic, broker))
+        return Disk(TopicConfigManager(self._simulation.now, configs), groups, store)
+
+    def _production(self, topic: str, broker: str) -> Produce:
+        """What producers write to the topic's queues at the broker."""
+        return Produce(0, topic, self._rates.usual(topic), tuple(enumerate(self._rates.at(topic, broker))))
 
     def start(self) -> None:
         """Name server and brokers start. They begin as a cluster that has run for long: the name server knows the
@@ -107,14 +117,18 @@ class Servers:
         """Brokers that had queues of the topic and are not named have none any more."""
         before = self.topics.get(topic, {})
         self.topics[topic] = dict(counts)
+        self._rates.change({topic: counts})
         for broker in self.disks:
             if broker in counts or before.get(broker):
                 count = counts.get(broker, 0)
+                if self._uneven:
+                    self._administer(broker, self._production(topic, broker))
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
 
     def delete_topic(self, event: events.DeleteTopic) -> None:
         """A topic is deleted at the name server and at all brokers."""
         self.topics.pop(event.delete_topic, None)
+        self._rates.change(event.queue_changes())
         for broker in self.disks:
             self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
@@ -140,7 +154,7 @@ class Servers:
             self.disks[broker].topics.delete(self._simulation.now, command.topic)
             self.disks[broker].store.delete(command.topic)
         elif isinstance(command, Produce):
-            self.disks[broker].store.rates[command.topic] = command.per_second
+            self.disks[broker].store.set_rates(command)
 
     # Brokers.
 

@@ -15,22 +15,24 @@ from protocols.load import Production
 
 
 class Load(NamedTuple):
-    """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
-    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that. Nothing is
-    written to the partitions of a deleted topic: ``since`` is infinite there."""
+    """What producers write: ``per_second`` records to every partition, or as ``rates`` says, from the start of the run,
+    or from ``since`` (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside
+    that. Nothing is written to the partitions of a deleted topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
     bursts: Mapping[Partition, tuple[tuple[Time, int], ...]] = MappingProxyType({})
+    rates: Mapping[Partition, float] = MappingProxyType({})
 
     @property
     def writes(self) -> bool:
         """Whether anything is written at all."""
-        return self.per_second > 0 or bool(self.bursts)
+        return self.per_second > 0 or bool(self.bursts) or bool(self.rates)
 
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
-        return Production(self.per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
+        per_second = self.rates.get(partition, self.per_second)
+        return Production(per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
 
     def key(self, now: Time) -> tuple[object, ...]:
         """The load as plain tuples, times relative to ``now``."""
@@ -38,6 +40,7 @@ class Load(NamedTuple):
             self.per_second,
             tuple([(each, since - now) for each, since in self.since.items()]),
             tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
+            tuple(self.rates.items()),
         )
 
 
@@ -49,7 +52,8 @@ class ConsumerConfig:
     """One consumer. ``bootstrap``: node names of the brokers that it asks first, at least one.
 
     It subscribes to ``topics``, or to those whose whole name matches the regular expression ``pattern``.
-    ``handle``: milliseconds that the user's code takes for one record.
+    ``handle``: milliseconds that the user's code takes for one record; ``threads``: to how many threads of his own the
+    user's loop hands the records of a poll. It polls again when all of them are done.
     """
 
     name: str
@@ -62,6 +66,7 @@ class ConsumerConfig:
     instance_id: str | None = None
     rack: str | None = None
     handle: float = 0.0
+    threads: int = 1
     load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
     by_hand: bool = False

@@ -12,10 +12,12 @@ POLL = "poll"
 """The user did not poll for ``max.poll.interval.ms``; set only while the user's loop does something else."""
 RESUME = "resume"
 """The user's loop has handled what it had in hand."""
+SHARE = "share"
+"""A partition has caught up: that is told, and the partitions share the member's time anew."""
 REJOIN = "rejoin"
 POSITIONS = "positions"
 AUTO_COMMIT = "auto commit"
 COMMIT_AGAIN = "commit again"
 CLOSE = "close"
 
-ALL = (REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE)
+ALL = (REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, SHARE, REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE)

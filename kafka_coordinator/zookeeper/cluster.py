@@ -24,6 +24,7 @@ from kafka_coordinator.zookeeper.commands import (
 )
 from kafka_coordinator.zookeeper.connection import SERVER
 from kafka_coordinator.zookeeper.consumer import Consumer, Who
+from kafka_coordinator.zookeeper.consumption import User
 from kafka_coordinator.zookeeper.server import ZooKeeper
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from kafka_coordinator.zookeeper.watching import Subscription
@@ -53,6 +54,7 @@ from protocols.scenario.events.production import records_of
 from protocols.scenario.events.starts import started_as
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from protocols.scenario.world import apply_event, apply_to_world, end_process
 
@@ -74,7 +76,7 @@ class ZooKeeperCluster:
         self._brokers = scenario.brokers
         self._killed: dict[str, float] = {}
         """Brokers that were killed to the end of their sessions."""
-        self._rate = scenario.load.produce
+        self._rates = Rates(scenario)
         self._counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
         self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
         """Topic to the broker of each partition."""
@@ -116,7 +118,8 @@ class ZooKeeperCluster:
         settings = self._settings_of(key, part.strategy, part.settings)
         who = Who(key.group, key.member, part.client_id or key.member)
         subscription = Subscription(part.subscribe, part.pattern)
-        self._simulation.start(node, Consumer(who, subscription, settings, dict(self._production), part.handle))
+        user = User(part.handle, part.threads or 1)
+        self._simulation.start(node, Consumer(who, subscription, settings, dict(self._production), user))
 
     def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, object]) -> ConsumerSettings:
         named = {} if strategy is None else {"partition.assignment.strategy": strategy}
@@ -194,11 +197,13 @@ class ZooKeeperCluster:
     # Topics, brokers, offsets.
 
     def _queues(self, event: Queues) -> None:
+        self._rates.change(event.queue_changes())
         for topic, per_broker in event.queues.items():
             self._brokers_of[topic] = after_growth(self._brokers_of[topic], per_broker)
         self._change_topics({topic: sum(counts.values()) for topic, counts in event.queues.items()})
 
     def _add_topic(self, event: AddTopic) -> None:
+        self._rates.change(event.queue_changes())
         self._brokers_of.update({topic: brokers_of(part.queues) for topic, part in event.add_topic.items()})
         self._change_topics({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
 
@@ -210,6 +215,7 @@ class ZooKeeperCluster:
             self._administer(SetPersistent(paths.topic(topic), count))
 
     def _delete_topic(self, event: DeleteTopic) -> None:
+        self._rates.change(event.queue_changes())
         self._counts.pop(event.delete_topic, None)
         self._brokers_of.pop(event.delete_topic, None)
         self._production = {
@@ -233,8 +239,9 @@ class ZooKeeperCluster:
     def _add_production(self) -> None:
         """What is written to queues that are new now."""
         for topic, count in self._counts.items():
+            rates = self._rates.of(topic)
             for number in range(count):
-                fresh = Production(self._rate, self._simulation.now)
+                fresh = Production(rates[number], self._simulation.now)
                 self._production.setdefault(Queue(topic, "", number), fresh)
 
     def _broker(self, event: BrokerEvent) -> None:

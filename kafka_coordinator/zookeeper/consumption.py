@@ -4,7 +4,7 @@ In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
@@ -12,6 +12,19 @@ from protocols.facts import Callback, Delivered, Owns
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
 from protocols.queues import Queue, sort_queues
+from protocols.sharing import shared_anew
+
+SHARE: Final = "share"
+"""The timer that is due when a queue has caught up: that is reported, and its time is for others."""
+
+_NOTHING = Production(0.0)
+
+
+class User(NamedTuple):
+    """What the user's code is like: ``handle`` milliseconds for a record, in so many threads at once."""
+
+    handle: Time
+    threads: int = 1
 
 
 class Reported(NamedTuple):
@@ -22,15 +35,16 @@ class Reported(NamedTuple):
 
 
 class Consumption:
-    """One user thread that takes records from all owned queues in turn, ``handle`` milliseconds for each.
+    """One user's loop that takes records from all owned queues, which share its time (`protocols.sharing`). It hands as
+    many as it has threads to these at once.
 
     ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is.
     """
 
-    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_reported", "production")
+    __slots__ = ("_frozen", "_group", "_member", "_readings", "_reported", "_user", "production")
 
-    def __init__(self, group: str, member: str, production: Mapping[Queue, Production], handle: float) -> None:
-        self._group, self._member, self.production, self._handle = group, member, production, handle
+    def __init__(self, group: str, member: str, production: Mapping[Queue, Production], user: User) -> None:
+        self._group, self._member, self.production, self._user = group, member, production, user
         self._readings: dict[Queue, Reading] = {}
         self._reported: dict[Queue, Reported] = {}
         """The queues that we believe to own, sorted."""
@@ -51,7 +65,7 @@ class Consumption:
             out.observe(Began(self._group, self._member, queue, offset, why))
         self._reported = {queue: Reported(offset, now) for queue, offset in offsets.items()}
         if self._frozen is None:
-            self._read(now, offsets)
+            self._read(now, offsets, out)
         else:
             self._frozen = offsets
         out.observe(Owns(self._group, self._member, tuple(offsets), None))
@@ -64,25 +78,30 @@ class Consumption:
             out.observe(Callback(self._group, self._member, "revoked", tuple(self._reported)))
             out.observe(Owns(self._group, self._member, (), None))
         self._readings, self._reported = {}, {}
+        out.cancel_timer(SHARE)
         if self._frozen is not None:
             self._frozen = {}
         return positions
 
-    def freeze(self, now: Time) -> None:
+    def freeze(self, now: Time, out: Outbox) -> None:
         """The user's loop stands still."""
         self._frozen = self.positions(now)
         self._readings = {}
+        out.cancel_timer(SHARE)
 
-    def thaw(self, now: Time) -> None:
+    def thaw(self, now: Time, out: Outbox) -> None:
         """The user's loop continues where it stood."""
         frozen, self._frozen = self._frozen, None
-        self._read(now, frozen or {})
+        self._read(now, frozen or {}, out)
 
-    def load(self, now: Time, production: Mapping[Queue, Production]) -> Time:
-        """This is written from now on. Returns how many milliseconds it takes to handle what waits now.
+    def share_anew(self, now: Time, out: Outbox) -> None:
+        """A queue has caught up: what it does not need is for the others."""
+        self.report_delivered(now, out)
+        readings = {queue: each.moved_on(now, self._written(queue)) for queue, each in self._readings.items()}
+        self._share(now, readings, out, goes_on=True)
 
-        Call `report_delivered` before.
-        """
+    def load(self, now: Time, production: Mapping[Queue, Production], out: Outbox) -> None:
+        """This is written from now on. Call `report_delivered` before."""
         reached = self.positions(now)
         for queue in production.keys() - self.production.keys():
             if queue in reached:
@@ -92,23 +111,14 @@ class Consumption:
         self.production = production
         if self._frozen is not None:
             self._frozen = reached
-            return 0.0
-        self._read(now, reached)
-        waiting = [
-            (production[queue].end_offset(now) - each.start) * each.per_record
-            for queue, each in self._readings.items()
-            if queue in production
-        ]
-        return max([0.0, *waiting])
+        else:
+            self._read(now, reached, out)
 
     def positions(self, now: Time) -> dict[Queue, int]:
         """Next offset to handle of each queue."""
         if self._frozen is not None:
             return dict(self._frozen)
-        return {
-            queue: reading.position(now, self.production[queue]) if queue in self.production else reading.start
-            for queue, reading in self._readings.items()
-        }
+        return {queue: reading.position(now, self._written(queue)) for queue, reading in self._readings.items()}
 
     def partitions(self, now: Time) -> dict[Partition, int]:
         """`positions` by partition."""
@@ -124,18 +134,32 @@ class Consumption:
 
     def copy(self) -> "Consumption":
         """An independent copy."""
-        new = Consumption(self._group, self._member, self.production, self._handle)
+        new = Consumption(self._group, self._member, self.production, self._user)
         new._readings, new._reported = dict(self._readings), dict(self._reported)
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
 
     def key(self, now: Time) -> tuple[object, ...]:
-        """Where each queue is read."""
-        return self._frozen is not None, tuple(sorted(self.positions(now).items()))
+        """Where each queue is read, and how fast."""
+        turns = tuple([each.turn for each in self._readings.values()])
+        return self._frozen is not None, tuple(sorted(self.positions(now).items())), turns
 
-    def _read(self, now: Time, offsets: Mapping[Queue, int]) -> None:
-        per_record = self._handle * len(offsets)
-        self._readings = {queue: Reading(offset, now, per_record) for queue, offset in offsets.items()}
+    def _read(self, now: Time, offsets: Mapping[Queue, int], out: Outbox) -> None:
+        readings = {queue: Reading(offset, now, 0.0) for queue, offset in offsets.items()}
+        self._share(now, readings, out, goes_on=False)
+
+    def _share(self, now: Time, readings: Mapping[Queue, Reading], out: Outbox, *, goes_on: bool) -> None:
+        handle, threads = self._user
+        production = {queue: self._written(queue) for queue in readings}
+        self._readings, until = shared_anew(now, handle, threads, readings, production, goes_on=goes_on)
+        if until is not None:
+            out.set_timer(SHARE, until)
+        elif handle:
+            out.cancel_timer(SHARE)
+
+    def _written(self, queue: Queue) -> Production:
+        """What is written to the queue; nothing where its topic is gone."""
+        return self.production.get(queue, _NOTHING)
 
 
 def as_queues(partitions: Iterable[Partition]) -> tuple[Queue, ...]:

@@ -15,6 +15,9 @@ Rate: TypeAlias = Annotated[float, BeforeValidator(per_second)]
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 """A whole number from 0 on."""
 
+Number: TypeAlias = Annotated[int, Field(strict=True, ge=1)]
+"""A whole number from 1 on."""
+
 Share: TypeAlias = Annotated[float, Field(ge=0)]
 """A number from 0 on."""
 

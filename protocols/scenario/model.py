@@ -19,6 +19,14 @@ class LoadPart(Part):
 
     produce: Rate = 0.0
     """Records per second and queue."""
+    rates: dict[str, Rate] = Field(default_factory=dict)
+    """Other rates, per queue: of a topic's queues, or of one queue (``topic-number`` or ``topic-broker-number``), which
+    goes before its topic. What is named may come later, by an event."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether any queue may get records."""
+        return self.produce > 0 or any(rate > 0 for rate in self.rates.values())
 
 
 class RunPart(Part):

@@ -6,6 +6,7 @@ long enough ago.
 """
 
 from collections.abc import Iterator
+from math import ceil
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
@@ -102,14 +103,22 @@ def poll(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
             return
         process_queue = consumer.table[batch.queue]
         process_queue.remove([(batch.first, batch.end)])
-        takes = [pool.takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
-        duration = sum(takes) if pool.takes else consumer.handle * (batch.end - batch.first)
+        duration = _time_for(consumer, batch)
         if not duration:
             out.observe(Delivered(consumer.group, consumer.member, *batch_range(batch), now))
             continue
         pool.busy, pool.serial = 1, pool.serial + 1
         pool.running[pool.serial] = Work(batch, now, 1)
         out.set_timer(("consumed", consumer.group, pool.serial), now + duration)
+
+
+def _time_for(consumer: Consumer, batch: Batch) -> Time:
+    """How long the user's code takes: as many records at once as it has threads, then as many more."""
+    threads, takes = consumer.settings.lite_pull.user_threads, consumer.pool.takes
+    if not takes:
+        return ceil((batch.end - batch.first) / threads) * consumer.handle
+    each = [takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
+    return sum([max(each[at : at + threads]) for at in range(0, len(each), threads)])
 
 
 def batch_range(batch: Batch) -> tuple[Queue, int, int]:

@@ -75,6 +75,7 @@ class Story:
         topics: dict[str, int] | None = None,
         brokers: tuple[str, ...] = ("b1",),
         rate: float = 0.0,
+        rates: dict[str, float] | None = None,
         events: Sequence[Event] = (),
         settings: dict[str, Any] | None = None,
         latency: tuple[float, float] = (2.0, 2.0),
@@ -99,7 +100,7 @@ class Story:
                     }
                 )
             },
-            load={"produce": float(rate)},
+            load={"produce": float(rate), "rates": rates or {}},
             run={"for": 3_600_000.0},
             events=tuple(events),
         )

@@ -57,21 +57,31 @@ EVENTS = st.lists(
     system=st.sampled_from(["kafka:range", "kafka:cooperative-sticky"]),
     events=EVENTS,
     rate=st.sampled_from([0.0, 0.0, 10.0]),
+    rates=st.sampled_from([{}, {"t-3": 60.0}]),
+    user=st.sampled_from([{}, {"handle": 20.0}, {"handle": 60.0, "threads": 4}]),
     seed=st.integers(0, 1000),
     static=st.booleans(),
     age=st.sampled_from([300_000, 30_000]),
 )
 @settings(max_examples=60, deadline=None)
 def test_full_and_skipping_runs_observe_the_same(
-    system: str, events: list[Event], rate: float, seed: int, static: bool, age: int
+    system: str,
+    events: list[Event],
+    rate: float,
+    rates: dict[str, float],
+    user: dict[str, Any],
+    seed: int,
+    static: bool,
+    age: int,
 ) -> None:
     def run(full: bool) -> tuple[Observed, dict[Any, int]]:
         story = Story(
             system,
-            members={name: {"instance_id": f"i-{name}"} if static else {} for name in MEMBERS},
+            members={name: {**user, **({"instance_id": f"i-{name}"} if static else {})} for name in MEMBERS},
             topics={"t": 7},
             brokers=("b1", "b2"),
             rate=rate,
+            rates=rates,
             events=sorted(events, key=lambda event: event.at),
             seed=seed,
             latency=(1.0, 5.0),

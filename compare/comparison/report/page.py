@@ -13,7 +13,7 @@ from compare.measure.runs.spread import figure
 from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
 from protocols.scenario.events import Event
-from protocols.scenario.model import Scenario
+from protocols.scenario.model import LoadPart, Scenario
 from protocols.scenario.units import duration_text
 
 SCRIPTS = ("data.js", "axis.js", "ownership.js", "strips.js", "variants.js", "graph.js", "sequence.js", "player.js")
@@ -21,6 +21,9 @@ PACKAGE = "compare.comparison.report"
 
 MOST_TYPES = 40
 """Types of messages in the table of a variant."""
+
+MOST_RATES = 5
+"""Topics and queues whose rates are told."""
 
 
 def write_comparison(found: Sequence[Measured]) -> str:
@@ -126,12 +129,20 @@ def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
     return [
         many(len(members), "member"),
         f"{many(len(scenario.topics), 'topic')}, {many(queues, 'queue')}",
-        *([f"{scenario.load.produce:g} records per second and queue"] if scenario.load.produce else []),
+        *_load(scenario.load),
         duration_text(scenario.run.for_),
         f"{latency} per message",
         many(variants, "variant"),
         f"{runs} seeds per variant" if runs > 1 else f"seed {scenario.run.seed}",
     ]
+
+
+def _load(load: LoadPart) -> list[str]:
+    if not load.writes:
+        return []
+    rates = [f"{rate:g} to {visible(name)}" for name, rate in load.rates.items()][:MOST_RATES]
+    more = [f"{len(load.rates) - MOST_RATES} more rates"] if len(load.rates) > MOST_RATES else []
+    return [", ".join([f"{load.produce:g} records per second and queue", *rates, *more])]
 
 
 def _events(scenario: Scenario) -> list[Event]:

@@ -1,7 +1,7 @@
 """What is written to every queue in the course of a run."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor
 
@@ -14,6 +14,7 @@ from protocols.scenario.events import Event, Produce
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_placement import Brokers, brokers_of, queue_index
+from protocols.scenario.rates import Rates
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 
 
@@ -71,7 +72,7 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
     scenario = result.variant.scenario
-    if not scenario.load.produce and not any(isinstance(event, Produce) for event in scenario.events):
+    if not scenario.load.writes and not any(isinstance(event, Produce) for event in scenario.events):
         return {}
     producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
     for event in scenario.events:
@@ -84,7 +85,7 @@ class _Producers:
     """They write to every queue that there is, but not to one whose broker is down. (Only RocketMQ's queues are bound
     to a broker: a partition gets another leader.)"""
 
-    per_second: float
+    rates: Rates
     numbering: Numbering
     topics: dict[str, tuple[Queue, ...]]
     brokers: dict[str, Brokers]
@@ -97,9 +98,9 @@ class _Producers:
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        rate = scenario.load.produce
-        first = {queue: ProductionHistory((Production(rate),)) for queues in topics.values() for queue in queues}
-        return cls(rate, numbering, topics, brokers, first)
+        made = cls(Rates(scenario), numbering, topics, brokers, {})
+        made._write(0.0)
+        return made
 
     def live_through(self, event: Event) -> None:
         """What the event changes. Records for a queue whose broker is down are refused."""
@@ -117,17 +118,25 @@ class _Producers:
                 self.brokers.pop(topic, None)
             else:
                 self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
+        self.rates.change(event.queue_changes())
         if event.broker_changes() or event.queue_changes():
             self.topics = topics_after(self.topics, event, self.numbering)
             self._write(event.at)
 
     def _write(self, now: Time) -> None:
-        there = dict.fromkeys(queue for queues in self.topics.values() for queue in queues)
+        there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
         for queue in {**dict.fromkeys(self.written), **there}:
-            per_second = self.per_second if queue in there and queue.broker not in self.down else 0.0
+            per_second = there[queue] if queue in there and queue.broker not in self.down else 0.0
             before = self.written.get(queue)
             if before is None or (queue in there and queue in self.deleted):
                 self.deleted.discard(queue)
                 self.written[queue] = ProductionHistory((Production(per_second, now),))
             else:
                 self.written[queue] = before.goes_on(now, per_second)
+
+    def _rates_of(self, topic: str, queues: tuple[Queue, ...]) -> Iterator[tuple[Queue, float]]:
+        """Each queue with its records per second."""
+        brokers = dict.fromkeys(queue.broker for queue in queues)
+        rates = {broker: self.rates.at(topic, broker) if broker else self.rates.of(topic) for broker in brokers}
+        for queue in queues:
+            yield queue, rates[queue.broker][queue.number]

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from protocols.scenario.events.base import Event, MemberChange
 from protocols.scenario.events.cluster_state import ClusterState
-from protocols.scenario.fields import Duration, Settings
+from protocols.scenario.fields import Duration, Number, Settings
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.paths import Path
 from protocols.scenario.shorthands import check_subscription, with_names
@@ -36,6 +36,9 @@ class Join(Event):
     commas). Every variant's system must have it."""
     handle: Duration = 0.0
     """How long the user's code takes for one record."""
+    threads: Number | None = None
+    """How many threads of the member handle records at once. Left out: one loop in Kafka and in RocketMQ's pull
+    consumers, ``consumeThreadMax`` threads (20) in RocketMQ's push consumer."""
     settings: Settings = Field(default_factory=dict)
     """Client settings of this member alone, under the systems' own names; a system passes over those that only others
     have."""
