@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from compare.comparison.document import Measured
 from compare.comparison.report.graph import graphs
-from compare.comparison.report.table import COLUMNS, rows
+from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
 from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
@@ -49,6 +49,7 @@ def write_comparison(found: Sequence[Measured]) -> str:
         title=", ".join(scenario.name for scenario, _, _ in found),
         scenarios=[_static(scenario, document) for scenario, _, document in found],
         columns=COLUMNS,
+        tables=[("what hurts", 0, SHARING_AT), ("who has how much, and what it took", SHARING_AT, len(COLUMNS))],
     )
 
 
