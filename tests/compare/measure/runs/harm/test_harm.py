@@ -173,3 +173,18 @@ def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> Non
     assert why["text"] == "80 records per second come to X-2 and one member can handle 50"
     # Twenty threads of one member handle the records of one queue.
     assert "waiting" not in record("rocketmq:AVG", group=slow, load=load)["harm"]["because"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "why"),
+    [
+        ({"longest_stall": "20s"}, "longest time without progress is 29."),
+        ({"waiting": 0}, ""),
+        ({"skipped": 0}, ""),
+    ],
+)
+def test_a_scenario_may_expect_that_nothing_hurts(expect: dict[str, object], why: str) -> None:
+    found = record("kafka:range", events=[{"at": "60s", "hang": "c1", "for": "30s"}], expect=expect)
+    (check,) = [each for each in found["checks"] if each["demanded"]]
+    assert check["held"] is not bool(why)
+    assert check.get("why", "").startswith(why)
