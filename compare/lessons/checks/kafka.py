@@ -27,9 +27,7 @@ def _generations(answer: Any) -> str | None:
         )
         found = figures(run(day, "kafka:range"))["rebalances"]
         if found < 4:
-            return (
-                f"That makes {found}. What else begins a rebalance? Or does one begin too late to end in time?"
-            )
+            return f"That makes {found}. What else begins a rebalance? Or does one begin too late to end in time?"
         if found > 4:
             return f"That makes {found}. Which of your events need two, and which might share one?"
         return None

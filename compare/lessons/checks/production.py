@@ -20,7 +20,9 @@ _STATIC = "kafka:cooperative-sticky+static"
 _SINCE, _UNTIL = 60_000.0, 75_000.0
 """When something begins, in ms: heartbeats each 3 s and commits each 5 s have one pattern in 15 s."""
 _DEPLOYMENTS = 2
-"""Of each seed, at as many of these moments."""
+"""Of each seed."""
+_BEFORE = 2.0
+"""Milliseconds from a moment just after a message to one just before it, when the session is oldest."""
 
 
 def _day(seed: int, *events: Any, lasts: str = "10min") -> Scenario:
@@ -42,7 +44,7 @@ def _deployment(seed: int, begin: Time) -> Scenario:
         for name, at in downs
         for event in ({"at": written(at), "leave": name}, {"at": written(at + _DOWN_S * 1000), "join": name})
     )
-    return _day(seed, *events)
+    return _day(seed, *events, lasts="5min")
 
 
 def _session(answer: Any) -> str | None:
@@ -59,7 +61,7 @@ def _session(answer: Any) -> str | None:
             longest = figures(crashed)["longest_gap_s"] or 0.0
             if longest > _LONGEST_S:
                 return f"{case(seed, 'crash', at)}: a queue is without an owner for {longest:.3f} s."
-        for at in stops[:: len(stops) // _DEPLOYMENTS]:
+        for at in (after - _BEFORE for after in stops[:: len(stops) // _DEPLOYMENTS]):
             made = figures(run(_deployment(seed, at), _STATIC, settings))["rebalances"]
             if made > 1:
                 return (

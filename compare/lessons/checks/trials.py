@@ -1,7 +1,6 @@
 """Many runs for one answer, so that none is right by luck: seeds, and the moments at which something happens."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from math import floor
 from typing import Any
 
@@ -19,16 +18,13 @@ Day = Callable[..., Scenario]
 def moments(
     day: Day, system: str, settings: Mapping[str, Any] | None, member: str, seed: int, since: Time, until: Time
 ) -> list[Time]:
-    """When to stop a member, in whole milliseconds from ``since`` to ``until``: just after each of its messages, where
-    the coordinator waits for the longest time, and halfway between two of them.
-
-    The messages are those of a run in which the member lives on. None where it sends nothing then.
+    """When to stop a member, in whole milliseconds from ``since`` to ``until``: just after each of its messages, when
+    the coordinator will wait for the longest time. The messages are those of a run in which the member lives on.
     """
     trace = run(day(seed), system, settings, tracing=True).timeline.trace
     assert trace is not None
-    sent = [each.at for each in trace.messages if each.sender == member and since <= each.at <= until]
-    found = [floor(at) + 1.0 for at in sent] + [float(floor((a + b) / 2)) for a, b in pairwise(sent)]
-    return sorted(set(found))
+    sent = (each.at for each in trace.messages if each.sender == member and since <= each.at <= until)
+    return sorted({floor(at) + 1.0 for at in sent})
 
 
 def written(at: Time) -> str:
