@@ -1,8 +1,8 @@
 """The state machines that the model runs from."""
 
+from compare.lessons.pictures.svg import Picture
 from compare.states.drawing import svg
 from compare.states.machines import machine
-from pictures.svg import Picture
 
 
 def states(system: str, name: str | None = None) -> Picture:

@@ -1,24 +1,27 @@
 """Notebook 4: the strategies."""
 
+from itertools import product
 from typing import Any
 
-from checks.kinds import TOPICS, Exercise, called, function, is_whole, several
 from compare import fairness
+from compare.lessons.checks.kinds import TOPICS, Exercise, called, function, is_whole, several
 from kafka_coordinator import assign
 from protocols import Group
 from rocketmq_selfbalance import allocate
 
 _MOST_QUEUES = 12
+_NAMES = ("c1", "c2", "c3", "blue", "red", "c10", "m7")
+"""No place can be read off all of them."""
 
 
 def _circle(answer: Any) -> str | None:
-    for queues, count in ((6, 3), (7, 3), (2, 4), (1, 1), (10, 4)):
-        names = [f"c{at}" for at in range(1, count + 1)]
+    for queues, count in product(range(1, 13), range(1, 8)):
+        names = sorted(_NAMES[(at + queues) % len(_NAMES)] for at in range(count))
         right = allocate("AVG_BY_CIRCLE", Group.of(topics={"t": queues}, members={name: ["t"] for name in names}))
         for name in names:
             found = called(answer, queues, names, name, gives=several("the list of the member's queues", is_whole))
             if list(found) != [queue.number for queue in right[name]]:
-                return f"With {queues} queues and {count} members, {name} gets {list(found)}: what is its place?"
+                return f"With {queues} queues and the members {names}, {name} gets {list(found)}: what is its place?"
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from checks.kinds import Exercise, Misfit, Open, first_line
+from compare.lessons.checks.kinds import Exercise, Misfit, Open, first_line
 from protocols import UserError
 
 _NOTEBOOKS = {
@@ -67,5 +67,5 @@ def _of_notebook(exercise: object) -> Mapping[str, Exercise]:
     name = _NOTEBOOKS.get(str(exercise).split(".")[0])
     if name is None:
         return {}
-    exercises: Mapping[str, Exercise] = import_module(f"checks.{name}").EXERCISES
+    exercises: Mapping[str, Exercise] = import_module(f"compare.lessons.checks.{name}").EXERCISES
     return exercises

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
+from compare.lessons.checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
 from protocols import Group
 from rocketmq_selfbalance import View, allocate
 

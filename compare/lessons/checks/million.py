@@ -1,24 +1,27 @@
 """Notebook 8: a million groups."""
 
+from itertools import product
 from typing import Any
 
-from checks.kinds import Exercise, Kind, called, function, lived_through, number
+from compare.lessons.checks.kinds import Exercise, Kind, called, function, lived_through, number
 from kafka_coordinator import assign
 from protocols import Group
 
 _FIGURES = "group long, members long, idle_members long, queues long, jain double"
 _ROWS = [
-    (1, 4, 2, 4, 0.5),
-    (2, 4, 0, 4, 1.0),
-    (3, 8, 3, 5, 0.625),
-    (4, 3, 1, 9, 0.6),
-    (5, 2, 0, 1, 1.0),
-    (6, 5, 1, 5, 0.7),
+    (number, members, idle, queues, 1 - 0.9 * idle / members)
+    for number, (members, idle, queues) in enumerate(
+        (members, idle, queues)
+        for members in range(1, 7)
+        for idle in range(members)
+        for queues in range(members - idle, members + 4)
+    )
 ]
+"""Every number of members, idle ones and queues, the needless and the others beside each other."""
 
 
 def _owner(answer: Any) -> str | None:
-    for q, n in ((1, 1), (6, 3), (7, 3), (2, 5), (12, 8), (11, 2)):
+    for q, n in product(range(1, 21), range(1, 9)):
         group = Group.of(topics={"t": q}, members={str(member): ["t"] for member in range(n)})
         owners = assign("range", group).owners
         for queue in group.queues:

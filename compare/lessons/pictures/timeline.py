@@ -3,8 +3,21 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from compare.lessons.pictures.svg import (
+    ALARM,
+    FAINT,
+    INK,
+    Picture,
+    box,
+    colour,
+    drawing,
+    legend,
+    letters_on,
+    line,
+    text,
+    width_of,
+)
 from compare.scenarios.run_variant import RunResult
-from pictures.svg import ALARM, FAINT, INK, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
 from protocols import Queue, sort_queues
 from protocols.timeline.fact_descriptions import queue_name, seconds
 from protocols.timeline.intervals import Double, Gap
@@ -63,9 +76,9 @@ def timeline(result: RunResult, since: float = 0.0, until: float | None = None) 
     parts += _axis(begin, end, x, bottom)
     below = bottom + 40
     happenings: dict[float, list[str]] = {}
-    for each in lines.causes.happenings:
-        if begin <= each.at <= end and each.text:
-            happenings.setdefault(each.at, []).append(each.text)
+    for happening in lines.causes.happenings:
+        if begin <= happening.at <= end and happening.text:
+            happenings.setdefault(happening.at, []).append(happening.text)
     for place, (at, told) in enumerate(happenings.items(), 1):
         parts.append(line(x(at), top + 4, x(at), bottom, INK, dashed=True))
         parts.append(text(x(at), top + 2, str(place), anchor="middle", weight="bold"))

@@ -3,8 +3,8 @@
 from itertools import combinations_with_replacement
 from typing import Any
 
-from checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
 from compare import fairness
+from compare.lessons.checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
 from protocols import Allocation, Group, Queue
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from compare.documents.comparison import VariantRecord
 from compare.measure.runs.lag import lag_of
 from compare.measure.runs.production_history import productions
 from compare.measure.runs.record import run_record
@@ -24,7 +25,7 @@ def run(day: Scenario, system: str, settings: Mapping[str, Any] | None = None, *
     return run_variant(variant, tracing=tracing)
 
 
-def figures(result: RunResult) -> dict[str, Any]:
+def figures(result: RunResult) -> VariantRecord[None]:
     """The run in numbers, as `equipoise compare --format json` has them; times in seconds."""
     return run_record(result)
 
