@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from protocols.scenario import groups, model
 from protocols.scenario.events import EVENT_KINDS, Event
-from protocols.scenario.fields import Count, Duration, LatencyRange, Rate, Share
+from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Rate, Share
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "name: four members, two topics",
@@ -46,6 +46,7 @@ _KINDS: tuple[tuple[object, str], ...] = (
     (LatencyRange, "duration, or two (`1ms..5ms`)"),
     (Count, "whole number, not negative"),
     (Share, "number, not negative"),
+    (EachMember, "text; a list or range: an event of each"),
     (str, "text"),
     (int, "whole number"),
     (float, "number"),
