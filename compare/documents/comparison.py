@@ -33,9 +33,9 @@ class FairnessRecord(LoadFigures, Generic[N]):
 class AfterRecord(TypedDict, Generic[N]):
     """What the events of one time led to, until the next ones; the first record is the beginning.
 
-    ``events`` in words, ``kinds`` as class names. Fairness and optimum are those just before the next events;
-    ``fewest_moves``: see `compare.measure.runs.event_outcomes`. ``why_unowned``, ``why_shared``: what keeps queues
-    without an owner, or with several.
+    ``events`` in words, equal ones of several members as one; ``kinds`` as class names of each. Fairness and optimum
+    are those just before the next events; ``fewest_moves``: see `compare.measure.runs.event_outcomes`.
+    ``why_unowned``, ``why_shared``: what keeps queues without an owner, or with several.
     """
 
     at_s: float

@@ -1,6 +1,7 @@
 """The page: story, verdict and table read without a script; timelines and player are drawn by one from data."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from compare.comparison.document import Measured
 from compare.comparison.report.graph import graphs
@@ -12,7 +13,9 @@ from compare.documents.comparison import Fairness, Record, ScenarioDocument, Ver
 from compare.measure.runs.spread import figure
 from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
+from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
+from protocols.scenario.events.together import described
 from protocols.scenario.model import LoadPart, Scenario
 from protocols.scenario.units import duration_text
 
@@ -68,7 +71,7 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
         "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
-        "events": [(_clock(event.at), event.describe()) for event in _events(scenario)],
+        "events": [(_clock(at), text) for at, text in _events(scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
@@ -146,8 +149,14 @@ def _load(load: LoadPart) -> list[str]:
     return [", ".join([f"{load.produce:g} records per second and queue", *rates, *more])]
 
 
-def _events(scenario: Scenario) -> list[Event]:
-    return sorted((event for event in scenario.events if event.at <= scenario.run.for_), key=lambda each: each.at)
+def _events(scenario: Scenario) -> list[tuple[Time, str]]:
+    """When something happens (milliseconds), and what."""
+    at_each = groupby(sorted(scenario.events, key=_at), _at)
+    return [(at, text) for at, events in at_each if at <= scenario.run.for_ for text in described(events)]
+
+
+def _at(event: Event) -> Time:
+    return event.at
 
 
 def _clock(at: float) -> str:
@@ -160,7 +169,7 @@ def _clock(at: float) -> str:
 def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
     return {
         "end": scenario.run.for_,
-        "events": [[event.at, visible(event.describe())] for event in _events(scenario)],
+        "events": [[at, visible(text)] for at, text in _events(scenario)],
         "variants": [
             {
                 "label": visible(run.variant.label),

@@ -13,6 +13,7 @@ from protocols.scenario.events.ends import Crash, Leave
 from protocols.scenario.events.pauses import Hang, StopPolling
 from protocols.scenario.events.production import Produce
 from protocols.scenario.events.reset import Reset
+from protocols.scenario.events.rolling import Rolling
 from protocols.scenario.events.starts import Join, Restart
 from protocols.scenario.events.subscription import Subscribe
 from protocols.scenario.events.topics import AddTopic, DeleteTopic, Queues
@@ -24,6 +25,7 @@ for _kind in (
     Hang,
     StopPolling,
     Restart,
+    Rolling,
     Disconnect,
     Subscribe,
     Commit,
@@ -55,6 +57,7 @@ __all__ = [
     "Queues",
     "Reset",
     "Restart",
+    "Rolling",
     "StopPolling",
     "Subscribe",
     "register",
