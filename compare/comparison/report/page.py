@@ -6,6 +6,7 @@ from compare.comparison.document import Measured
 from compare.comparison.report.graph import graphs
 from compare.comparison.report.table import COLUMNS, rows
 from compare.comparison.runs import MeasuredRun
+from compare.comparison.variation import variation
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
@@ -13,6 +14,7 @@ from compare.measure.runs.spread import figure
 from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
 from protocols.scenario.events import Event
+from protocols.scenario.jitter import shifted
 from protocols.scenario.model import Scenario
 from protocols.scenario.units import duration_text
 
@@ -59,12 +61,19 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
     for record in document["variants"]:
         first.setdefault(record["label"], record)
     records = list(first.values())
+    varying = [record["seed"] for record in records if record["jitter"]]
     seeds = document.get("seeds", {})
     return {
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
-        "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
-        "events": [(_clock(event.at), event.describe()) for event in _events(scenario)],
+        "facts": [
+            *_facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
+            *([variation(scenario)] if varying else []),
+        ],
+        "events": [
+            (_clock(event.at), event.describe())
+            for event in _events(shifted(scenario, varying[0]) if varying else scenario)
+        ],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
@@ -146,9 +155,11 @@ def _clock(at: float) -> str:
 
 
 def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    varying = [run.variant.seed for run in runs if run.record is not None and run.record["jitter"]]
+    lived = shifted(scenario, varying[0]) if varying else scenario
     return {
         "end": scenario.run.for_,
-        "events": [[event.at, visible(event.describe())] for event in _events(scenario)],
+        "events": [[event.at, visible(event.describe())] for event in _events(lived)],
         "variants": [
             {
                 "label": visible(run.variant.label),
