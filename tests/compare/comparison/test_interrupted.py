@@ -113,11 +113,10 @@ def test_what_other_processes_have_finished_is_told_whatever_is_missing_before_i
     monkeypatch.setattr(runs, "process_pool", Promises({0, 2}).pool)
     monkeypatch.setattr(runs, "MOST_AT_ONCE", 2)
     orders = [RunOrder(each, whole=True) for each in variants_of(made(), ("kafka:range",), range(7))]
-    seen = []
+    finished: list[MeasuredRun] = []
     with pytest.raises(KeyboardInterrupt):
-        for run in run_all(orders, lambda variant: None, 2):
-            seen.append(run.variant.seed)  # noqa: PERF401  (a comprehension would lose them)
-    assert seen == [0, 1, 4, 5]
+        finished.extend(run_all(orders, lambda variant: None, 2))
+    assert [run.variant.seed for run in finished] == [0, 1, 4, 5]
 
 
 def test_a_variant_without_its_record_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
