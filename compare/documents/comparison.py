@@ -160,11 +160,12 @@ class IntervalRecord(TypedDict):
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost."""
+    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed."""
 
     label: str
     system: str
     seed: int
+    jitter: bool
     broadcasting: list[str]
     owners: dict[str, list[list[str | int]]]
     fairness: FairnessRecord[N]
@@ -210,9 +211,10 @@ class Spread(TypedDict):
 
 class SeedsRecord(TypedDict):
     """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
-    `compare.measure.runs.spread`."""
+    `compare.measure.runs.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
 
     runs: int
+    asked: NotRequired[int]
     figures: dict[str, Spread]
 
 

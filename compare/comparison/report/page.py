@@ -7,6 +7,7 @@ from compare.comparison.document import Measured
 from compare.comparison.report.graph import graphs
 from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
 from compare.comparison.runs import MeasuredRun
+from compare.comparison.variation import variation
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
@@ -16,6 +17,7 @@ from compare.report.one_file import asset, rendered, script_of
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.events.together import described
+from protocols.scenario.jitter import shifted
 from protocols.scenario.model import LoadPart, Scenario
 from protocols.scenario.units import duration_text
 
@@ -66,12 +68,16 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
     for record in document["variants"]:
         first.setdefault(record["label"], record)
     records = list(first.values())
+    varying = [record["seed"] for record in records if record["jitter"]]
     seeds = document.get("seeds", {})
     return {
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
-        "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
-        "events": [(_clock(at), text) for at, text in _events(scenario)],
+        "facts": [
+            *_facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
+            *([variation(scenario)] if varying else []),
+        ],
+        "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
@@ -167,9 +173,11 @@ def _clock(at: float) -> str:
 
 
 def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    varying = [run.variant.seed for run in runs if run.record is not None and run.record["jitter"]]
+    lived = shifted(scenario, varying[0]) if varying else scenario
     return {
         "end": scenario.run.for_,
-        "events": [[at, visible(text)] for at, text in _events(scenario)],
+        "events": [[at, visible(text)] for at, text in _events(lived)],
         "variants": [
             {
                 "label": visible(run.variant.label),

@@ -106,8 +106,12 @@ class Event(Part):
         return None
 
     def lasts(self) -> Time:
-        """For how long a member stands still, in milliseconds."""
+        """For how long it lasts (a member stands still, the network fails), in milliseconds."""
         return 0.0
+
+    def refers_to(self) -> Sequence[Time]:
+        """Other moments of the run that it names, in milliseconds."""
+        return ()
 
     def part_after(self, member: str, before: MemberPart | None) -> MemberPart | None:
         """What a member that the event names is from now on, after it was ``before`` (None: never there)."""

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
+from protocols.engine.nodes import Time
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events.base import Event
 from protocols.scenario.events.cluster_state import ClusterState, need_server
@@ -91,6 +92,9 @@ class Network(Event):
                 raise PartError(
                     (*path, field), f"belongs to network: {field}, but the event has network: {self.network}"
                 )
+
+    def lasts(self) -> Time:
+        return self.for_
 
     def processes(self) -> Sequence[str]:
         return self.between
