@@ -208,6 +208,10 @@ class KafkaCluster:
         self.topics.write(event, self.simulation.now)
         self._load_changed()
 
+    def _poison(self, event: events.Poison) -> None:
+        self.topics.write_poison(event, self.simulation.now)
+        self._load_changed()
+
     def _topics_changed(self) -> None:
         self._tell_brokers()
         self._load_changed()
@@ -274,6 +278,7 @@ _OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
     events.Subscribe: KafkaCluster._subscribe,
     events.Commit: KafkaCluster._commit,
     events.Produce: KafkaCluster._produce,
+    events.Poison: KafkaCluster._poison,
     events.Queues: KafkaCluster._queues,
     events.AddTopic: KafkaCluster._add_topic,
     events.DeleteTopic: KafkaCluster._delete_topic,

@@ -8,7 +8,8 @@ from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.controller import Controller
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.scenario.events import AddTopic, DeleteTopic, Event, Produce, Queues, Reset
+from protocols.poison import PoisonRecord, with_poison
+from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_names import NamedCount, NamedOffset
@@ -21,7 +22,7 @@ class TopicTable:
     Raises `UserError` when it is made, if an event will take partitions away.
     """
 
-    __slots__ = ("_brokers_of", "_bursts", "_controller", "_per_second", "_since")
+    __slots__ = ("_brokers_of", "_bursts", "_controller", "_per_second", "_poison", "_since")
 
     def __init__(self, scenario: Scenario, controller: Controller, where: str) -> None:
         self._controller = controller
@@ -29,6 +30,7 @@ class TopicTable:
         self._per_second = scenario.load.produce
         self._since: dict[Partition, Time] = {}
         self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
+        self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
         _check(scenario, where)
         for topic, part in scenario.topics.items():
             self._put(topic, brokers_of(part.queues), 0.0, part.replica_racks)
@@ -36,7 +38,8 @@ class TopicTable:
     @property
     def load(self) -> Load:
         """What producers write from now on."""
-        return Load(self._per_second, MappingProxyType(dict(self._since)), MappingProxyType(dict(self._bursts)))
+        since, bursts, poison = dict(self._since), dict(self._bursts), dict(self._poison)
+        return Load(self._per_second, MappingProxyType(since), MappingProxyType(bursts), MappingProxyType(poison))
 
     @property
     def per_broker(self) -> dict[str, dict[str, int]]:
@@ -55,6 +58,14 @@ class TopicTable:
         for each in records_of(event, self.per_broker):
             partition = self.partition(each)
             self._bursts[partition] = (*self._bursts.get(partition, ()), (now, each.records))
+
+    def write_poison(self, event: Poison, now: Time) -> None:
+        """A record is written that nobody can handle."""
+        (named,) = event.written(self.per_broker)
+        partition = self.partition(named)
+        record = PoisonRecord(self.load.production(partition).end_offset(now), event.attempts, event.pause)
+        self._poison = with_poison(self._poison, partition, record)
+        self._bursts[partition] = (*self._bursts.get(partition, ()), (now, named.records))
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
         """Of each partition the offset of the first record written at this time or later."""
@@ -78,6 +89,7 @@ class TopicTable:
         brokers = self._brokers_of.pop(event.delete_topic, ())
         self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
         self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
+        self._poison = {each: poison for each, poison in self._poison.items() if each[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
 
     def _put(

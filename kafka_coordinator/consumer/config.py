@@ -12,16 +12,19 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from protocols.engine.nodes import Time
 from protocols.load import Production
+from protocols.poison import PoisonRecords
 
 
 class Load(NamedTuple):
     """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
-    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that. Nothing is
-    written to the partitions of a deleted topic: ``since`` is infinite there."""
+    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that;
+    ``poison``: those among the records that the user's code cannot handle. Nothing is written to the partitions of a
+    deleted topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
     bursts: Mapping[Partition, tuple[tuple[Time, int], ...]] = MappingProxyType({})
+    poison: PoisonRecords[Partition] = MappingProxyType({})
 
     @property
     def writes(self) -> bool:
@@ -38,6 +41,7 @@ class Load(NamedTuple):
             self.per_second,
             tuple([(each, since - now) for each, since in self.since.items()]),
             tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
+            tuple(self.poison.items()),
         )
 
 

@@ -18,6 +18,7 @@ from kafka_coordinator.consumer import (
     operator,
     polling,
     positions,
+    standing_still,
     timers,
 )
 from kafka_coordinator.consumer.commands import Close
@@ -202,6 +203,8 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     timers.HEARTBEAT: heartbeats.due,
     timers.POLL: _poll_expired,
     timers.RESUME: _resume,
+    timers.POISON: standing_still.begin,
+    timers.SKIP: standing_still.skip,
     timers.REJOIN: lambda c, now, out: joining.backoff_over(c),
     timers.POSITIONS: lambda c, now, out: positions.retry(c),
     timers.AUTO_COMMIT: _auto_commit_due,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, timers
+from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, standing_still, timers
 from kafka_coordinator.consumer.commands import (
     Assign,
     BeginPoll,
@@ -55,28 +54,30 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
 
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
-    if not c.config.by_hand:
+    if c.user.stuck is not None:
+        standing_still.hold(c, now, out)
+    elif not c.config.by_hand:
         reading.stop(c, now, out)
         c.user.away = True
         out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
-    if c.user.away and not c.user.closing and not c.config.by_hand:
-        c.user.away = False
-        out.cancel_timer(timers.POLL)
-        # What this poll gives up before it returns records is not read any more.
-        if not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
-            reading.resume(c, now, out)
+    if c.user.stuck is not None:
+        standing_still.release(c, now, out)
+    elif c.user.away and not c.user.closing and not c.config.by_hand:
+        standing_still.go_on(c, now, out)
 
 
 def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
+    standing_still.hold(c, now, out)
     c.user.frozen = True
 
 
 def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
     c.user.frozen = False
+    standing_still.release(c, now, out)
     reading.resume(c, now, out)
 
 

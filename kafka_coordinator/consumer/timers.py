@@ -12,10 +12,17 @@ POLL = "poll"
 """The user did not poll for ``max.poll.interval.ms``; set only while the user's loop does something else."""
 RESUME = "resume"
 """The user's loop has handled what it had in hand."""
+POISON = "poison"
+"""The user's loop comes to a record that it cannot handle."""
+SKIP = "skip"
+"""The user's loop has tried such a record often enough."""
 REJOIN = "rejoin"
 POSITIONS = "positions"
 AUTO_COMMIT = "auto commit"
 COMMIT_AGAIN = "commit again"
 CLOSE = "close"
 
-ALL = (REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE)
+ALL = (
+    *(REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, POISON, SKIP),
+    *(REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE),
+)

@@ -4,7 +4,7 @@ repeats what was known is not significant."""
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from protocols.facts import Callback, Committed, Granted, Noted, Owns, RebalanceBegan, RebalanceEnded
+from protocols.facts import Callback, Committed, Granted, Noted, Owns, PassedOver, RebalanceBegan, RebalanceEnded
 
 
 def is_significant(fact: object) -> bool:
@@ -20,5 +20,6 @@ _RULES: Mapping[type, Callable[[Any], bool]] = {
     RebalanceEnded: lambda fact: fact.member is None or fact.changed,
     Callback: lambda fact: True,
     Committed: lambda fact: bool(fact.error),
+    PassedOver: lambda fact: True,
     Noted: lambda fact: True,
 }

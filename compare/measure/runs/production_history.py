@@ -9,8 +9,7 @@ from compare.scenarios.systems import system_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.load import Production
-from protocols.scenario.events import Event, Produce
-from protocols.scenario.events.production import records_of
+from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_placement import Brokers, brokers_of, queue_index
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
@@ -48,7 +47,7 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
     scenario = result.variant.scenario
-    if not scenario.load.produce and not any(isinstance(event, Produce) for event in scenario.events):
+    if not scenario.load.produce and not any(event.writes_records for event in scenario.events):
         return {}
     producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
     for event in scenario.events:
@@ -80,9 +79,9 @@ class _Producers:
 
     def live_through(self, event: Event) -> None:
         """What the event changes. Records for a queue whose broker is down are refused."""
-        if isinstance(event, Produce):
+        if event.writes_records:
             there: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
-            for topic, broker, number, count in records_of(event, there):
+            for topic, broker, number, count in event.written(there):
                 queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
                 if queue.broker not in self.down:
                     self.written[queue] = self.written[queue].gets(event.at, count)
