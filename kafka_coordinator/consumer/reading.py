@@ -12,11 +12,12 @@ In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerReco
 
 from math import floor
 
-from kafka_coordinator.consumer import poison, timers
+from kafka_coordinator.consumer import poison_watch, timers
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Delivered
 from protocols.load import Reading
+from protocols.poison import not_beyond
 from protocols.queues import Queue
 
 
@@ -32,7 +33,7 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     load, positions = c.load, c.subscription.positions
     for partition, each in positions.items():
         production = load.production(partition)
-        end = poison.not_beyond(c, partition, each.start, each.position(now, production))
+        end = not_beyond(load.poison, partition, each.start, each.position(now, production))
         if end > each.start:
             topic, number = partition
             fact = Delivered(c.config.group, c.config.name, Queue(topic, "", number), each.start, end, each.since)
@@ -51,7 +52,7 @@ def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
         c.subscription.positions = {
             partition: Reading(each.start, now, per_record) for partition, each in positions.items()
         }
-    poison.watch(c, now, out)
+    poison_watch.watch(c, now, out)
     if c.config.handle and not c.user.away:
         _watch(c, now, out)
 

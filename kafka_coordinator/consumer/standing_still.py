@@ -5,13 +5,12 @@ which is noticed after ``max.poll.interval.ms``, counted from when the loop came
 record later begins to count its attempts anew.
 """
 
-from dataclasses import replace
-
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer import poison, reading, timers
-from kafka_coordinator.consumer.state import ConsumerState, StuckOn
+from kafka_coordinator.consumer import poison_watch, reading, timers
+from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted, PassedOver
+from protocols.poison import StuckOn, reached
 from protocols.queues import Queue
 
 
@@ -20,11 +19,12 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     if not c.subscription.reading:
         return
     reading.advance(c, now, out)
-    found = poison.reached(c)
+    found = reached(c.load.poison, {queue: each.start for queue, each in c.subscription.positions.items()})
     if found is None:
-        poison.watch(c, now, out)
+        poison_watch.watch(c, now, out)
         return
-    (topic, number), record = partition, _ = found
+    partition, record = found
+    topic, number = partition
     c.subscription.reading = False
     c.user.away = True
     c.user.resume_at = None
@@ -34,7 +34,8 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.user.stuck = StuckOn(partition, record, None if lasts is None else now + lasts)
     if lasts is not None:
         out.set_timer(timers.SKIP, now + lasts)
-    out.observe(Noted(f"{c.config.name} stands still on record {record.offset} of {topic}-{number}: no attempt succeeds"))
+    where = f"record {record.offset} of {topic}-{number}"
+    out.observe(Noted(f"{c.config.name} stands still on {where}, which it cannot handle"))
 
 
 def skip(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -43,13 +44,12 @@ def skip(c: ConsumerState, now: Time, out: Outbox) -> None:
     if stuck is None or c.user.closing:
         return
     c.user.stuck = None
-    partition, record = stuck.partition, stuck.record
+    partition, record = stuck.queue, stuck.record
     at = c.subscription.positions.get(partition)
     if at is not None and at.start == record.offset:
         c.subscription.positions[partition] = at._replace(start=record.offset + 1)
         queue = Queue(partition[0], "", partition[1])
-        why = f"skipped after {record.attempts} attempt{'' if record.attempts == 1 else 's'}"
-        out.observe(PassedOver(c.config.group, c.config.name, queue, record.offset, why))
+        out.observe(PassedOver(c.config.group, c.config.name, queue, record.offset, record.skipped))
     go_on(c, now, out)
 
 
@@ -66,7 +66,7 @@ def hold(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The code itself stops: attempts are made later by as much."""
     stuck = c.user.stuck
     if stuck is not None and stuck.until is not None:
-        c.user.stuck = replace(stuck, until=None, left=stuck.until - now)
+        c.user.stuck = stuck.held(now)
         out.cancel_timer(timers.SKIP)
 
 
@@ -74,5 +74,5 @@ def release(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The code goes on with its attempts."""
     stuck = c.user.stuck
     if stuck is not None and stuck.left is not None:
-        c.user.stuck = replace(stuck, until=now + stuck.left, left=None)
+        c.user.stuck = stuck.released(now)
         out.set_timer(timers.SKIP, now + stuck.left)

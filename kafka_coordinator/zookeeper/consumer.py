@@ -31,6 +31,7 @@ from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.load import Production
+from protocols.poison import PoisonRecords
 from protocols.queues import Queue
 
 COMMITTING: Final = "committing"
@@ -41,6 +42,9 @@ COMMIT: Final = "commit"
 
 CAUGHT_UP: Final = "caught up"
 """The timer that is due when records that were written at once have been handled."""
+
+POISON: Final = "poison"
+"""The timer that is due when the user's loop comes to a record that it cannot handle, and when it skips it."""
 
 
 class Who(NamedTuple):
@@ -73,10 +77,11 @@ class Consumer:
         settings: ConsumerSettings,
         production: Mapping[Queue, Production],
         handle: float,
+        poison: PoisonRecords[Queue],
     ) -> None:
-        """``handle``: milliseconds that the user takes for a record."""
+        """``handle``: milliseconds that the user takes for a record; ``poison``: those that it cannot handle."""
         self._who, self._subscription, self._settings = who, subscription, settings
-        self._consumption = Consumption(who.group, who.member, production, handle)
+        self._consumption = Consumption(who.group, who.member, production, handle, poison)
         self._connection = Connection(settings)
         self._next: Reopen | None = None
         """What to begin anew with, once closed."""
@@ -98,6 +103,7 @@ class Consumer:
         """An answer, a watch that fired, a command."""
         if sender == OPERATOR:
             self._command(now, message, out)
+            self._watch_poison(now, out)
             return
         connection = self._connection
         connection.heard(now)
@@ -114,6 +120,7 @@ class Consumer:
             self._answered(now, asked, message, out)
         if connection.state == CONNECTED:
             self._rebalancer.begin(self._id, self._watching, connection, out)
+        self._watch_poison(now, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         """A timer of the connection, or one of ours."""
@@ -134,6 +141,9 @@ class Consumer:
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
         elif timer == CAUGHT_UP:
             self._consumption.report_delivered(now, out)
+        elif timer == POISON:
+            self._consumption.meet_poison(now, out)
+            self._watch_poison(now, out)
         else:
             self._rebalancer.try_again(self._connection, out)
 
@@ -188,6 +198,14 @@ class Consumer:
 
     # Offsets, commands, the end.
 
+    def _watch_poison(self, now: Time, out: Outbox) -> None:
+        if self._consumption.poison:
+            due = self._consumption.poison_due(now)
+            if due is None:
+                out.cancel_timer(POISON)
+            else:
+                out.set_timer(POISON, due)
+
     def _commit(self, positions: Mapping[Partition, int], out: Outbox) -> None:
         for request in commits(self._who.group, positions):
             self._connection.ask(COMMITTING, request, out)
@@ -206,7 +224,7 @@ class Consumer:
                 self._consumption.thaw(now)
             case NewLoad():
                 self._consumption.report_delivered(now, out)
-                wait = self._consumption.load(now, message.production)
+                wait = self._consumption.load(now, message.production, message.poison)
                 if wait:
                     out.set_timer(CAUGHT_UP, now + wait)
             case ReportDelivered():
@@ -240,6 +258,7 @@ class Consumer:
         self._connection.state = CLOSED
         out.cancel_timer(CLOSE)
         out.cancel_timer(CAUGHT_UP)
+        out.cancel_timer(POISON)
         if self._next is not None:
             self._subscription = Subscription(self._next.topics, self._next.pattern)
             self._settings, self._next = self._next.settings, None

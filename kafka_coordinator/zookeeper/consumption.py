@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Callback, Delivered, Owns
+from protocols.facts import Callback, Delivered, Noted, Owns, PassedOver
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
+from protocols.poison import PoisonRecords, StuckOn, next_reached, not_beyond, reached
 from protocols.queues import Queue, sort_queues
 
 
@@ -24,18 +25,29 @@ class Reported(NamedTuple):
 class Consumption:
     """One user thread that takes records from all owned queues in turn, ``handle`` milliseconds for each.
 
-    ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is.
+    ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is;
+    ``poison``: what of it the user's code cannot handle.
     """
 
-    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_reported", "production")
+    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_reported", "_stuck", "poison", "production")
 
-    def __init__(self, group: str, member: str, production: Mapping[Queue, Production], handle: float) -> None:
+    def __init__(
+        self,
+        group: str,
+        member: str,
+        production: Mapping[Queue, Production],
+        handle: float,
+        poison: PoisonRecords[Queue],
+    ) -> None:
         self._group, self._member, self.production, self._handle = group, member, production, handle
+        self.poison = poison
         self._readings: dict[Queue, Reading] = {}
         self._reported: dict[Queue, Reported] = {}
         """The queues that we believe to own, sorted."""
         self._frozen: dict[Queue, int] | None = None
         """Positions while the user's loop stands still."""
+        self._stuck: StuckOn[Queue] | None = None
+        """The record that it stands still on, where one keeps it."""
 
     def start(self, now: Time, stored: Mapping[Partition, int], largest: bool, out: Outbox) -> None:
         """Own these partitions from now on and read them from the stored offsets; where there is none (-1) from the
@@ -70,15 +82,49 @@ class Consumption:
 
     def freeze(self, now: Time) -> None:
         """The user's loop stands still."""
+        if self._stuck is not None:
+            self._stuck = self._stuck.held(now)
+            return
         self._frozen = self.positions(now)
         self._readings = {}
 
     def thaw(self, now: Time) -> None:
         """The user's loop continues where it stood."""
+        if self._stuck is not None:
+            self._stuck = self._stuck.released(now)
+            return
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {})
 
-    def load(self, now: Time, production: Mapping[Queue, Production]) -> Time:
+    def poison_due(self, now: Time) -> Time | None:
+        """When `meet_poison` is due; None where no poison is in sight."""
+        if self._stuck is not None:
+            return self._stuck.until
+        return next_reached(self.poison, self._readings, now)
+
+    def meet_poison(self, now: Time, out: Outbox) -> None:
+        """The loop comes to a record that it cannot handle: it tries it again in place, and its other queues wait, too.
+        Or it has done so often enough, and skips it. (Nobody else notices: ZooKeeper knows sessions only.)"""
+        self.report_delivered(now, out)
+        stuck, self._stuck = self._stuck, None
+        if stuck is None:
+            found = reached(self.poison, self.positions(now)) if self._frozen is None else None
+            if found is not None:
+                self.freeze(now)
+                queue, record = found
+                lasts = record.lasts(self._handle)
+                self._stuck = StuckOn(queue, record, None if lasts is None else now + lasts)
+                where = f"record {record.offset} of {queue.topic}-{queue.number}"
+                out.observe(Noted(f"{self._member} stands still on {where}, which it cannot handle"))
+            return
+        queue, record = stuck.queue, stuck.record
+        if self._frozen is not None and self._frozen.get(queue) == record.offset:
+            self._frozen[queue] = record.offset + 1
+            self._reported[queue] = Reported(record.offset + 1, now)
+            out.observe(PassedOver(self._group, self._member, queue, record.offset, record.skipped))
+        self.thaw(now)
+
+    def load(self, now: Time, production: Mapping[Queue, Production], poison: PoisonRecords[Queue]) -> Time:
         """This is written from now on. Returns how many milliseconds it takes to handle what waits now.
 
         Call `report_delivered` before.
@@ -89,7 +135,7 @@ class Consumption:
                 # The topic was deleted and created again: its records are numbered from 0.
                 reached[queue] = 0
                 self._reported[queue] = Reported(0, now)
-        self.production = production
+        self.production, self.poison = production, poison
         if self._frozen is not None:
             self._frozen = reached
             return 0.0
@@ -106,7 +152,9 @@ class Consumption:
         if self._frozen is not None:
             return dict(self._frozen)
         return {
-            queue: reading.position(now, self.production[queue]) if queue in self.production else reading.start
+            queue: not_beyond(self.poison, queue, reading.start, reading.position(now, self.production[queue]))
+            if queue in self.production
+            else reading.start
             for queue, reading in self._readings.items()
         }
 
@@ -124,14 +172,16 @@ class Consumption:
 
     def copy(self) -> "Consumption":
         """An independent copy."""
-        new = Consumption(self._group, self._member, self.production, self._handle)
+        new = Consumption(self._group, self._member, self.production, self._handle, self.poison)
+        new._stuck = self._stuck
         new._readings, new._reported = dict(self._readings), dict(self._reported)
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
 
     def key(self, now: Time) -> tuple[object, ...]:
         """Where each queue is read."""
-        return self._frozen is not None, tuple(sorted(self.positions(now).items()))
+        stuck = None if self._stuck is None else self._stuck.key(now)
+        return self._frozen is not None, tuple(sorted(self.positions(now).items())), stuck
 
     def _read(self, now: Time, offsets: Mapping[Queue, int]) -> None:
         per_record = self._handle * len(offsets)

@@ -10,7 +10,7 @@ from kafka_coordinator.consumer.state.commits import Offsets, UserCommit
 from kafka_coordinator.consumer.state.consumer import ConsumerState
 from kafka_coordinator.consumer.state.joining import BACKOFF, COMMIT, JOIN, METADATA, NOTHING, SYNC
 from kafka_coordinator.consumer.state.requests import InFlightRequest
-from kafka_coordinator.consumer.state.user import ListenerCall, StuckOn
+from kafka_coordinator.consumer.state.user import ListenerCall
 
 __all__ = [
     "BACKOFF",
@@ -25,6 +25,5 @@ __all__ = [
     "ListenerCall",
     "MetadataSnapshot",
     "Offsets",
-    "StuckOn",
     "UserCommit",
 ]

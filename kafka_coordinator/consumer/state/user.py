@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Message, Time
-from protocols.poison import PoisonRecord
+from protocols.poison import StuckOn
 
 
 class ListenerCall(NamedTuple):
@@ -19,28 +19,13 @@ class ListenerCall(NamedTuple):
     """The new assignment, in the assignor's order, where that is what follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class StuckOn:
-    """The loop stands still on this record. ``until``: when it skips it, None: not in sight; ``left``: for how long it
-    would try on, while its code is stopped."""
-
-    partition: Partition
-    record: PoisonRecord
-    until: Time | None
-    left: Time | None = None
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The same with times relative to ``now``."""
-        return self.partition, self.record, None if self.until is None else self.until - now, self.left
-
-
 @dataclass(slots=True)
 class UserLoop:
     """What keeps the user's loop from poll(), and what waits for it there."""
 
     away: bool
     """It stands still."""
-    stuck: StuckOn | None = None
+    stuck: StuckOn[Partition] | None = None
     """The record that it stands still on, where one keeps it."""
     listener_call: ListenerCall | None = None
     """The user's listener that is being run, where that is the user's own."""

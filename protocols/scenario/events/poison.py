@@ -11,20 +11,21 @@ from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.fields import Duration
 from protocols.scenario.paths import Path
 from protocols.scenario.queue_names import NamedCount, named_queue
-from protocols.scenario.units import duration_text
 from protocols.scenario.validation import PartError
 
 
 class Poison(Event):
-    """One record is written, beside those of the load, that the user's code of no member can handle: every attempt
-    throws. Kafka's client does not try again, so the user's loop tries the record in place and polls no more meanwhile;
-    RocketMQ's push consumers give it back to the broker (concurrent: RECONSUME_LATER) or suspend its queue (orderly)."""
+    """One record is written, beside those of the load, that no member's code can handle: every attempt throws.
+
+    Kafka's clients try nothing again, nor do RocketMQ's pull consumers: the user's loop tries the record in place and
+    polls no more meanwhile. RocketMQ's push consumers give it back to the broker (concurrent: RECONSUME_LATER) or
+    suspend its queue (orderly). Code of your own in a test decides for itself."""
 
     poison: str
     """The queue (``topic-number`` or ``topic-broker-number``)."""
     attempts: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """After so many attempts the user's code skips the record; left out: it tries for ever. Where it tries in place each
-    member counts anew; what comes from RocketMQ's retry topic says how often it was tried. The system's own limit
+    """After so many attempts the user's code skips the record; left out: it tries for ever. Where it tries in place,
+    each member counts anew; what comes from RocketMQ's retry topic says how often it was tried. The system's own limit
     (``maxReconsumeTimes``) holds besides."""
     pause: Duration = 1000.0
     """Between attempts, where the user's code tries in place."""
@@ -36,7 +37,7 @@ class Poison(Event):
         if self.attempts is None:
             return f"{self.poison} gets a record that no attempt can handle"
         skipped = f"{self.attempts} attempt{'' if self.attempts == 1 else 's'}"
-        return f"{self.poison} gets a record that is skipped after {skipped}, {duration_text(self.pause)} apart"
+        return f"{self.poison} gets a record that is skipped after {skipped}"
 
     def check(self, there: ClusterState, path: Path) -> None:
         try:
