@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
 from protocols.poison import PoisonRecord, with_poison
 from protocols.queues import Queue
 from protocols.scenario import events
@@ -50,6 +51,9 @@ class RocketMQCluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
+        replicas = scenario.replication.get("rocketmq", 1)
+        if replicas != 1:
+            raise UserError(f"replication.rocketmq is {replicas}: brokers are masters without replicas, expected 1")
         self.configuration = configuration(system.settings, system.label or system.system)
         self.topology = Topology.of(scenario)
         simulation.observer = MemberNames(simulation.observer, self.topology)

@@ -18,13 +18,16 @@ from protocols.poison import PoisonRecords
 class Load(NamedTuple):
     """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
     (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that;
-    ``poison``: those among the records that the user's code cannot handle. Nothing is written to the partitions of a
-    deleted topic: ``since`` is infinite there."""
+    ``poison``: those among the records that the user's code cannot handle; ``pauses``: when a partition had no leader
+    and nothing was written; ``leaderless``: which have none now, so that nothing is read, either. Nothing is written to
+    the partitions of a deleted topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
     bursts: Mapping[Partition, tuple[tuple[Time, int], ...]] = MappingProxyType({})
     poison: PoisonRecords[Partition] = MappingProxyType({})
+    pauses: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
+    leaderless: frozenset[Partition] = frozenset()
 
     @property
     def writes(self) -> bool:
@@ -33,7 +36,8 @@ class Load(NamedTuple):
 
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
-        return Production(self.per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
+        bursts, pauses = self.bursts.get(partition, ()), self.pauses.get(partition, ())
+        return Production(self.per_second, self.since.get(partition, 0.0), 0, bursts, pauses)
 
     def key(self, now: Time) -> tuple[object, ...]:
         """The load as plain tuples, times relative to ``now``."""
@@ -42,6 +46,7 @@ class Load(NamedTuple):
             tuple([(each, since - now) for each, since in self.since.items()]),
             tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
             tuple(self.poison.items()),
+            tuple([(each, since - now, until - now) for each, of in self.pauses.items() for since, until in of]),
         )
 
 

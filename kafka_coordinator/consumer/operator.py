@@ -26,8 +26,13 @@ from kafka_coordinator.consumer.commands import (
     Subscribe,
     Thaw,
 )
+from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState, UserCommit
 from protocols.engine.nodes import Message, Outbox, Time
+from protocols.facts import Noted
+
+_MOST_NAMES = 12
+"""Partitions that one remark names."""
 
 
 def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
@@ -84,8 +89,17 @@ def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
 def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
     reading.advance(c, now, out)
     before, c.load = c.load, command.load
+    _tell_leaderless(c, before, out)
     positions.begin_anew(c, now, before, out)
     reading.resume(c, now, out)
+
+
+def _tell_leaderless(c: ConsumerState, before: Load, out: Outbox) -> None:
+    waiting = [each for each in c.subscription.owned if each in c.load.leaderless and each not in before.leaderless]
+    if waiting:
+        names = [f"{topic}-{number}" for topic, number in waiting[:_MOST_NAMES]]
+        more = f" and {len(waiting) - _MOST_NAMES} more" if len(waiting) > _MOST_NAMES else ""
+        out.observe(Noted(f"{c.config.name} waits for a leader of {', '.join(names)}{more}"))
 
 
 COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {

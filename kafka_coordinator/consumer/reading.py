@@ -12,6 +12,7 @@ In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerReco
 
 from math import floor
 
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import poison_watch, timers
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import TICK, Outbox, Time
@@ -26,12 +27,20 @@ def is_still(c: ConsumerState) -> bool:
     return c.subscription.paused or c.user.frozen or c.user.away or c.config.by_hand or not c.load.writes
 
 
+def with_leader(c: ConsumerState) -> dict[Partition, Reading]:
+    """The positions that can advance: of partitions that have a leader."""
+    positions, leaderless = c.subscription.positions, c.load.leaderless
+    if not leaderless:
+        return positions
+    return {partition: each for partition, each in positions.items() if partition not in leaderless}
+
+
 def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Move the positions on to now, and observe what was handled since the last time."""
     if not c.subscription.reading:
         return
     load, positions = c.load, c.subscription.positions
-    for partition, each in positions.items():
+    for partition, each in with_leader(c).items():
         production = load.production(partition)
         end = not_beyond(load.poison, partition, each.start, each.position(now, production))
         if end > each.start:
@@ -48,11 +57,11 @@ def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.subscription.reading = not is_still(c)
     positions = c.subscription.positions
     if positions and c.load.writes:
-        per_record = round(c.config.handle * len(positions) / TICK) * TICK
+        per_record = round(c.config.handle * len(with_leader(c)) / TICK) * TICK
         c.subscription.positions = {
             partition: Reading(each.start, now, per_record) for partition, each in positions.items()
         }
-    poison_watch.watch(c, now, out)
+    poison_watch.watch(c, now, with_leader(c), out)
     if c.config.handle and not c.user.away:
         _watch(c, now, out)
 
@@ -66,7 +75,7 @@ def stop(c: ConsumerState, now: Time, out: Outbox) -> None:
 def in_hand(c: ConsumerState, now: Time) -> int:
     """How many records the last poll returned that are not handled yet."""
     waiting = handled = 0
-    for partition, each in c.subscription.positions.items():
+    for partition, each in with_leader(c).items():
         production = c.load.production(partition)
         at = each.position(now, production)
         waiting += production.end_offset(now) - at
@@ -92,7 +101,7 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
     if handle * most <= limit:
         return
     out.cancel_timer(timers.POLL)
-    positions = c.subscription.positions
+    positions = with_leader(c)
     if not (c.subscription.reading and positions):
         return
     productions = [c.load.production(partition) for partition in positions]

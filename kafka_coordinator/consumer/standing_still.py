@@ -19,9 +19,9 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     if not c.subscription.reading:
         return
     reading.advance(c, now, out)
-    found = reached(c.load.poison, {queue: each.start for queue, each in c.subscription.positions.items()})
+    found = reached(c.load.poison, {queue: each.start for queue, each in reading.with_leader(c).items()})
     if found is None:
-        poison_watch.watch(c, now, out)
+        poison_watch.watch(c, now, reading.with_leader(c), out)
         return
     partition, record = found
     topic, number = partition

@@ -63,6 +63,11 @@ class ZooKeeperCluster:
         if name != SYSTEM or strategy not in STRATEGIES:
             names = " or ".join(f"{SYSTEM}:{each}" for each in STRATEGIES)
             raise StrategyError(f"unknown system {system.system!r}, expected {names}")
+        if SYSTEM in scenario.replication:
+            raise UserError(
+                f"replication.{SYSTEM} is {scenario.replication[SYSTEM]}: brokers serve every partition as long as one"
+                " of them runs, expected it to be left out"
+            )
         self._simulation = simulation
         self._topology = Topology.of(scenario, one_node_per_member=True)
         base = with_settings(ConsumerSettings(), {"partition.assignment.strategy": strategy}, system.system)

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from protocols.scenario import shorthands
-from protocols.scenario.checks import check_end, check_events, check_node_names, check_systems, strategies_of
+from protocols.scenario.checks import (
+    check_end,
+    check_events,
+    check_node_names,
+    check_replication,
+    check_systems,
+    strategies_of,
+)
 from protocols.scenario.events.base import Event, MemberChange
 from protocols.scenario.events.catalogue import read_event
 from protocols.scenario.events.cluster_state import need_strategies
@@ -53,6 +60,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
         (),
     )
     check_systems(scenario, systems, "systems" in fields)
+    check_replication(scenario, systems)
     for key, path in members.items():
         need_strategies(groups[key.group].members[key.member].strategy, strategies_of(systems), path)
     _check_events(scenario, [path for _, path in events], members, systems)

@@ -66,10 +66,18 @@ EVENTS = st.lists(
     static=st.booleans(),
     age=st.sampled_from([300_000, 30_000]),
     patience=st.sampled_from([300_000, 20_000]),
+    replicas=st.sampled_from([None, 1, 2]),
 )
 @settings(max_examples=60, deadline=None)
 def test_full_and_skipping_runs_observe_the_same(
-    system: str, events: list[Event], rate: float, seed: int, static: bool, age: int, patience: int
+    system: str,
+    events: list[Event],
+    rate: float,
+    seed: int,
+    static: bool,
+    age: int,
+    patience: int,
+    replicas: int | None,
 ) -> None:
     def run(full: bool) -> tuple[Observed, dict[Any, int]]:
         story = Story(
@@ -78,6 +86,7 @@ def test_full_and_skipping_runs_observe_the_same(
             topics={"t": 7},
             brokers=("b1", "b2"),
             rate=rate,
+            replicas=replicas,
             events=sorted(events, key=lambda event: event.at),
             seed=seed,
             latency=(1.0, 5.0),
