@@ -89,13 +89,12 @@ def test_a_partition_survives_what_a_queue_of_rocketmq_does_not() -> None:
         (
             "rocketmq:AVG",
             {"rocketmq": 2},
-            "replication.rocketmq is 2: brokers are masters without replicas, expected 1",
+            "brokers are masters without replicas, expected 1",
         ),
         (
             "kafka-zookeeper:range",
             {"kafka-zookeeper": 2},
-            "replication.kafka-zookeeper is 2: brokers serve every partition as long as one of them runs, expected it to"
-            " be left out",
+            "brokers serve every partition as long as one of them runs, expected it to be left out",
         ),
     ],
 )
