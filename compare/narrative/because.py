@@ -15,7 +15,7 @@ from compare.measure.runs.harm.why_stalled import (
     UNNOTICED,
     UNOWNED,
 )
-from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST
+from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER
 from compare.measure.runs.harm.why_unsettled import REBALANCES, SESSION, TIME_LIMIT
 from compare.narrative.formatting import duration, many, often, unit
 from protocols.scenario.descriptions import listed
@@ -104,6 +104,9 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
         f"new owners begin at the committed offset{_after(reason)}, which is behind what was handled"
     ),
     BEGINS_BEHIND: _begins_behind,
+    PASSED_OVER: lambda reason, unit: (
+        f"{_members(reason)} cannot handle {'it' if reason['records'] == 1 else 'them'}: {reason['text']}"
+    ),
     COMMITTED_PAST: lambda reason, unit: "the group has committed an offset behind them",
     TIME_LIMIT: _time_limit,
     SESSION: lambda reason, unit: f"the session of {_members(reason)} runs out {often(reason['times'])}",
