@@ -58,7 +58,8 @@ class KafkaCluster:
         self.settings = with_settings(BrokerSettings(), divided.coordinator, where)
         self.timing = ControllerSettings.of(divided.controller)
         self.storage = offsets_topic(self.settings)
-        self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions)
+        replicas = scenario.replication.get("kafka")
+        self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions, replicas)
         self.topics = TopicTable(scenario, self.controller, where)
         self.topology = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.topology, divided.consumer, where)
@@ -212,6 +213,10 @@ class KafkaCluster:
         self.topics.write(event, self.simulation.now)
         self._load_changed()
 
+    def _poison(self, event: events.Poison) -> None:
+        self.topics.write_poison(event, self.simulation.now)
+        self._load_changed()
+
     def _topics_changed(self) -> None:
         self._tell_brokers()
         self._load_changed()
@@ -237,10 +242,13 @@ class KafkaCluster:
                 self.controller.unfence(name)
                 self._start_broker(name)
                 self._tell_brokers()
+                self._served_otherwise()
                 every = self.timing.leader_imbalance_check_interval_seconds * 1000.0
                 check = (simulation.now // every + 1) * every
                 simulation.at(check, self._rebalance_leaders, "partitions go back to their preferred leaders")
         elif simulation.is_running(name):
+            self.controller.ended(name)
+            self._served_otherwise()
             if event.does == "stop":
                 self._fence(name)
                 simulation.end(name)
@@ -248,6 +256,10 @@ class KafkaCluster:
                 simulation.end(name)
                 noticed = simulation.now + self.timing.broker_session_timeout_ms
                 simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller detects the loss of {name}")
+
+    def _served_otherwise(self) -> None:
+        if self.topics.brokers_changed(self.simulation.now):
+            self._load_changed()
 
     def _fence_if_gone(self, name: str) -> None:
         if not self.simulation.is_running(name):
@@ -278,6 +290,7 @@ _OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
     events.Subscribe: KafkaCluster._subscribe,
     events.Commit: KafkaCluster._commit,
     events.Produce: KafkaCluster._produce,
+    events.Poison: KafkaCluster._poison,
     events.Queues: KafkaCluster._queues,
     events.AddTopic: KafkaCluster._add_topic,
     events.DeleteTopic: KafkaCluster._delete_topic,

@@ -1,7 +1,8 @@
 """The cluster's controller: which broker leads what (spec 1.2, 1.4). It stands outside of all nodes and is no node.
 
-Every partition has a replica on every broker. A partition's preferred leader is the broker that it was written for;
-while that one is away, the next live broker in the order of the cluster's brokers leads.
+A partition's preferred leader is the broker that it was written for; while that one is away, the next of its live
+replicas leads. A partition of a topic has as many replicas as the scenario says, else one on every broker; one of
+``__consumer_offsets`` has three, as by default, or as many as there are brokers.
 
 In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartitionLeaders`).
 """
@@ -11,6 +12,7 @@ from dataclasses import dataclass, fields
 
 from kafka_coordinator.broker import ClusterState, ReplicaRacks
 from kafka_coordinator.consumer.settings import whole_number
+from protocols.scenario.replication import Replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,24 @@ NAMES: Mapping[str, str] = {each.name.replace("_", "."): each.name for each in f
 """Kafka's name of a setting to the field."""
 
 
+OFFSETS_REPLICATION = 3
+"""``offsets.topic.replication.factor`` (spec 1.3)."""
+
+
 class Controller:
-    """Brokers in order, who of them is alive, the topics and the leaders of their partitions."""
+    """Brokers in order, who of them is alive, the topics and the leaders of their partitions.
 
-    __slots__ = ("_leaders", "_offsets_leaders", "alive", "brokers", "offsets_preferred", "preferred", "racks")
+    ``replicas``: of each partition of a topic; None: one on every broker."""
 
-    def __init__(self, brokers: tuple[str, ...], offsets_partitions: int) -> None:
+    __slots__ = (
+        *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
+        *("racks", "replicas"),
+    )
+
+    def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
         self.brokers = brokers
+        self.replicas = Replicas(brokers, replicas or len(brokers))
+        self._offsets_replicas = Replicas(brokers, OFFSETS_REPLICATION)
         self.alive: dict[str, None] = dict.fromkeys(brokers)
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""
@@ -59,7 +72,7 @@ class Controller:
         """A topic is created, or has more partitions: the preferred leader of each."""
         before = self._leaders.get(topic, ())
         self.preferred[topic] = preferred
-        self._leaders[topic] = (*before, *map(self._stand_in, preferred[len(before) :]))
+        self._leaders[topic] = (*before, *[self._stand_in(each, self.replicas) for each in preferred[len(before) :]])
         if racks is not None:
             self.racks[topic] = racks
         else:
@@ -70,30 +83,41 @@ class Controller:
         for held in (self.preferred, self._leaders, self.racks):
             held.pop(topic, None)
 
+    def ended(self, broker: str) -> None:
+        """The broker's process has ended; the controller learns of it by `fence`."""
+        self.replicas.ends(broker)
+        self._offsets_replicas.ends(broker)
+
     def fence(self, broker: str) -> None:
         """The broker is away: others lead what it led."""
         self.alive.pop(broker, None)
-        self._move(lambda leader, preferred: self._stand_in(preferred) if leader == broker else leader)
+        self._move(lambda leader, preferred, first: first if leader == broker else leader)
 
     def unfence(self, broker: str) -> None:
         """The broker is back; it leads only partitions that have no leader."""
         self.alive = {name: None for name in self.brokers if name in self.alive or name == broker}
-        self._move(lambda leader, preferred: leader or self._stand_in(preferred))
+        self.replicas.returns(broker)
+        self._offsets_replicas.returns(broker)
+        self._move(lambda leader, preferred, first: leader or first)
 
     def rebalance_leaders(self) -> bool:
         """Partitions go back to their preferred leaders where these are alive; whether any leader changed."""
         before = self._leaders, self._offsets_leaders
-        self._move(lambda leader, preferred: preferred if preferred in self.alive else leader)
+        self._move(lambda leader, preferred, first: first if first == preferred else leader)
         return (self._leaders, self._offsets_leaders) != before
 
-    def _stand_in(self, preferred: str) -> str:
-        """The preferred leader, or the next live broker after it; empty if there is none."""
-        at = self.brokers.index(preferred)
-        return next((name for name in (*self.brokers[at:], *self.brokers[:at]) if name in self.alive), "")
+    def _stand_in(self, preferred: str, replicas: Replicas) -> str:
+        """The preferred leader, or the next live replica after it; empty if there is none."""
+        return next((name for name in replicas.in_sync(preferred) if name in self.alive), "")
 
-    def _move(self, choose: Callable[[str, str], str]) -> None:
-        def moved(leaders: Iterable[str], preferred: Iterable[str]) -> tuple[str, ...]:
-            return tuple([choose(*pair) for pair in zip(leaders, preferred, strict=True)])
+    def _move(self, choose: Callable[[str, str, str], str]) -> None:
+        """Who leads from now on: ``choose`` is given the leader so far, the preferred one, and who could stand in."""
 
-        self._leaders = {topic: moved(leaders, self.preferred[topic]) for topic, leaders in self._leaders.items()}
-        self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred)
+        def moved(leaders: Iterable[str], preferred: Iterable[str], replicas: Replicas) -> tuple[str, ...]:
+            first = {broker: self._stand_in(broker, replicas) for broker in self.brokers}
+            return tuple([choose(leader, each, first[each]) for leader, each in zip(leaders, preferred, strict=True)])
+
+        self._leaders = {
+            topic: moved(leaders, self.preferred[topic], self.replicas) for topic, leaders in self._leaders.items()
+        }
+        self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred, self._offsets_replicas)

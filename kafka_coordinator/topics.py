@@ -6,9 +6,11 @@ from types import MappingProxyType
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.controller import Controller
+from kafka_coordinator.outages import Outages
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.scenario.events import AddTopic, DeleteTopic, Event, Produce, Queues, Reset
+from protocols.poison import PoisonRecord, with_poison
+from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_names import NamedCount, NamedOffset
@@ -22,7 +24,10 @@ class TopicTable:
     Raises `UserError` when it is made, if an event will take partitions away.
     """
 
-    __slots__ = ("_brokers_of", "_bursts", "_controller", "_per_second", "_rates", "_since", "_unlike")
+    __slots__ = (
+        *("_brokers_of", "_bursts", "_controller", "_outages", "_per_second", "_poison", "_rates", "_since"),
+        "_unlike",
+    )
 
     def __init__(self, scenario: Scenario, controller: Controller, where: str) -> None:
         self._controller = controller
@@ -33,6 +38,8 @@ class TopicTable:
         """The rates of partitions that get more or less than most do."""
         self._since: dict[Partition, Time] = {}
         self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
+        self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
+        self._outages = Outages(controller.replicas) if "kafka" in scenario.replication else None
         _check(scenario, where)
         for topic, part in scenario.topics.items():
             self._put(topic, brokers_of(part.queues), 0.0, part.replica_racks)
@@ -40,8 +47,14 @@ class TopicTable:
     @property
     def load(self) -> Load:
         """What producers write from now on."""
-        since, bursts, rates = dict(self._since), dict(self._bursts), dict(self._unlike)
-        return Load(self._per_second, MappingProxyType(since), MappingProxyType(bursts), MappingProxyType(rates))
+        load = Load(
+            self._per_second,
+            MappingProxyType(dict(self._since)),
+            MappingProxyType(dict(self._bursts)),
+            MappingProxyType(dict(self._unlike)),
+            MappingProxyType(dict(self._poison)),
+        )
+        return load if self._outages is None else self._outages.on(load)
 
     @property
     def per_broker(self) -> dict[str, dict[str, int]]:
@@ -59,7 +72,25 @@ class TopicTable:
         """Records are written at once."""
         for each in records_of(event, self.per_broker):
             partition = self.partition(each)
-            self._bursts[partition] = (*self._bursts.get(partition, ()), (now, each.records))
+            if self._is_served(partition):
+                self._bursts[partition] = (*self._bursts.get(partition, ()), (now, each.records))
+
+    def write_poison(self, event: Poison, now: Time) -> None:
+        """A record is written that nobody can handle."""
+        (named,) = event.written(self.per_broker)
+        partition = self.partition(named)
+        if not self._is_served(partition):
+            return
+        record = PoisonRecord(self.load.production(partition).end_offset(now), event.attempts, event.pause)
+        self._poison = with_poison(self._poison, partition, record)
+        self._bursts[partition] = (*self._bursts.get(partition, ()), (now, named.records))
+
+    def brokers_changed(self, now: Time) -> bool:
+        """Brokers end or return: whether that takes the leader of some partition away, or gives it one."""
+        return self._outages is not None and self._outages.look(now, self._brokers_of)
+
+    def _is_served(self, partition: Partition) -> bool:
+        return self._outages is None or self._outages.are_over(partition)
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
         """Of each partition the offset of the first record written at this time or later."""
@@ -87,7 +118,10 @@ class TopicTable:
         self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
         self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
         self._unlike = {each: rate for each, rate in self._unlike.items() if each[0] != event.delete_topic}
+        self._poison = {each: poison for each, poison in self._poison.items() if each[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
+        if self._outages is not None:
+            self._outages.forget(event.delete_topic)
 
     def _put(
         self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
@@ -100,6 +134,7 @@ class TopicTable:
                 self._unlike[topic, number] = rates[number]
         self._brokers_of[topic] = brokers
         self._controller.put_topic(topic, brokers, racks)
+        self.brokers_changed(now)
 
 
 def _check(scenario: Scenario, where: str) -> None:

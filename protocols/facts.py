@@ -88,6 +88,17 @@ class Delivered(NamedTuple):
     since: float
 
 
+class PassedOver(NamedTuple):
+    """The member reads on behind the record with this offset, which its user's code could not handle; ``why`` says what
+    became of the record."""
+
+    group: str
+    member: str
+    queue: Queue
+    offset: int
+    why: str
+
+
 class Position(NamedTuple):
     """Where the member will read next in a queue that it has just begun to read: ``offset`` and why it is there
     ("committed", "first", "last", "timestamp", ...)."""
@@ -136,6 +147,7 @@ Fact: TypeAlias = (
     | Callback
     | Committed
     | Delivered
+    | PassedOver
     | Position
     | Transition
     | TimedOut

@@ -15,10 +15,17 @@ class Production(NamedTuple):
     before: int = 0
     bursts: tuple[tuple[Time, int], ...] = ()
     """When so many records come at once beside those, in the order of time."""
+    pauses: tuple[tuple[Time, Time], ...] = ()
+    """From when to when nothing comes evenly, in the order of time; afterwards production begins anew."""
 
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
-        end = self.before + floor(max(now - self.since, 0.0) * self.per_second / 1000)
+        end, since = self.before, self.since
+        for pause, again in self.pauses:
+            if pause < now and since < again:
+                end += floor(max(pause - since, 0.0) * self.per_second / 1000)
+                since = again
+        end += floor(max(now - since, 0.0) * self.per_second / 1000)
         for at, count in self.bursts:
             if at > now:
                 break

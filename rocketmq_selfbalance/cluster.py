@@ -12,6 +12,9 @@ from typing import Any, Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
+from protocols.poison import PoisonRecord, with_poison
+from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.commit import offsets_of
@@ -22,7 +25,9 @@ from protocols.scenario.world import apply_event, end_process, start_later
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
+    ConsumerSpec,
     GoOn,
+    KnowPoison,
     Shutdown,
     StartConsumer,
     StopPolling,
@@ -47,11 +52,15 @@ class RocketMQCluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
+        replicas = scenario.replication.get("rocketmq", 1)
+        if replicas != 1:
+            raise UserError(f"replication.rocketmq is {replicas}: brokers are masters without replicas, expected 1")
         self.configuration = configuration(system.settings, system.label or system.system)
         self.topology = Topology.of(scenario)
         simulation.observer = MemberNames(simulation.observer, self.topology)
         self.members = Members(scenario, system, self.topology, self.configuration)
         self.servers = Servers(scenario, self.configuration, simulation)
+        self._poison: dict[Queue, tuple[PoisonRecord, ...]] = {}
         self._restarting: dict[MemberKey, events.Restart] = {}
         """Members that shut down to start again; not where something else was to become of them since."""
 
@@ -109,7 +118,7 @@ class RocketMQCluster:
     def _start_process(self, node: str, keys: list[MemberKey]) -> None:
         if self.simulation.is_running(node):
             self.simulation.end(node)
-        specs = tuple(self.members.spec(key, self.servers.topics) for key in keys)
+        specs = tuple(map(self._spec, keys))
         self.simulation.start(node, Client(self.members.client_id(node), (NAME_SERVER,), specs))
 
     def _start_member(self, key: MemberKey) -> None:
@@ -117,7 +126,11 @@ class RocketMQCluster:
         if self.client(node) is None:
             self._start_process(node, [key])
         else:
-            self.simulation.command(node, StartConsumer(self.members.spec(key, self.servers.topics)))
+            self.simulation.command(node, StartConsumer(self._spec(key)))
+
+    def _spec(self, key: MemberKey) -> ConsumerSpec:
+        spec = self.members.spec(key, self.servers.topics)
+        return spec if spec.by_hand else spec._replace(poison=self._poison)
 
     def _tell(self, key: MemberKey, command: Message) -> None:
         """A command to the member's client; nothing happens where it does not run."""
@@ -194,6 +207,25 @@ class RocketMQCluster:
         )
         self._tell(key, CommitNow(key.group, offsets))
 
+    def _write_poison(self, event: events.Poison) -> None:
+        queue, offset = self.servers.next_record(event)
+        if offset is not None:
+            self._poison = with_poison(self._poison, queue, PoisonRecord(offset, event.attempts, event.pause))
+            self._tell_poison()
+            self.servers.write(event)
+
+    def _delete_topic(self, event: events.DeleteTopic) -> None:
+        if any(queue.topic == event.delete_topic for queue in self._poison):
+            left = {queue: each for queue, each in self._poison.items() if queue.topic != event.delete_topic}
+            self._poison = left
+            self._tell_poison()
+        self.servers.delete_topic(event)
+
+    def _tell_poison(self) -> None:
+        for key in self.members.parts:
+            if key not in self.members.by_hand:
+                self._tell(key, KnowPoison(key.group, self._poison))
+
 
 def _is_over(client: Client) -> bool:
     """Whether all consumers of the client have shut down."""
@@ -208,9 +240,10 @@ _OWN: Final[Mapping[type[Event], Callable[[RocketMQCluster, Any], None]]] = {
     events.Subscribe: RocketMQCluster._subscribe,
     events.Commit: RocketMQCluster._commit,
     events.Produce: lambda cluster, event: cluster.servers.write(event),
+    events.Poison: RocketMQCluster._write_poison,
     events.Queues: lambda cluster, event: cluster.servers.set_queues(event),
     events.AddTopic: lambda cluster, event: cluster.servers.add_topic(event),
-    events.DeleteTopic: lambda cluster, event: cluster.servers.delete_topic(event),
+    events.DeleteTopic: RocketMQCluster._delete_topic,
     events.BrokerEvent: lambda cluster, event: cluster.servers.change_broker(event),
     events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
 }

@@ -8,7 +8,7 @@ from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.queues import Queue
 from protocols.scenario import events
-from protocols.scenario.events.production import records_of
+from protocols.scenario.events import Event
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
@@ -115,9 +115,17 @@ class Servers:
 
     # Records, topics and offsets.
 
-    def write(self, event: events.Produce) -> None:
+    def next_record(self, event: events.Poison) -> tuple[Queue, int | None]:
+        """Queue and offset of the record that is about to be written; no offset where its broker is down."""
+        ((topic, broker, number, _),) = event.written(self.topics)
+        queue = self.queue(topic, broker, number)
+        if not self._simulation.is_running(queue.broker):
+            return queue, None
+        return queue, self.disks[queue.broker].store.max_offset(topic, queue.number, self._simulation.now)
+
+    def write(self, event: Event) -> None:
         """Records come at once."""
-        for topic, broker, number, count in records_of(event, self.topics):
+        for topic, broker, number, count in event.written(self.topics):
             queue = self.queue(topic, broker, number)
             self._administer(queue.broker, Write(0, topic, queue.number, count))
 

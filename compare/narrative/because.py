@@ -15,7 +15,7 @@ from compare.measure.runs.harm.why_stalled import (
     UNNOTICED,
     UNOWNED,
 )
-from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST
+from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER
 from compare.measure.runs.harm.why_unsettled import REBALANCES, SESSION, TIME_LIMIT
 from compare.measure.runs.harm.why_waiting import HOT_QUEUE, OVERLOAD, RESTLESS
 from compare.narrative.formatting import duration, many, often, unit
@@ -105,6 +105,9 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
         f"new owners begin at the committed offset{_after(reason)}, which is behind what was handled"
     ),
     BEGINS_BEHIND: _begins_behind,
+    PASSED_OVER: lambda reason, unit: (
+        f"{_members(reason)} cannot handle {'it' if reason['records'] == 1 else 'them'}: {reason['text']}"
+    ),
     COMMITTED_PAST: lambda reason, unit: "the group has committed an offset behind them",
     OVERLOAD: lambda reason, unit: reason["text"] or "",
     HOT_QUEUE: lambda reason, unit: reason["text"] or "",

@@ -12,17 +12,23 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from protocols.engine.nodes import Time
 from protocols.load import Production
+from protocols.poison import PoisonRecords
 
 
 class Load(NamedTuple):
     """What producers write: ``per_second`` records to every partition, or as ``rates`` says, from the start of the run,
     or from ``since`` (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside
-    that. Nothing is written to the partitions of a deleted topic: ``since`` is infinite there."""
+    that; ``poison``: those among the records that the user's code cannot handle; ``pauses``: when a partition had no
+    leader and nothing was written; ``leaderless``: which have none now, so that nothing is read, either. Nothing is
+    written to the partitions of a deleted topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
     bursts: Mapping[Partition, tuple[tuple[Time, int], ...]] = MappingProxyType({})
     rates: Mapping[Partition, float] = MappingProxyType({})
+    poison: PoisonRecords[Partition] = MappingProxyType({})
+    pauses: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
+    leaderless: frozenset[Partition] = frozenset()
 
     @property
     def writes(self) -> bool:
@@ -31,8 +37,8 @@ class Load(NamedTuple):
 
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
-        per_second = self.rates.get(partition, self.per_second)
-        return Production(per_second, self.since.get(partition, 0.0), 0, self.bursts.get(partition, ()))
+        per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
+        return Production(per_second, since, 0, self.bursts.get(partition, ()), self.pauses.get(partition, ()))
 
     def key(self, now: Time) -> tuple[object, ...]:
         """The load as plain tuples, times relative to ``now``."""
@@ -41,6 +47,8 @@ class Load(NamedTuple):
             tuple([(each, since - now) for each, since in self.since.items()]),
             tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
             tuple(self.rates.items()),
+            tuple(self.poison.items()),
+            tuple([(each, since - now, until - now) for each, of in self.pauses.items() for since, until in of]),
         )
 
 

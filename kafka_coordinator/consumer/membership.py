@@ -44,6 +44,9 @@ def _busy_with(c: ConsumerState, now: Time) -> str:
     if c.user.resume_at is not None and c.user.resume_at > now:
         took = c.user.resume_at - now + c.config.settings.max_poll_interval_ms
         return f"handling the records of one poll takes {took / 1000:.3g} s, longer"
+    if c.user.stuck is not None:
+        (topic, number), record = c.user.stuck.queue, c.user.stuck.record
+        return f"the user's loop stands still on record {record.offset} of {topic}-{number} for longer"
     return "the user's loop stands still for longer"
 
 

@@ -19,6 +19,7 @@ from kafka_coordinator.consumer import (
     polling,
     positions,
     reading,
+    standing_still,
     timers,
 )
 from kafka_coordinator.consumer.commands import Close
@@ -204,6 +205,8 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     timers.POLL: _poll_expired,
     timers.RESUME: _resume,
     timers.SHARE: lambda c, now, out: reading.share_anew(c, now, out),
+    timers.POISON: standing_still.begin,
+    timers.SKIP: standing_still.skip,
     timers.REJOIN: lambda c, now, out: joining.backoff_over(c),
     timers.POSITIONS: lambda c, now, out: positions.retry(c),
     timers.AUTO_COMMIT: _auto_commit_due,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, timers
+from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, standing_still, timers
 from kafka_coordinator.consumer.commands import (
     Assign,
     BeginPoll,
@@ -27,8 +26,13 @@ from kafka_coordinator.consumer.commands import (
     Subscribe,
     Thaw,
 )
+from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState, UserCommit
 from protocols.engine.nodes import Message, Outbox, Time
+from protocols.facts import Noted
+
+_MOST_NAMES = 12
+"""Partitions that one remark names."""
 
 
 def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
@@ -55,36 +59,47 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
 
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
-    if not c.config.by_hand:
+    if c.user.stuck is not None:
+        standing_still.hold(c, now, out)
+    elif not c.config.by_hand:
         reading.stop(c, now, out)
         c.user.away = True
         out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
-    if c.user.away and not c.user.closing and not c.config.by_hand:
-        c.user.away = False
-        out.cancel_timer(timers.POLL)
-        # What this poll gives up before it returns records is not read any more.
-        if not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
-            reading.resume(c, now, out)
+    if c.user.stuck is not None:
+        standing_still.release(c, now, out)
+    elif c.user.away and not c.user.closing and not c.config.by_hand:
+        standing_still.go_on(c, now, out)
 
 
 def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
+    standing_still.hold(c, now, out)
     c.user.frozen = True
 
 
 def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
     c.user.frozen = False
+    standing_still.release(c, now, out)
     reading.resume(c, now, out)
 
 
 def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
     reading.advance(c, now, out)
     before, c.load = c.load, command.load
+    _tell_leaderless(c, before, out)
     positions.begin_anew(c, now, before, out)
     reading.resume(c, now, out)
+
+
+def _tell_leaderless(c: ConsumerState, before: Load, out: Outbox) -> None:
+    waiting = [each for each in c.subscription.owned if each in c.load.leaderless and each not in before.leaderless]
+    if waiting:
+        names = [f"{topic}-{number}" for topic, number in waiting[:_MOST_NAMES]]
+        more = f" and {len(waiting) - _MOST_NAMES} more" if len(waiting) > _MOST_NAMES else ""
+        out.observe(Noted(f"{c.config.name} waits for a leader of {', '.join(names)}{more}"))
 
 
 COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {

@@ -12,10 +12,13 @@ In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerReco
 
 from math import ceil
 
-from kafka_coordinator.consumer import timers
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer import poison_watch, timers
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
+from protocols.load import Reading
+from protocols.poison import moved_on, not_beyond
 from protocols.queues import Queue
 from protocols.sharing import shared_anew
 
@@ -25,13 +28,21 @@ def is_still(c: ConsumerState) -> bool:
     return c.subscription.paused or c.user.frozen or c.user.away or c.config.by_hand or not c.load.writes
 
 
+def with_leader(c: ConsumerState) -> dict[Partition, Reading]:
+    """The positions that can advance: of partitions that have a leader."""
+    positions, leaderless = c.subscription.positions, c.load.leaderless
+    if not leaderless:
+        return positions
+    return {partition: each for partition, each in positions.items() if partition not in leaderless}
+
+
 def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Move the positions on to now, and observe what was handled since the last time."""
     if not c.subscription.reading:
         return
     load, positions = c.load, c.subscription.positions
-    for partition, each in positions.items():
-        after = each.moved_on(now, load.production(partition))
+    for partition, each in with_leader(c).items():
+        after = moved_on(load.poison, partition, each, now, load.production(partition))
         if after.start > each.start:
             topic, number = partition
             queue = Queue(topic, "", number)
@@ -44,6 +55,7 @@ def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.subscription.reading = not is_still(c)
     if c.subscription.positions and c.load.writes:
         _share(c, now, out, goes_on=False)
+    poison_watch.watch(c, now, with_leader(c), out)
     if c.config.handle and not c.user.away:
         _watch(c, now, out)
 
@@ -53,13 +65,18 @@ def share_anew(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.subscription.reading:
         advance(c, now, out)
         _share(c, now, out, goes_on=True)
+        poison_watch.watch(c, now, with_leader(c), out)
 
 
 def _share(c: ConsumerState, now: Time, out: Outbox, *, goes_on: bool) -> None:
-    handle, threads, positions = c.config.handle, c.config.threads, c.subscription.positions
+    """A partition without a leader needs no time, and is read from ``now`` on at the earliest."""
+    handle, threads, positions = c.config.handle, c.config.threads, with_leader(c)
     production = {partition: c.load.production(partition) for partition in positions} if handle else {}
     shared, until = shared_anew(now, handle, threads, positions, production, goes_on=goes_on)
-    c.subscription.positions = shared
+    c.subscription.positions = {
+        partition: shared.get(partition, each._replace(since=now))
+        for partition, each in c.subscription.positions.items()
+    }
     if until is not None and c.subscription.reading:
         out.set_timer(timers.SHARE, until)
     elif handle:
@@ -80,9 +97,9 @@ def stop(c: ConsumerState, now: Time, out: Outbox) -> None:
 def in_hand(c: ConsumerState, now: Time) -> int:
     """How many records the last poll returned that are not handled yet."""
     waiting = handled = 0
-    for partition, each in c.subscription.positions.items():
+    for partition, each in with_leader(c).items():
         production = c.load.production(partition)
-        at = each.position(now, production)
+        at = not_beyond(c.load.poison, partition, each.start, each.position(now, production))
         waiting += production.end_offset(now) - at
         handled += at - each.start
     most = c.config.settings.max_poll_records
@@ -106,7 +123,7 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
     if _time_for(c, most) <= limit:
         return
     out.cancel_timer(timers.POLL)
-    positions = c.subscription.positions
+    positions = with_leader(c)
     if not (c.subscription.reading and positions):
         return
     productions = [c.load.production(partition) for partition in positions]

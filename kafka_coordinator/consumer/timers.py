@@ -14,10 +14,17 @@ RESUME = "resume"
 """The user's loop has handled what it had in hand."""
 SHARE = "share"
 """A partition has caught up: that is told, and the partitions share the member's time anew."""
+POISON = "poison"
+"""The user's loop comes to a record that it cannot handle."""
+SKIP = "skip"
+"""The user's loop has tried such a record often enough."""
 REJOIN = "rejoin"
 POSITIONS = "positions"
 AUTO_COMMIT = "auto commit"
 COMMIT_AGAIN = "commit again"
 CLOSE = "close"
 
-ALL = (REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, SHARE, REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE)
+ALL = (
+    *(REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, SHARE, POISON, SKIP),
+    *(REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE),
+)

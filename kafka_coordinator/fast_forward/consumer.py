@@ -42,10 +42,11 @@ def _quiescence(c: ConsumerState) -> Quiescence | None:
     """How the consumer is quiescent, None if it is not."""
     if c.user.closed:
         return _OUTSIDE
+    if c.user.away and not c.user.closing:
+        return _while_away(c)
     if (
         c.membership.rejoin_needed
         or c.joining.awaiting != NOTHING
-        or c.user.away
         or c.user.frozen
         or c.user.resume_at is not None
         or c.user.listener_call is not None
@@ -75,11 +76,8 @@ def _quiescence(c: ConsumerState) -> Quiescence | None:
         elif each.kind is not Heartbeat:
             return None
     settings, broker = c.config.settings, c.lookup.coordinator
-    who = (c.config.group, c.membership.member_id, c.membership.generation)
-    beat = Call((broker,), Heartbeat, HeartbeatAnswer, claim=who)
-    within = settings.request_timeout_ms
-    awaiting = c.heartbeats.awaits_answer
-    exchanges = [Exchange(timers.HEARTBEAT, settings.heartbeat_interval_ms, (beat,), awaiting=awaiting, within=within)]
+    exchanges = [_heartbeats(c, broker)]
+    who, within = _who(c), settings.request_timeout_ms
     harmless: dict[tuple[str, Any], Any] = {(broker, HeartbeatAnswer): None}
     if settings.enable_auto_commit and c.subscription.positions and not c.subscription.reading:
         offsets = tuple(sorted([(partition, each.start) for partition, each in c.subscription.positions.items()]))
@@ -91,3 +89,29 @@ def _quiescence(c: ConsumerState) -> Quiescence | None:
         return None
     # A request on its way may be lost: then it is overdue some day, and that is no idle matter.
     return Quiescence(tuple(exchanges), harmless, idle=() if c.requests.in_flight else _IDLE)
+
+
+def _while_away(c: ConsumerState) -> Quiescence | None:
+    """The user's loop stands still: whatever waits for its poll waits on, only heartbeats are sent."""
+    if c.user.frozen or c.connections.to_close or c.metadata.refreshing or c.lookup.in_progress:
+        return None
+    if c.membership.state == UNJOINED:
+        return None if c.requests.in_flight else _OUTSIDE
+    coordinator = c.lookup.coordinator
+    if c.membership.state != STABLE or coordinator is None:
+        return None
+    if any(each.kind is not Heartbeat for each in c.requests.in_flight.values()):
+        return None
+    idle = () if c.requests.in_flight else _IDLE
+    return Quiescence((_heartbeats(c, coordinator),), {(coordinator, HeartbeatAnswer): None}, idle=idle)
+
+
+def _who(c: ConsumerState) -> tuple[str, str, int]:
+    return c.config.group, c.membership.member_id, c.membership.generation
+
+
+def _heartbeats(c: ConsumerState, coordinator: str) -> Exchange:
+    settings = c.config.settings
+    beat = Call((coordinator,), Heartbeat, HeartbeatAnswer, claim=_who(c))
+    period, within = settings.heartbeat_interval_ms, settings.request_timeout_ms
+    return Exchange(timers.HEARTBEAT, period, (beat,), awaiting=c.heartbeats.awaits_answer, within=within)

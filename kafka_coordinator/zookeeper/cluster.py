@@ -4,7 +4,6 @@ Every member is a node of its own, also where members share a process: then they
 every partition as long as one of them runs; a partition's leader plays no role.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -14,7 +13,6 @@ from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from kafka_coordinator.zookeeper.commands import (
     CommitNow,
     Freeze,
-    NewLoad,
     RemoveNode,
     Reopen,
     ReportDelivered,
@@ -27,12 +25,11 @@ from kafka_coordinator.zookeeper.consumer import Consumer, Who
 from kafka_coordinator.zookeeper.consumption import User
 from kafka_coordinator.zookeeper.server import ZooKeeper
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from kafka_coordinator.zookeeper.topics import TopicTable
 from kafka_coordinator.zookeeper.watching import Subscription
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import StrategyError, UserError
-from protocols.load import Production
-from protocols.queues import Queue
 from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
@@ -43,6 +40,7 @@ from protocols.scenario.events import (
     Hang,
     Join,
     Leave,
+    Poison,
     Produce,
     Queues,
     Reset,
@@ -50,12 +48,9 @@ from protocols.scenario.events import (
     StopPolling,
     Subscribe,
 )
-from protocols.scenario.events.production import records_of
 from protocols.scenario.events.starts import started_as
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
-from protocols.scenario.rates import Rates
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from protocols.scenario.world import apply_event, apply_to_world, end_process, start_later
 
@@ -70,6 +65,11 @@ class ZooKeeperCluster:
         if name != SYSTEM or strategy not in STRATEGIES:
             names = " or ".join(f"{SYSTEM}:{each}" for each in STRATEGIES)
             raise StrategyError(f"unknown system {system.system!r}, expected {names}")
+        if SYSTEM in scenario.replication:
+            raise UserError(
+                f"replication.{SYSTEM} is {scenario.replication[SYSTEM]}: brokers serve every partition as long as one"
+                " of them runs, expected it to be left out"
+            )
         self._simulation = simulation
         self._topology = Topology.of(scenario, one_node_per_member=True)
         base = with_settings(ConsumerSettings(), {"partition.assignment.strategy": strategy}, system.system)
@@ -77,12 +77,7 @@ class ZooKeeperCluster:
         self._brokers = scenario.brokers
         self._killed: dict[str, float] = {}
         """Brokers that were killed to the end of their sessions."""
-        self._rates = Rates(scenario)
-        self._counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
-        self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        """Topic to the broker of each partition."""
-        self._production: dict[Queue, Production] = {}
-        self._add_production()
+        self._topics = TopicTable(scenario, simulation.now)
         self._parts = listed_members(scenario)
         for key, part in self._parts.items():
             self._settings_of(key, part.strategy, part.settings)
@@ -94,7 +89,7 @@ class ZooKeeperCluster:
         self._simulation.start(SERVER, ZooKeeper())
         for broker in self._brokers:
             self._administer(SetPersistent(paths.broker(broker), None))
-        for topic, count in self._counts.items():
+        for topic, count in self._topics.counts.items():
             self._administer(SetPersistent(paths.topic(topic), count))
         for key in list(self._parts):
             start_later(self._simulation, beginning.starts.get(key, 0.0), partial(self._start_member, key))
@@ -119,8 +114,9 @@ class ZooKeeperCluster:
         settings = self._settings_of(key, part.strategy, part.settings)
         who = Who(key.group, key.member, part.client_id or key.member)
         subscription = Subscription(part.subscribe, part.pattern)
+        production, poison = self._topics.load
         user = User(part.handle, part.threads or 1)
-        self._simulation.start(node, Consumer(who, subscription, settings, dict(self._production), user))
+        self._simulation.start(node, Consumer(who, subscription, settings, production, user, poison))
 
     def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, object]) -> ConsumerSettings:
         named = {} if strategy is None else {"partition.assignment.strategy": strategy}
@@ -198,52 +194,33 @@ class ZooKeeperCluster:
     # Topics, brokers, offsets.
 
     def _queues(self, event: Queues) -> None:
-        self._rates.change(event.queue_changes())
-        for topic, per_broker in event.queues.items():
-            self._brokers_of[topic] = after_growth(self._brokers_of[topic], per_broker)
-        self._change_topics({topic: sum(counts.values()) for topic, counts in event.queues.items()})
+        self._topics_changed(self._topics.grow(event, self._simulation.now))
 
     def _add_topic(self, event: AddTopic) -> None:
-        self._rates.change(event.queue_changes())
-        self._brokers_of.update({topic: brokers_of(part.queues) for topic, part in event.add_topic.items()})
-        self._change_topics({topic: sum(part.queues.values()) for topic, part in event.add_topic.items()})
+        self._topics_changed(self._topics.add(event, self._simulation.now))
 
-    def _change_topics(self, counts: Mapping[str, int]) -> None:
-        self._counts.update(counts)
-        self._add_production()
+    def _topics_changed(self, counts: Mapping[str, int]) -> None:
         self._tell_load()
         for topic, count in counts.items():
             self._administer(SetPersistent(paths.topic(topic), count))
 
     def _delete_topic(self, event: DeleteTopic) -> None:
-        self._rates.change(event.queue_changes())
-        self._counts.pop(event.delete_topic, None)
-        self._brokers_of.pop(event.delete_topic, None)
-        self._production = {
-            queue: each for queue, each in self._production.items() if queue.topic != event.delete_topic
-        }
+        self._topics.delete(event)
         self._tell_load()
         self._administer(RemoveNode(paths.topic(event.delete_topic)))
 
     def _produce(self, event: Produce) -> None:
-        per_broker = {topic: Counter(brokers) for topic, brokers in self._brokers_of.items()}
-        for topic, broker, number, count in records_of(event, per_broker):
-            queue = Queue(topic, "", queue_index(self._brokers_of[topic], broker, number))
-            written = self._production[queue]
-            self._production[queue] = written._replace(bursts=(*written.bursts, (self._simulation.now, count)))
+        self._topics.write(event, self._simulation.now)
+        self._tell_load()
+
+    def _poison(self, event: Poison) -> None:
+        self._topics.write_poison(event, self._simulation.now)
         self._tell_load()
 
     def _tell_load(self) -> None:
+        load = self._topics.load
         for node in self._topology.members:
-            self._tell(node, NewLoad(dict(self._production)))
-
-    def _add_production(self) -> None:
-        """What is written to queues that are new now."""
-        for topic, count in self._counts.items():
-            rates = self._rates.of(topic)
-            for number in range(count):
-                fresh = Production(rates[number], self._simulation.now)
-                self._production.setdefault(Queue(topic, "", number), fresh)
+            self._tell(node, load)
 
     def _broker(self, event: BrokerEvent) -> None:
         path = paths.broker(event.broker)
@@ -264,8 +241,7 @@ class ZooKeeperCluster:
 
     def _reset(self, event: Reset) -> None:
         """Consumers read the offset when they take up the partition next."""
-        for number in range(self._counts.get(event.topic, 0)):
-            offset = self._production[Queue(event.topic, "", number)].end_offset(event.to)
+        for number, offset in self._topics.offsets_at(event.topic, event.to).items():
             self._administer(SetPersistent(paths.offset(event.reset_offsets, event.topic, number), offset))
 
     def _administer(self, message: Message) -> None:
@@ -289,6 +265,7 @@ _OWN: Final[Mapping[type[Event], Callable[[ZooKeeperCluster, Any], None]]] = {
     Subscribe: ZooKeeperCluster._subscribe,
     Commit: ZooKeeperCluster._commit,
     Produce: ZooKeeperCluster._produce,
+    Poison: ZooKeeperCluster._poison,
     Queues: ZooKeeperCluster._queues,
     AddTopic: ZooKeeperCluster._add_topic,
     DeleteTopic: ZooKeeperCluster._delete_topic,

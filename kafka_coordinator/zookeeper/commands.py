@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kafka_coordinator.zookeeper.messages import NodeData
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.load import Production
+from protocols.poison import PoisonRecords
 from protocols.queues import Queue
 
 
@@ -43,7 +44,8 @@ class NewLoad(NamedTuple):
     """What producers write from now on."""
 
     production: Mapping[Queue, Production]
-    """Never changed once it was sent."""
+    poison: PoisonRecords[Queue]
+    """Those among the records that the user's code cannot handle. Neither is changed once it was sent."""
 
 
 class ReportDelivered(NamedTuple):

@@ -31,13 +31,17 @@ from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.load import Production
+from protocols.poison import PoisonRecords
 from protocols.queues import Queue
 
 COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""
 
 COMMIT: Final = "commit"
-"""The timer of the periodic commit; `rebalancing.BACKOFF` and `SHARE` are the others of ours."""
+"""The timer of the periodic commit; `rebalancing.BACKOFF`, `SHARE` and `POISON` are the others of ours."""
+
+POISON: Final = "poison"
+"""The timer that is due when the user's loop comes to a record that it cannot handle, and when it skips it."""
 
 
 class Who(NamedTuple):
@@ -70,9 +74,11 @@ class Consumer:
         settings: ConsumerSettings,
         production: Mapping[Queue, Production],
         user: User,
+        poison: PoisonRecords[Queue],
     ) -> None:
+        """``poison``: records that the user's code cannot handle."""
         self._who, self._subscription, self._settings = who, subscription, settings
-        self._consumption = Consumption(who.group, who.member, production, user)
+        self._consumption = Consumption(who.group, who.member, production, user, poison)
         self._connection = Connection(settings)
         self._next: Reopen | None = None
         """What to begin anew with, once closed."""
@@ -94,6 +100,7 @@ class Consumer:
         """An answer, a watch that fired, a command."""
         if sender == OPERATOR:
             self._command(now, message, out)
+            self._watch_poison(now, out)
             return
         connection = self._connection
         connection.heard(now)
@@ -110,6 +117,7 @@ class Consumer:
             self._answered(now, asked, message, out)
         if connection.state == CONNECTED:
             self._rebalancer.begin(self._id, self._watching, connection, out)
+        self._watch_poison(now, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         """A timer of the connection, or one of ours."""
@@ -130,6 +138,10 @@ class Consumer:
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
         elif timer == SHARE:
             self._consumption.share_anew(now, out)
+            self._watch_poison(now, out)
+        elif timer == POISON:
+            self._consumption.meet_poison(now, out)
+            self._watch_poison(now, out)
         else:
             self._rebalancer.try_again(self._connection, out)
 
@@ -184,6 +196,14 @@ class Consumer:
 
     # Offsets, commands, the end.
 
+    def _watch_poison(self, now: Time, out: Outbox) -> None:
+        if self._consumption.poison:
+            due = self._consumption.poison_due(now)
+            if due is None:
+                out.cancel_timer(POISON)
+            else:
+                out.set_timer(POISON, due)
+
     def _commit(self, positions: Mapping[Partition, int], out: Outbox) -> None:
         for request in commits(self._who.group, positions):
             self._connection.ask(COMMITTING, request, out)
@@ -202,7 +222,7 @@ class Consumer:
                 self._consumption.thaw(now, out)
             case NewLoad():
                 self._consumption.report_delivered(now, out)
-                self._consumption.load(now, message.production, out)
+                self._consumption.load(now, message.production, message.poison, out)
             case ReportDelivered():
                 self._consumption.report_delivered(now, out)
             case CommitNow(offsets=None):
@@ -234,6 +254,7 @@ class Consumer:
         self._connection.state = CLOSED
         out.cancel_timer(CLOSE)
         out.cancel_timer(SHARE)
+        out.cancel_timer(POISON)
         if self._next is not None:
             self._subscription = Subscription(self._next.topics, self._next.pattern)
             self._settings, self._next = self._next.settings, None

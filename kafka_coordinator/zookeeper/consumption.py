@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Callback, Delivered, Owns
+from protocols.facts import Callback, Delivered, Noted, Owns, PassedOver
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
+from protocols.poison import PoisonRecords, StuckOn, moved_on, next_reached, not_beyond, reached
 from protocols.queues import Queue, sort_queues
 from protocols.sharing import shared_anew
 
@@ -38,18 +39,29 @@ class Consumption:
     """One user's loop that takes records from all owned queues, which share its time (`protocols.sharing`). It hands as
     many as it has threads to these at once.
 
-    ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is.
+    ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is;
+    ``poison``: what of it the user's code cannot handle.
     """
 
-    __slots__ = ("_frozen", "_group", "_member", "_readings", "_reported", "_user", "production")
+    __slots__ = ("_frozen", "_group", "_member", "_readings", "_reported", "_stuck", "_user", "poison", "production")
 
-    def __init__(self, group: str, member: str, production: Mapping[Queue, Production], user: User) -> None:
+    def __init__(
+        self,
+        group: str,
+        member: str,
+        production: Mapping[Queue, Production],
+        user: User,
+        poison: PoisonRecords[Queue],
+    ) -> None:
         self._group, self._member, self.production, self._user = group, member, production, user
+        self.poison = poison
         self._readings: dict[Queue, Reading] = {}
         self._reported: dict[Queue, Reported] = {}
         """The queues that we believe to own, sorted."""
         self._frozen: dict[Queue, int] | None = None
         """Positions while the user's loop stands still."""
+        self._stuck: StuckOn[Queue] | None = None
+        """The record that it stands still on, where one keeps it."""
 
     def start(self, now: Time, stored: Mapping[Partition, int], largest: bool, out: Outbox) -> None:
         """Own these partitions from now on and read them from the stored offsets; where there is none (-1) from the
@@ -85,22 +97,61 @@ class Consumption:
 
     def freeze(self, now: Time, out: Outbox) -> None:
         """The user's loop stands still."""
+        if self._stuck is not None:
+            self._stuck = self._stuck.held(now)
+            return
         self._frozen = self.positions(now)
         self._readings = {}
         out.cancel_timer(SHARE)
 
     def thaw(self, now: Time, out: Outbox) -> None:
         """The user's loop continues where it stood."""
+        if self._stuck is not None:
+            self._stuck = self._stuck.released(now)
+            return
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {}, out)
 
     def share_anew(self, now: Time, out: Outbox) -> None:
         """A queue has caught up: what it does not need is for the others."""
         self.report_delivered(now, out)
-        readings = {queue: each.moved_on(now, self._written(queue)) for queue, each in self._readings.items()}
+        readings = {
+            queue: moved_on(self.poison, queue, each, now, self._written(queue))
+            for queue, each in self._readings.items()
+        }
         self._share(now, readings, out, goes_on=True)
 
-    def load(self, now: Time, production: Mapping[Queue, Production], out: Outbox) -> None:
+    def poison_due(self, now: Time) -> Time | None:
+        """When `meet_poison` is due; None where no poison is in sight."""
+        if self._stuck is not None:
+            return self._stuck.until
+        return next_reached(self.poison, self._readings, now)
+
+    def meet_poison(self, now: Time, out: Outbox) -> None:
+        """The loop comes to a record that it cannot handle: it tries it again in place, and its other queues wait, too.
+        Or it has done so often enough, and skips it. (Nobody else notices: ZooKeeper knows sessions only.)"""
+        self.report_delivered(now, out)
+        stuck, self._stuck = self._stuck, None
+        if stuck is None:
+            found = reached(self.poison, self.positions(now)) if self._frozen is None else None
+            if found is not None:
+                self.freeze(now, out)
+                queue, record = found
+                lasts = record.lasts(self._user.handle)
+                self._stuck = StuckOn(queue, record, None if lasts is None else now + lasts)
+                where = f"record {record.offset} of {queue.topic}-{queue.number}"
+                out.observe(Noted(f"{self._member} stands still on {where}, which it cannot handle"))
+            return
+        queue, record = stuck.queue, stuck.record
+        if self._frozen is not None and self._frozen.get(queue) == record.offset:
+            self._frozen[queue] = record.offset + 1
+            self._reported[queue] = Reported(record.offset + 1, now)
+            out.observe(PassedOver(self._group, self._member, queue, record.offset, record.skipped))
+        self.thaw(now, out)
+
+    def load(
+        self, now: Time, production: Mapping[Queue, Production], poison: PoisonRecords[Queue], out: Outbox
+    ) -> None:
         """This is written from now on. Call `report_delivered` before."""
         reached = self.positions(now)
         for queue in production.keys() - self.production.keys():
@@ -108,7 +159,7 @@ class Consumption:
                 # The topic was deleted and created again: its records are numbered from 0.
                 reached[queue] = 0
                 self._reported[queue] = Reported(0, now)
-        self.production = production
+        self.production, self.poison = production, poison
         if self._frozen is not None:
             self._frozen = reached
         else:
@@ -118,7 +169,10 @@ class Consumption:
         """Next offset to handle of each queue."""
         if self._frozen is not None:
             return dict(self._frozen)
-        return {queue: reading.position(now, self._written(queue)) for queue, reading in self._readings.items()}
+        return {
+            queue: not_beyond(self.poison, queue, each.start, each.position(now, self._written(queue)))
+            for queue, each in self._readings.items()
+        }
 
     def partitions(self, now: Time) -> dict[Partition, int]:
         """`positions` by partition."""
@@ -134,7 +188,8 @@ class Consumption:
 
     def copy(self) -> "Consumption":
         """An independent copy."""
-        new = Consumption(self._group, self._member, self.production, self._user)
+        new = Consumption(self._group, self._member, self.production, self._user, self.poison)
+        new._stuck = self._stuck
         new._readings, new._reported = dict(self._readings), dict(self._reported)
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
@@ -142,7 +197,8 @@ class Consumption:
     def key(self, now: Time) -> tuple[object, ...]:
         """Where each queue is read, and how fast."""
         turns = tuple([each.turn for each in self._readings.values()])
-        return self._frozen is not None, tuple(sorted(self.positions(now).items())), turns
+        stuck = None if self._stuck is None else self._stuck.key(now)
+        return self._frozen is not None, tuple(sorted(self.positions(now).items())), turns, stuck
 
     def _read(self, now: Time, offsets: Mapping[Queue, int], out: Outbox) -> None:
         readings = {queue: Reading(offset, now, 0.0) for queue, offset in offsets.items()}

@@ -8,6 +8,7 @@ from protocols.scenario.checks import (
     check_events,
     check_node_names,
     check_rates,
+    check_replication,
     check_systems,
     strategies_of,
 )
@@ -60,6 +61,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
         (),
     )
     check_systems(scenario, systems, "systems" in fields)
+    check_replication(scenario, systems)
     for key, path in members.items():
         need_strategies(groups[key.group].members[key.member].strategy, strategies_of(systems), path)
     _check_events(scenario, events, members, systems)

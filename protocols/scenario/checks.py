@@ -84,6 +84,18 @@ def _check_places(rates: Rates) -> None:
             raise PartError(("load", "rates", name), f"{name!r} is the same queue as {other!r}, expected one of them")
 
 
+def check_replication(scenario: Scenario, systems: Systems | None) -> None:
+    """Replicas are of systems that there are (None: any), and a queue has at most one on each broker."""
+    most = len(scenario.brokers)
+    for system, replicas in scenario.replication.items():
+        if systems is not None and system not in systems:
+            raise PartError(("replication", system), f"unknown system {system!r}, {suggestion(system, systems)}")
+        if replicas > most:
+            raise PartError(
+                ("replication", system), f"{replicas} is more than there are brokers, expected at most {most}"
+            )
+
+
 def system_problem(name: str, systems: Systems) -> str:
     """What is wrong with the name of a variant's system, and what was expected; empty where it is one of a system and a
     strategy that there are."""

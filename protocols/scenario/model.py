@@ -89,6 +89,10 @@ class Scenario(Part):
     groups: dict[str, GroupPart]
     """By name; ``group`` with a ``name`` inside is short for one. A member runs from 0s on, unless its first
     event is a join (once read, such a member is only in the event)."""
+    replication: dict[str, Annotated[int, Field(strict=True, ge=1)]] = Field(default_factory=dict)
+    """System to the number of replicas of each queue. ``kafka: 2``: a partition is on its broker and the next one in
+    order, and is neither written nor read while both are down. Left out, a Kafka partition is on every broker and never
+    lacks a leader; RocketMQ's brokers are masters without replicas (1, and no other number is modelled)."""
     load: LoadPart = LoadPart()
     """What is produced."""
     run: RunPart

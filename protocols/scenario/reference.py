@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from protocols.scenario import groups, model
 from protocols.scenario.events import EVENT_KINDS, Event
 from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Number, Rate, Share
+from protocols.scenario.units import duration_text
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "name: four members, two topics",
@@ -84,10 +85,12 @@ def _table(kind: type[BaseModel], left_out: Collection[str]) -> Iterator[str]:
     meanings = _meanings(kind)
     for name, field in kind.model_fields.items():
         if name not in left_out:
-            default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
             annotation: object = field.annotation
             if field.metadata:
                 annotation = Annotated[(annotation, *field.metadata)]
+            default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
+            if annotation == Duration and not field.is_required() and field.default:
+                default = f"`{duration_text(field.default)}`"
             yield f"| `{field.alias or name}` | {_kind(annotation)} | {default} | {meanings[name]} |"
 
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.facts import Delivered
+from protocols.facts import Delivered, PassedOver
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue
 from protocols.timeline.lifetimes import Lifetimes
@@ -30,6 +30,11 @@ class Delivery(NamedTuple):
     def of(cls, now: Time, fact: Delivered) -> "Delivery":
         """From a fact that a node observed now."""
         return cls(*fact, now)
+
+    @classmethod
+    def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
+        """Of a record that was not handled, but read past now."""
+        return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
 
 
 def handled_more_than_once(

@@ -11,6 +11,7 @@ from protocols.facts import (
     Granted,
     Noted,
     Owns,
+    PassedOver,
     Position,
     RebalanceBegan,
     RebalanceEnded,
@@ -81,6 +82,9 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     Committed: _commit,
     Delivered: lambda fact: (
         f"{fact.member} has handled {queue_name(fact.queue)} {fact.first} to {fact.end - 1} since {seconds(fact.since)}"
+    ),
+    PassedOver: lambda fact: (
+        f"{fact.member} goes on behind record {fact.offset} of {queue_name(fact.queue)}: {fact.why}"
     ),
     Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
     Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",

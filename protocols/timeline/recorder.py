@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
-from protocols.facts import Committed, Delivered, Granted, Owns, RebalanceEnded, Transition
+from protocols.facts import Committed, Delivered, Granted, Owns, PassedOver, RebalanceEnded, Transition
 from protocols.scenario.events import Event
 from protocols.scenario.process_peers import ProcessPeers
 from protocols.timeline.causes import Call, Causes
@@ -120,6 +120,9 @@ class Recorder:
             rebalances=tuple(rebalances(self._facts, causes, gaps, pauses)),
             commits=tuple(commits((each.now, each.fact) for each in self._facts if isinstance(each.fact, Committed))),
             deliveries=tuple(Delivery.of(each.now, each.fact) for each in self._facts if type(each.fact) is Delivered),
+            passed_over=tuple(
+                Delivery.passed_over(each.now, each.fact) for each in self._facts if type(each.fact) is PassedOver
+            ),
             messages=_by_name(messages or {}),
             lost=_by_name(self._lost),
             trace=self._trace,

@@ -47,6 +47,8 @@ class Timeline:
     trace: Trace | None = None
     """Every message and cause, where the simulation traced."""
     lives: Lifetimes = field(default_factory=dict)
+    passed_over: tuple[Delivery, ...] = ()
+    """Records that were read past without being handled: no deliveries, but no lag either."""
     uncounted: tuple[str, ...] = ()
     broadcasting: frozenset[str] = frozenset()
     """Groups in which every member reads every queue: ``gaps``, ``doubles`` and ``ownership`` are of the others."""
@@ -113,6 +115,13 @@ class Timeline:
 
     def counted_deliveries(self) -> Iterable[Delivery]:
         """The deliveries of the queues that figures count."""
+        return self._counted(self.deliveries)
+
+    def counted_progress(self) -> Iterable[Delivery]:
+        """How far the queues that figures count were read: deliveries, and what was passed over."""
+        return self._counted((*self.deliveries, *self.passed_over)) if self.passed_over else self.counted_deliveries()
+
+    def _counted(self, deliveries: tuple[Delivery, ...]) -> Iterable[Delivery]:
         if not self.uncounted:
-            return self.deliveries
-        return [each for each in self.deliveries if not each.queue.topic.startswith(self.uncounted)]
+            return deliveries
+        return [each for each in deliveries if not each.queue.topic.startswith(self.uncounted)]

@@ -1,9 +1,11 @@
 """What an operator (the user's program, the scenario) tells a client, without a network: calls of
 ``DefaultMQPushConsumer`` and ``DefaultLitePullConsumer``, and how the user's code behaves."""
 
+from types import MappingProxyType
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.poison import PoisonRecords
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ClientSettings
@@ -26,6 +28,8 @@ class ConsumerSpec(NamedTuple):
     by_hand: bool = False
     """The listener is somebody's own: what it is given (`Pool.running`) is done when `ListenerReturned` comes. For push
     consumers."""
+    poison: PoisonRecords[Queue] = MappingProxyType({})
+    """What the user's code cannot handle, see `KnowPoison`."""
 
 
 class StartConsumer(NamedTuple):
@@ -97,6 +101,13 @@ class RecordFails(NamedTuple):
     group: str
     queue: Queue
     offset: int
+
+
+class KnowPoison(NamedTuple):
+    """These are the records that nobody's code can handle, and no others: each by the queue where it was first."""
+
+    group: str
+    poison: PoisonRecords[Queue]
 
 
 class RecordWorks(NamedTuple):

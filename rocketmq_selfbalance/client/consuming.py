@@ -12,6 +12,7 @@ from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import SentBack
+from rocketmq_selfbalance.client.passing_over import DROPPED, GIVEN_BACK, passed_over
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
@@ -58,6 +59,7 @@ def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
         ahead = [offset for offset in special if batch.first <= offset < end]
         if ahead:
             end = min(ahead) if min(ahead) > batch.first else batch.first + 1
+    end = pool.poison.alone(batch.queue, batch.first, end)
     return batch._replace(end=end)
 
 
@@ -116,11 +118,18 @@ def returned(
 
 def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Outbox) -> None:
     queue, number, first, end = work.batch
-    out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+    poison = consumer.pool.poison.find(queue, first)
+    if poison is None:
+        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
     process_queue = consumer.current(queue, number)
     if process_queue is None or process_queue.dropped:
         return  # nothing is done with the result: neither kept nor sent back
     failed = consumer.pool.fails and (queue, first) in consumer.pool.fails
+    if poison is not None:
+        failed = consumer.message_model == CLUSTERING and not poison.is_skipped_after(poison.tried + 1)
+        if not failed:
+            skipped = poison.is_skipped_after(poison.tried + 1)
+            passed_over(consumer, queue, first, poison.record.skipped if skipped else DROPPED, out)
     if failed and consumer.message_model == CLUSTERING:
         for offset in range(first, end):
             send_back(client, now, consumer, Batch(queue, number, offset, offset + 1), 0, 0, out)
@@ -158,6 +167,7 @@ def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch,
     if process_queue is None or process_queue.dropped:
         return
     if success:
+        passed_over(consumer, batch.queue, batch.first, GIVEN_BACK, out)
         finished(client, consumer, process_queue, batch)
     else:
         _try_again_later(client, now, consumer, batch, out)

@@ -12,6 +12,8 @@ from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.consuming import send_back
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import LockAll, LockOne
+from rocketmq_selfbalance.client.passing_over import GIVEN_BACK, passed_over, stands_still
+from rocketmq_selfbalance.client.poison import Copy
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.requests import consume_lock_free
@@ -97,6 +99,9 @@ def _take(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Batc
     size = consumer.settings.consuming.consume_message_batch_max_size
     if not (consumer.by_hand or consumer.handle or pool.takes or pool.fails):
         size = max(process_queue.count, size)
+    if process_queue.waiting:
+        first = process_queue.waiting.first
+        size = pool.poison.alone(queue, first, first + size) - first
     taken = process_queue.take(size)
     if not taken:
         return None
@@ -146,20 +151,42 @@ def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
 def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Outbox) -> bool:
     """The listener has returned; whether the task goes on with the next records."""
     queue, number, first, end = work.batch
-    out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+    poison = consumer.pool.poison.find(queue, first)
+    if poison is None:
+        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
     process_queue = consumer.current(queue, number)
     if process_queue is None:
         return False
-    if (queue, first) in consumer.pool.fails:
-        most = consumer.settings.consuming.max_reconsume_times
-        process_queue.task_since = None
-        if most >= 0 and process_queue.gives_up(first, end, most) and not process_queue.dropped:
-            _give_up(client, now, consumer, process_queue, work.batch, out)
-        else:
-            _suspend(client, now, consumer, process_queue, work.batch, out)
+    if poison is not None and poison.is_skipped_after(poison.tried + process_queue.tried(first)):
+        passed_over(consumer, queue, first, poison.record.skipped, out)
+    elif poison is not None or (queue, first) in consumer.pool.fails:
+        _failed(client, now, consumer, process_queue, work.batch, poison, out)
         return False
     _commit(consumer, queue, process_queue)
     return True
+
+
+def _failed(
+    client: Instance,
+    now: Time,
+    consumer: Consumer,
+    process_queue: ProcessQueue,
+    batch: Batch,
+    poison: Copy | None,
+    out: Outbox,
+) -> None:
+    """The listener wants the queue suspended: it is, as long as the records may be tried again."""
+    most = consumer.settings.consuming.max_reconsume_times
+    process_queue.task_since = None
+    if poison is not None:
+        if process_queue.tried(batch.first) == 1:
+            stands_still(consumer, batch.queue, batch.first, out)
+        if most < 0 and (poison.record.attempts is not None or process_queue.tried(batch.first) == 1):
+            process_queue.count_try(batch.first)
+    if most >= 0 and process_queue.gives_up(batch.first, batch.end, most) and not process_queue.dropped:
+        _give_up(client, now, consumer, process_queue, batch, out)
+    else:
+        _suspend(client, now, consumer, process_queue, batch, out)
 
 
 def _suspend(
@@ -195,6 +222,7 @@ def back_answered(client: Instance, now: Time, consumer: Consumer, batch: Batch,
     if success and batch.first + 1 < batch.end:
         _give_up(client, now, consumer, process_queue, batch._replace(first=batch.first + 1), out)
     elif success:
+        passed_over(consumer, batch.queue, batch.first, GIVEN_BACK, out)
         _commit(consumer, batch.queue, process_queue)
         submit(client, now, consumer, batch.queue, batch.number, out)
     else:

@@ -129,6 +129,7 @@ def _prepared(client: Instance, now: Time, spec: ConsumerSpec) -> Consumer:
         *(spec.group, spec.member, client.client_id, spec.strategy, store, settings, now, spec.handle),
         by_hand=spec.by_hand,
     )
+    consumer.pool.poison.learn(spec.poison)
     for topic in spec.topics:
         consumer.subscribe(topic, now)
     if clustering and consumer.kind == PUSH:

@@ -10,6 +10,7 @@ from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, 
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
     GoOn,
+    KnowPoison,
     ListenerReturned,
     RecordFails,
     RecordTakes,
@@ -26,7 +27,7 @@ from rocketmq_selfbalance.client.resetting import ResetOffsets
 
 COMMANDS = (
     *(StartConsumer, Shutdown, Subscribe, Unsubscribe, CommitNow),
-    *(StopPolling, GoOn, RecordTakes, RecordFails, RecordWorks, ListenerReturned),
+    *(StopPolling, GoOn, RecordTakes, RecordFails, RecordWorks, KnowPoison, ListenerReturned),
 )
 
 
@@ -73,6 +74,8 @@ def _of_consumer(client: Instance, now: Time, command: Any, out: Outbox) -> None
             pool.takes[queue, offset] = duration
         case RecordFails(_, queue, offset):
             pool.fails.add((queue, offset))
+        case KnowPoison(_, poison):
+            pool.poison.learn(poison)
         case RecordWorks(_, queue, offset):
             pool.fails.discard((queue, offset))
 

@@ -17,6 +17,7 @@ from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.offset_store import ReadFrom
+from rocketmq_selfbalance.client.passing_over import passed_over, stands_still
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
 from rocketmq_selfbalance.client.settings import PULL
@@ -96,20 +97,51 @@ def poll(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     """``poll``: the user's loop polls, and handles what it gets before it polls again."""
     pool = consumer.pool
     while not pool.standing_still and not pool.busy:
-        _keep_positions(client, now, consumer)
-        batch = _next(consumer)
-        if batch is None:
+        if not pool.in_hand and not _take(client, now, consumer):
             out.set_timer(("poll", consumer.group), now + consumer.settings.lite_pull.poll_timeout_ms)
             return
-        process_queue = consumer.table[batch.queue]
-        process_queue.remove([(batch.first, batch.end)])
-        duration = _time_for(consumer, batch)
-        if not duration:
-            out.observe(Delivered(consumer.group, consumer.member, *batch_range(batch), now))
+        batch = pool.in_hand.pop(0)
+        duration = _duration(consumer, batch)
+        if duration != 0 and pool.poison.find(batch.queue, batch.first) is not None:
+            stands_still(consumer, batch.queue, batch.first, out)
+        if duration == 0:
+            _done(consumer, Work(batch, now, 0), out)
             continue
         pool.busy, pool.serial = 1, pool.serial + 1
         pool.running[pool.serial] = Work(batch, now, 1)
-        out.set_timer(("consumed", consumer.group, pool.serial), now + duration)
+        if duration is not None:
+            out.set_timer(("consumed", consumer.group, pool.serial), now + duration)
+
+
+def _take(client: Instance, now: Time, consumer: Consumer) -> bool:
+    """poll() returns the records of one batch, if there is any: they are in hand, a poison record as a piece of its
+    own."""
+    _keep_positions(client, now, consumer)
+    batch = _next(consumer)
+    if batch is None:
+        return False
+    consumer.table[batch.queue].remove([(batch.first, batch.end)])
+    while batch.first < batch.end:
+        end = consumer.pool.poison.alone(batch.queue, batch.first, batch.end)
+        consumer.pool.in_hand.append(batch._replace(end=end))
+        batch = batch._replace(first=end)
+    return True
+
+
+def _duration(consumer: Consumer, batch: Batch) -> Time | None:
+    """How long the user's loop works on these records; None: for ever, as it tries a poison record again in place."""
+    poison = consumer.pool.poison.find(batch.queue, batch.first)
+    return _time_for(consumer, batch) if poison is None else poison.record.lasts(consumer.handle)
+
+
+def _done(consumer: Consumer, work: Work, out: Outbox) -> None:
+    """The loop is through with these records."""
+    queue, _, first, _ = work.batch
+    poison = consumer.pool.poison.find(queue, first)
+    if poison is None:
+        out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
+    else:
+        passed_over(consumer, queue, first, poison.record.skipped, out)
 
 
 def _time_for(consumer: Consumer, batch: Batch) -> Time:
@@ -141,7 +173,7 @@ def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: 
     work = consumer.pool.finish(serial)
     if work is None:
         return
-    out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
+    _done(consumer, work, out)
     poll(client, now, consumer, out)
 
 

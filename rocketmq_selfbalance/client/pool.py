@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
+from rocketmq_selfbalance.client.poison import Poison
 
 
 class Batch(NamedTuple):
@@ -31,7 +32,10 @@ class Work(NamedTuple):
 class Pool:
     """Waiting batches in the order they came, and what is being worked on."""
 
-    __slots__ = ("backlog", "busy", "fails", "next_commit", "running", "serial", "stalled", "standing_still", "takes")
+    __slots__ = (
+        *("backlog", "busy", "fails", "in_hand", "next_commit", "poison", "running", "serial", "stalled"),
+        *("standing_still", "takes"),
+    )
 
     def __init__(self) -> None:
         self.backlog: list[Batch] = []
@@ -47,6 +51,10 @@ class Pool:
         """(Queue, offset) of records that take another time than the others."""
         self.fails: set[tuple[Queue, int]] = set()
         """(Queue, offset) of records that the user's code cannot handle."""
+        self.poison = Poison({})
+        """Records that the user's code cannot handle, whoever is given them."""
+        self.in_hand: list[Batch] = []
+        """Pull consumers: what the last poll returned beside that which is worked on, in order."""
         self.next_commit: Time = 0.0
         """Pull consumers: when the next poll commits."""
 
@@ -66,6 +74,7 @@ class Pool:
             setattr(copy, name, getattr(self, name))
         copy.backlog, copy.running, copy.stalled = self.backlog.copy(), self.running.copy(), self.stalled.copy()
         copy.takes, copy.fails = self.takes.copy(), self.fails.copy()
+        copy.poison, copy.in_hand = self.poison.copy(), self.in_hand.copy()
         return copy
 
     def key(self, now: Time) -> tuple[Any, ...]:
@@ -77,5 +86,7 @@ class Pool:
             tuple(self.stalled),
             tuple(sorted(self.takes.items())),
             tuple(sorted(self.fails)),
+            self.poison.key(),
+            tuple(self.in_hand),
             now - self.next_commit,
         )

@@ -66,7 +66,7 @@ class ProcessQueue:
         self.task_since: Time | None = None
         """Ordered: since when its consume task runs; None where none does."""
         self.tries: dict[int, int] = {}
-        """Ordered, with a limit: offset of a record that failed to how often it was tried again."""
+        """Ordered: offset of a record that failed to how often it was tried again, where that matters."""
 
     def put(self, ranges: Iterable[tuple[int, int]], end_of_queue: int | None = None) -> bool:
         """Records have been fetched, in this order. ``end_of_queue``: the broker's end offset, told with the last.
@@ -138,6 +138,14 @@ class ProcessQueue:
         for offset in again:
             self.tries[offset] = self.tries.get(offset, 0) + 1
         return not again
+
+    def tried(self, offset: int) -> int:
+        """Ordered: how often this record was tried, this time included, as far as tries are counted."""
+        return self.tries.get(offset, 0) + 1
+
+    def count_try(self, offset: int) -> None:
+        """Ordered, without a limit: the record was tried once more."""
+        self.tries[offset] = self.tried(offset)
 
     def consume_again(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Ordered: these shall be consumed again."""

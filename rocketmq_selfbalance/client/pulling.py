@@ -180,6 +180,8 @@ def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> N
     queue, code = pulled.queue, message.code
     if code == SUCCESS:
         first, process_queue.next_offset = process_queue.next_offset, message.next_offset
+        if message.retried:
+            consumer.pool.poison.fetched(queue, first, message.retried)
         began = process_queue.put([(first, message.next_offset)], message.max_offset)
         _consume(client, now, consumer, Batch(queue, process_queue.number, first, message.next_offset), began, out)
         _once_more(client, now, consumer, queue, process_queue, out)

@@ -73,6 +73,7 @@ def _keeps_up(consumer: Consumer) -> bool:
         consumer.kind == PUSH
         and consumer.message_model == CLUSTERING
         and not (consumer.by_hand or pool.takes or pool.fails or pool.standing_still)
+        and not any(pool.poison.lies_ahead(queue, _handled_to(each)) for queue, each in consumer.table.items())
         and not settings.pulling.pull_interval_ms
         and (not consumer.handle or one_by_one)
     )

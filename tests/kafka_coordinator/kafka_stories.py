@@ -76,6 +76,7 @@ class Story:
         brokers: tuple[str, ...] = ("b1",),
         rate: float = 0.0,
         rates: dict[str, float] | None = None,
+        replicas: int | None = None,
         events: Sequence[Event] = (),
         settings: dict[str, Any] | None = None,
         latency: tuple[float, float] = (2.0, 2.0),
@@ -101,6 +102,7 @@ class Story:
                 )
             },
             load={"produce": float(rate), "rates": rates or {}},
+            replication={} if replicas is None else {"kafka": replicas},
             run={"for": 3_600_000.0},
             events=tuple(events),
         )

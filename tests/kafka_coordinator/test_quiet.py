@@ -14,6 +14,7 @@ from protocols.scenario.events import (
     Hang,
     Leave,
     Network,
+    Poison,
     Queues,
     Restart,
     StopPolling,
@@ -46,6 +47,10 @@ EVENTS = st.lists(
     st.one_of(
         st.sampled_from(MEMBERS).flatmap(events_about),
         MOMENTS.map(lambda at: Queues(at=at, queues={"t": {"b1": 5, "b2": 4}})),
+        st.builds(
+            lambda at, attempts, pause: Poison(at=at, poison="t-3", attempts=attempts, pause=pause),
+            *(MOMENTS, st.sampled_from([None, 1, 7]), SHORT),
+        ),
         MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="kill")),
         MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="return")),
     ),
@@ -62,6 +67,8 @@ EVENTS = st.lists(
     seed=st.integers(0, 1000),
     static=st.booleans(),
     age=st.sampled_from([300_000, 30_000]),
+    patience=st.sampled_from([300_000, 20_000]),
+    replicas=st.sampled_from([None, 1, 2]),
 )
 @settings(max_examples=60, deadline=None)
 def test_full_and_skipping_runs_observe_the_same(
@@ -73,6 +80,8 @@ def test_full_and_skipping_runs_observe_the_same(
     seed: int,
     static: bool,
     age: int,
+    patience: int,
+    replicas: int | None,
 ) -> None:
     def run(full: bool) -> tuple[Observed, dict[Any, int]]:
         story = Story(
@@ -82,10 +91,11 @@ def test_full_and_skipping_runs_observe_the_same(
             brokers=("b1", "b2"),
             rate=rate,
             rates=rates,
+            replicas=replicas,
             events=sorted(events, key=lambda event: event.at),
             seed=seed,
             latency=(1.0, 5.0),
-            settings={"session.timeout.ms": 10_000, "metadata.max.age.ms": age},
+            settings={"session.timeout.ms": 10_000, "metadata.max.age.ms": age, "max.poll.interval.ms": patience},
             full=full,
         )
         return story.to_end(300), story.simulation.messages

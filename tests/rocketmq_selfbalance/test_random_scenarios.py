@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols import Queue
-from protocols.facts import Delivered
+from protocols.facts import Delivered, PassedOver
 from protocols.groups import Group
 from protocols.java import sorted_as_java
 from protocols.queues import sort_queues
@@ -17,7 +17,7 @@ from tests.rocketmq_selfbalance.lived import Lived
 IN_GROUPS = st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
 IDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=6), min_size=1, max_size=8, unique=True)
 QUEUES = st.sets(st.builds(Queue, st.just("T"), st.sampled_from(["a", "b", "room-c"]), st.integers(0, 9)), min_size=1)
-KINDS = ("join", "again", "leave", "crash", "hang", "queues", "stop", "kill", "cut")
+KINDS = ("join", "again", "leave", "crash", "hang", "queues", "stop", "kill", "cut", "poison")
 GAPS_S = st.sampled_from([0.1, 1.0, 2.5, 7.0, 21.0, 47.0])
 MOST = 6
 HAPPENINGS = st.lists(st.tuples(st.sampled_from(KINDS), GAPS_S, st.integers(1, 9)), min_size=1, max_size=MOST)
@@ -72,6 +72,8 @@ def events_of(happenings: list[tuple[str, float, int]]) -> tuple[list[dict[str, 
             # Only one broker misses its heartbeats: the views of the members differ.
             cut = {"network": "cut", "between": (there[0], "broker-a"), "for": lasts * 1000.0}
             found.append({"at": time, **cut})
+        elif kind == "poison":
+            found.append({"at": time, "poison": "T-0", **({} if how_many > 5 else {"attempts": how_many})})
         elif kind == "hang":
             found.append({"at": time, "hang": there[0], "for": lasts * 1000.0})
         elif len(there) > 1 and kind in ("leave", "crash"):
@@ -96,6 +98,8 @@ def test_in_the_end_every_queue_has_one_owner_and_no_commit_lies_beyond_what_was
     consumed: dict[Queue, int] = {}
     for _, _, fact in lived.told(Delivered):
         consumed[fact.queue] = max(consumed.get(fact.queue, 0), fact.end)
+    for _, _, passed in lived.told(PassedOver):
+        consumed[passed.queue] = max(consumed.get(passed.queue, 0), passed.offset + 1)
     for queue in lived.queues():
         committed = lived.broker(queue.broker).offsets.query("g", queue.topic, queue.number)
         assert committed <= consumed.get(queue, 0)

@@ -43,7 +43,7 @@ def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], tim
 
 def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
     """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
-    return [each for each in timeline.counted_deliveries() if each.group not in timeline.broadcasting]
+    return [each for each in timeline.counted_progress() if each.group not in timeline.broadcasting]
 
 
 def lag_peak(result: RunResult) -> LagPeak | None:

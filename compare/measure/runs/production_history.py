@@ -10,11 +10,12 @@ from compare.scenarios.systems import system_of
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
-from protocols.scenario.events import Event, Produce
-from protocols.scenario.events.production import records_of
+from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_placement import Brokers, brokers_of, queue_index
 from protocols.scenario.rates import Rates
+from protocols.scenario.replication import Replicas
+from protocols.scenario.systems import split_system
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 
 
@@ -76,9 +77,11 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
     scenario = result.variant.scenario
-    if not scenario.load.writes and not any(isinstance(event, Produce) for event in scenario.events):
+    if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
-    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
+    system, _ = split_system(result.variant.part.system)
+    replicas = Replicas(scenario.brokers, scenario.replication[system]) if system in scenario.replication else None
+    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering, replicas)
     for event in scenario.events:
         producers.live_through(event)
     return producers.written
@@ -86,8 +89,9 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
 
 @dataclass(slots=True)
 class _Producers:
-    """They write to every queue that there is, but not to one whose broker is down. (Only RocketMQ's queues are bound
-    to a broker: a partition gets another leader.)"""
+    """They write to every queue that there is, but not to one that nobody serves: whose broker is down (RocketMQ), or
+    all of whose ``replicas`` are (Kafka, where the scenario says how many there are; else a partition always gets
+    another leader)."""
 
     rates: Rates
     numbering: Numbering
@@ -95,27 +99,30 @@ class _Producers:
     brokers: dict[str, Brokers]
     """Topic to the broker of each of its queues."""
     written: dict[Queue, ProductionHistory]
+    replicas: Replicas | None
     down: set[str] = field(default_factory=set)
     deleted: set[Queue] = field(default_factory=set)
 
     @classmethod
-    def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
+    def of(cls, scenario: Scenario, numbering: Numbering, replicas: Replicas | None) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        made = cls(Rates(scenario), numbering, topics, brokers, {})
+        made = cls(Rates(scenario), numbering, topics, brokers, {}, replicas)
         made._write(0.0)
         return made
 
     def live_through(self, event: Event) -> None:
         """What the event changes. Records for a queue whose broker is down are refused."""
-        if isinstance(event, Produce):
+        if event.writes_records:
             there: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
-            for topic, broker, number, count in records_of(event, there):
+            for topic, broker, number, count in event.written(there):
                 queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
-                if queue.broker not in self.down:
+                if self._is_served(queue):
                     self.written[queue] = self.written[queue].gets(event.at, count)
         for broker, runs in event.broker_changes().items():
             (self.down.discard if runs else self.down.add)(broker)
+            if self.replicas is not None:
+                (self.replicas.returns if runs else self.replicas.ends)(broker)
         for topic, per_broker in event.queue_changes().items():
             if per_broker is None:
                 self.deleted.update(self.topics.get(topic, ()))
@@ -127,10 +134,15 @@ class _Producers:
             self.topics = topics_after(self.topics, event, self.numbering)
             self._write(event.at)
 
+    def _is_served(self, queue: Queue) -> bool:
+        if self.replicas is None or queue.broker:
+            return queue.broker not in self.down
+        return self.replicas.serve(self.brokers[queue.topic][queue.number])
+
     def _write(self, now: Time) -> None:
         there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
         for queue in {**dict.fromkeys(self.written), **there}:
-            per_second = there[queue] if queue in there and queue.broker not in self.down else 0.0
+            per_second = there[queue] if queue in there and self._is_served(queue) else 0.0
             before = self.written.get(queue)
             if before is None or (queue in there and queue in self.deleted):
                 self.deleted.discard(queue)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Message, Time
+from protocols.poison import StuckOn
 
 
 class ListenerCall(NamedTuple):
@@ -24,6 +25,8 @@ class UserLoop:
 
     away: bool
     """It stands still."""
+    stuck: StuckOn[Partition] | None = None
+    """The record that it stands still on, where one keeps it."""
     listener_call: ListenerCall | None = None
     """The user's listener that is being run, where that is the user's own."""
     deferred: list[tuple[Message, object]] = field(default_factory=list)
@@ -50,6 +53,7 @@ class UserLoop:
         """All that behaviour depends on, times relative to ``now``."""
         return (
             self.away,
+            None if self.stuck is None else self.stuck.key(now),
             self.listener_call,
             tuple([(type(message).__name__, message[1:], about) for message, about in self.deferred]),
             self.frozen,

@@ -11,6 +11,7 @@ from protocols.scenario.events.commit import Commit
 from protocols.scenario.events.connections import Disconnect, Network
 from protocols.scenario.events.ends import Crash, Leave
 from protocols.scenario.events.pauses import Hang, StopPolling
+from protocols.scenario.events.poison import Poison
 from protocols.scenario.events.production import Produce
 from protocols.scenario.events.reset import Reset
 from protocols.scenario.events.rolling import Rolling
@@ -30,6 +31,7 @@ for _kind in (
     Subscribe,
     Commit,
     Produce,
+    Poison,
     Queues,
     AddTopic,
     DeleteTopic,
@@ -53,6 +55,7 @@ __all__ = [
     "Leave",
     "MemberChange",
     "Network",
+    "Poison",
     "Produce",
     "Queues",
     "Reset",

@@ -14,6 +14,7 @@ from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.fields import EACH_MEMBER, Duration, Part
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.paths import Path
+from protocols.scenario.queue_names import NamedCount
 from protocols.scenario.validation import validated
 
 
@@ -47,6 +48,8 @@ class Event(Part):
     """True for what changes topics, their queues, or who reads them."""
     resets_offsets: ClassVar[bool] = False
     """True for what sets committed offsets of a group."""
+    writes_records: ClassVar[bool] = False
+    """True for what `written` tells of."""
     may_be_refused: ClassVar[bool] = False
     """True for what some system cannot do: its cluster says so when it is made."""
 
@@ -126,6 +129,10 @@ class Event(Part):
 
     def processes(self) -> Sequence[str]:
         """Names of processes, of members or of servers, that it is about beside `members`."""
+        return ()
+
+    def written(self, topics: Mapping[str, Mapping[str, int]]) -> tuple[NamedCount, ...]:
+        """How many records each queue gets at once. ``topics``: topic to its queues per broker."""
         return ()
 
     def queue_changes(self) -> Mapping[str, Mapping[str, int] | None]:

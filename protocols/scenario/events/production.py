@@ -22,6 +22,7 @@ class Produce(Event):
 
     example: ClassVar[str] = "{at: 30s, produce: {orders: 1000, payments-broker-a-1: 50}}"
     can_rebalance = False
+    writes_records = True
 
     def describe(self) -> str:
         return listed(
@@ -33,6 +34,9 @@ class Produce(Event):
             records_of(self, there.topics)
         except UserError as error:
             raise PartError((*path, "produce"), f"{error}, or a topic") from None
+
+    def written(self, topics: Mapping[str, Mapping[str, int]]) -> tuple[NamedCount, ...]:
+        return records_of(self, topics)
 
 
 def records_of(event: Produce, topics: Mapping[str, Mapping[str, int]]) -> tuple[NamedCount, ...]:

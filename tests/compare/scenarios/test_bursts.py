@@ -162,3 +162,31 @@ def test_a_broker_that_is_down_takes_nothing() -> None:
 
 def _with(broker: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**event, "broker": broker} if "broker" in event else event for event in events]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_poison_record_is_late_until_it_is_passed_over(system: str) -> None:
+    """The last record of its queue: nobody ever handles it, and none waits for it in the end."""
+    run = lived(system, {"at": "60s", "produce": {"orders-1": 3}}, {"at": "70s", "poison": "orders-1", "attempts": 3})
+    queue = next(each for each in productions(run) if each.number == 1)
+    assert productions(run)[queue].end_offset(180_000.0) == 4
+    assert handled(run)[queue] == 3
+    assert run.timeline.redelivered == 0
+    late = {
+        each.at: each.records for each in lag_of(run, productions(run), [71_000.0, 150_000.0]) if each.queue == queue
+    }
+    # RocketMQ's queue goes on at once, the record comes back in another one.
+    assert late == {71_000.0: 0 if system == "rocketmq:AVG" else 1, 150_000.0: 0}
+    peak = lag_peak(run)
+    assert peak is not None
+    assert peak.drain is not None
+
+
+def test_the_lag_of_a_stuck_loop_grows_in_all_its_partitions() -> None:
+    event = {"at": "60s", "poison": "orders-1"}
+    grown = {}
+    for system in SYSTEMS:
+        run = lived(system, event, load={"produce": "2/s"})
+        lag = lag_of(run, productions(run), [170_000.0])
+        grown[system] = sorted(each.queue.number for each in lag if each.records > 200)
+    assert grown == {"kafka:range": [0, 1], "kafka-zookeeper:range": [0, 1], "rocketmq:AVG": []}

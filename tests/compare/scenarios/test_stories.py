@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from compare.measure.runs.lag import lag_of, lag_peak
+from compare.measure.runs.production_history import productions
 from compare.measure.runs.record import run_record
 from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import variants_of
+from protocols.facts import Noted, TimedOut
 from protocols.scenario.reading import read
 from protocols.timeline.properties import ONE_OWNER, SETTLES
 
@@ -23,6 +26,8 @@ BROKEN = {
     ("duplicate-instance-id", "kafka:cooperative-sticky"): ONE_OWNER,
 }
 """The check that an example is there to show broken."""
+NOBODY_LEFT = {"poison-record"}
+"""Examples in which Kafka's group is empty at the end, and everybody believes to own what he had."""
 
 
 @cache
@@ -42,7 +47,7 @@ def loads(example: str, variant: str) -> list[int]:
     return [len(queues) for _, queues in sorted(told(example, variant)["owners"].items())]
 
 
-@pytest.mark.parametrize("example", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
+@pytest.mark.parametrize("example", sorted({file.stem for file in EXAMPLES.glob("*.yaml")} - NOBODY_LEFT))
 def test_every_example_holds_what_it_expects_and_owns_every_queue_at_the_end(example: str) -> None:
     scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
     for variant in [each.label for each in scenario.systems if each.system.startswith("kafka")]:
@@ -156,3 +161,45 @@ def test_every_watcher_of_zookeeper_acts_at_a_crash_for_itself() -> None:
     found = told("zookeeper-herd", "kafka-zookeeper:range")
     assert sorted(loads("zookeeper-herd", "kafka-zookeeper:range")) == [2] * 6
     assert 0 < found["longest_gap_s"] < 12
+
+
+@pytest.mark.parametrize("variant", ["kafka:range", "kafka:cooperative-sticky"])
+def test_a_record_that_nobody_can_handle_takes_one_member_after_the_other_out_of_the_group(variant: str) -> None:
+    run = lived("poison-record", variant)
+    notes = [(each.now, each.fact.text) for each in run.timeline.facts if isinstance(each.fact, Noted)]
+    stuck = [(at, text.split()[0]) for at, text in notes if "stands still on record 120 of orders-2" in text]
+    left = [(each.now, each.fact.member) for each in run.timeline.facts if isinstance(each.fact, TimedOut)]
+    assert sorted(member for _, member in stuck) == ["c1", "c2", "c3", "c4"]
+    assert [member for _, member in left] == [member for _, member in stuck]
+    assert [after - before for (before, _), (after, _) in zip(stuck, left, strict=True)] == [30_000.0] * 4
+    assert told("poison-record", variant)["rebalances"] == 5
+    late = {each.queue.number: each.records for each in lag_of(run, productions(run), [240_000.0])}
+    assert min(late.values()) > 100
+    assert late[2] == max(late.values()) == 480 + 1 - 120
+    handled = max(each.end for each in run.timeline.counted_deliveries() if each.queue.number == 2)
+    assert (handled, run.timeline.passed_over) == (120, ())
+    # What was handled since the last commit of those who left comes again.
+    assert told("poison-record", variant)["redelivered"] > 0
+
+
+def test_in_rocketmq_only_that_record_is_late_and_dies() -> None:
+    run = lived("poison-record", "rocketmq:AVG")
+    tried = [round(each.until / 1000) for each in run.timeline.passed_over]
+    assert tried == [60, 70, 100]
+    assert [each.fact.text for each in run.timeline.facts if isinstance(each.fact, Noted)] == [
+        "record 120 of orders-broker-a-2 is given up by shop"
+    ]
+    found = told("poison-record", "rocketmq:AVG")
+    assert (found["rebalances"], found["redelivered"], found["longest_gap_s"]) == (1, 0, 0)
+    peak = lag_peak(run)
+    assert peak is not None
+    assert peak.peak < 20
+    assert peak.drain is not None
+
+
+def test_an_ordered_queue_stands_still_and_the_others_do_not() -> None:
+    run = lived("poison-record", "rocketmq:AVG orderly")
+    late = [each.records for each in lag_of(run, productions(run), [240_000.0])]
+    assert max(sorted(late)[:7]) <= 1
+    assert max(late) == 480 + 1 - 120
+    assert told("poison-record", "rocketmq:AVG orderly")["rebalances"] == 1

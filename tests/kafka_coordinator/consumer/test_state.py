@@ -15,6 +15,7 @@ from kafka_coordinator.consumer.state import (
 )
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer, JoinGroupAnswer
 from protocols.load import Reading
+from protocols.poison import PoisonRecord, StuckOn
 
 NOW = 1_000.0
 MOST_FIELDS = 15
@@ -42,6 +43,7 @@ OTHER: dict[str, Any] = {
     "stored": (("t", 0), 3),
     "by_user": UserCommit(None, None, 60_000.0),
     "listener_call": ListenerCall("assigned", (("t", 0),), ""),
+    "stuck": StuckOn(("t", 0), PoisonRecord(3, 5, 1_000.0), 40_000.0),
     "deferred": [(HeartbeatAnswer(7, "NONE"), (1, "c1-0"))],
     "resume_at": 2_000.0,
     "load": Load(1.0),

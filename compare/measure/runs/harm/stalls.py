@@ -19,7 +19,7 @@ Pauses: TypeAlias = Mapping[str, Sequence[tuple[Time, Time]]]
 
 
 class Stall(NamedTuple):
-    """Records of the queue waited from ``since`` to ``until`` (milliseconds) and nobody handled any."""
+    """Records of the queue waited from ``since`` to ``until`` (milliseconds) and nobody came any further."""
 
     read: ReadQueue
     since: Time
@@ -46,8 +46,8 @@ def stalls(
     timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory], pauses: Pauses
 ) -> list[Stall]:
     """Every time without progress of at least `LEAST_MS`. Handling records again, which somebody handled before, is no
-    progress."""
-    deliveries = positions(timeline.counted_deliveries())
+    progress; giving one up that nobody can handle is some."""
+    deliveries = positions(timeline.counted_progress())
     found: list[Stall] = []
     for read in reads:
         history = production.get(read.queue)

@@ -1,4 +1,5 @@
-"""Why records are never handled: the group begins behind them, or commits past them; or nobody could write them."""
+"""Why records are never handled: the group begins behind them, or commits past them, or the user's code cannot handle
+them; or nobody could write them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +11,7 @@ from protocols import Queue
 from protocols.facts import Position
 from protocols.timeline import Timeline
 
-BEGINS_BEHIND, COMMITTED_PAST, NO_BROKER = "begins behind", "committed past", "no broker"
+BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER, NO_BROKER = "begins behind", "committed past", "passed over", "no broker"
 """Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
 
 
@@ -27,6 +28,10 @@ def why_skipped(
             begun.setdefault((reader, fact.queue), []).append((observed.now, fact.member, fact))
     for each in passed:
         count = each.end - each.first
+        if each.fact is not None:
+            why, who = each.fact.why, each.fact.member
+            yield Reason(PASSED_OVER, count, None, why, (who,), records=count, alike=why)
+            continue
         key = each.read.reader, each.read.queue
         found = next(((at, who, fact) for at, who, fact in begun.get(key, ()) if fact.offset >= each.end), None)
         if found is None:

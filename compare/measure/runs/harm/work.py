@@ -7,7 +7,7 @@ from compare.measure.runs.harm.readers import ReadQueue
 from compare.measure.runs.production_history import ProductionHistory
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Position
+from protocols.facts import PassedOver, Position
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
@@ -17,11 +17,13 @@ IN_HAND_MS: Time = 1000.0
 
 
 class Passed(NamedTuple):
-    """Records ``first`` to ``end - 1`` that nobody handled, though the reader goes on behind them."""
+    """Records ``first`` to ``end - 1`` that nobody handled, though the reader goes on behind them. ``fact``: who could
+    not handle the record, where that is why."""
 
     read: ReadQueue
     first: int
     end: int
+    fact: PassedOver | None = None
 
 
 class Work(NamedTuple):
@@ -44,7 +46,7 @@ class Work(NamedTuple):
 def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
     """The work of these readers, added up."""
     deliveries = positions(timeline.deliveries_by_reader())
-    beyond = _goes_on_from(timeline, production)
+    beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
     written = handled = waiting = refused = 0
     passed: list[Passed] = []
     for read in reads:
@@ -52,16 +54,19 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
         if history is None:
             continue
         start, end = history.end_offset(read.since), history.end_offset(timeline.end)
-        done = _handled(deliveries.get((read.reader, read.queue), ()), history.since)
-        lost = [
-            Passed(read, *each) for each in done.gaps(start, min(end, beyond.get((read.reader, read.queue), start)))
-        ]
-        due = max(start, history.end_offset(max(read.since, timeline.end - IN_HAND_MS)))
-        behind = max((each.end for each in lost), default=start)
+        key = read.reader, read.queue
+        done = _handled(deliveries.get(key, ()), history.since)
+        over = [each for offset, each in unable.get(key, {}).items() if start <= offset < end and offset not in done]
         written += end - start
         handled += done.count(start, end)
-        waiting += max(0, due - behind - done.count(behind, due))
-        passed += lost
+        passed += [Passed(read, each.offset, each.offset + 1, each) for each in over]
+        # From here on, `done` holds all that needs no more waiting.
+        done.update((each.offset, each.offset + 1) for each in over)
+        lost = list(done.gaps(start, min(end, beyond.get(key, start))))
+        passed += [Passed(read, *each) for each in lost]
+        done.update(lost)
+        due = max(start, history.end_offset(max(read.since, timeline.end - IN_HAND_MS)))
+        waiting += due - start - done.count(start, due)
         refused += history.refused(read.since, timeline.end)
     return Work(written, handled, waiting, tuple(passed), refused)
 
@@ -80,6 +85,19 @@ def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
             found.add(first, end)
             first, end = each.first, each.end
     found.add(first, end)
+    return found
+
+
+def _could_not_handle(
+    timeline: Timeline, production: Mapping[Queue, ProductionHistory]
+) -> dict[tuple[str, Queue], dict[int, PassedOver]]:
+    """(Reader, queue) to what it passed over because its code could not handle it, by offsets: who did so last."""
+    found: dict[tuple[str, Queue], dict[int, PassedOver]] = {}
+    for observed in timeline.facts:
+        fact = observed.fact
+        if type(fact) is PassedOver and fact.queue in production and observed.now > production[fact.queue].since:
+            reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
+            found.setdefault((reader, fact.queue), {})[fact.offset] = fact
     return found
 
 

@@ -1,0 +1,97 @@
+"""The topics of a Kafka 0.8 cluster, and what producers write to their partitions."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from kafka_coordinator.zookeeper.commands import NewLoad
+from protocols.engine.nodes import Time
+from protocols.load import Production
+from protocols.poison import PoisonRecord, with_poison
+from protocols.queues import Queue
+from protocols.scenario.events import AddTopic, DeleteTopic, Poison, Produce, Queues
+from protocols.scenario.events.production import records_of
+from protocols.scenario.model import Scenario
+from protocols.scenario.queue_names import NamedCount
+from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates
+
+
+class TopicTable:
+    """Topics with the broker of every partition, and what is written to them."""
+
+    __slots__ = ("_brokers_of", "_poison", "_production", "_rates")
+
+    def __init__(self, scenario: Scenario, now: Time) -> None:
+        self._rates = Rates(scenario)
+        self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
+        self._production: dict[Queue, Production] = {}
+        self._poison: dict[Queue, tuple[PoisonRecord, ...]] = {}
+        self._begin(now)
+
+    @property
+    def load(self) -> NewLoad:
+        """What producers write from now on."""
+        return NewLoad(dict(self._production), dict(self._poison))
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Topic to its number of partitions."""
+        return {topic: len(brokers) for topic, brokers in self._brokers_of.items()}
+
+    def grow(self, event: Queues, now: Time) -> Mapping[str, int]:
+        """Topics have more partitions; which, and how many."""
+        self._rates.change(event.queue_changes())
+        for topic, per_broker in event.queues.items():
+            self._brokers_of[topic] = after_growth(self._brokers_of[topic], per_broker)
+        self._begin(now)
+        return {topic: len(self._brokers_of[topic]) for topic in event.queues}
+
+    def add(self, event: AddTopic, now: Time) -> Mapping[str, int]:
+        """Topics are created; with how many partitions."""
+        self._rates.change(event.queue_changes())
+        self._brokers_of.update({topic: brokers_of(part.queues) for topic, part in event.add_topic.items()})
+        self._begin(now)
+        return {topic: len(self._brokers_of[topic]) for topic in event.add_topic}
+
+    def delete(self, event: DeleteTopic) -> None:
+        """A topic and its records are gone."""
+        self._rates.change(event.queue_changes())
+        topic = event.delete_topic
+        self._brokers_of.pop(topic, None)
+        self._production = {queue: each for queue, each in self._production.items() if queue.topic != topic}
+        self._poison = {queue: each for queue, each in self._poison.items() if queue.topic != topic}
+
+    def write(self, event: Produce, now: Time) -> None:
+        """Records are written at once."""
+        for named in records_of(event, self._per_broker()):
+            self._write(self._queue(named), now, named.records)
+
+    def write_poison(self, event: Poison, now: Time) -> None:
+        """A record is written that nobody can handle."""
+        (named,) = event.written(self._per_broker())
+        queue = self._queue(named)
+        record = PoisonRecord(self._production[queue].end_offset(now), event.attempts, event.pause)
+        self._poison = with_poison(self._poison, queue, record)
+        self._write(queue, now, named.records)
+
+    def offsets_at(self, topic: str, time: Time) -> Mapping[int, int]:
+        """Number of each partition to the offset of the first record written at this time or later."""
+        count = len(self._brokers_of.get(topic, ()))
+        return {number: self._production[Queue(topic, "", number)].end_offset(time) for number in range(count)}
+
+    def _per_broker(self) -> dict[str, Counter[str]]:
+        return {topic: Counter(brokers) for topic, brokers in self._brokers_of.items()}
+
+    def _queue(self, named: NamedCount) -> Queue:
+        return Queue(named.topic, "", queue_index(self._brokers_of[named.topic], named.broker, named.number))
+
+    def _write(self, queue: Queue, now: Time, records: int) -> None:
+        written = self._production[queue]
+        self._production[queue] = written._replace(bursts=(*written.bursts, (now, records)))
+
+    def _begin(self, now: Time) -> None:
+        """What is written to queues that are new now."""
+        for topic, count in self.counts.items():
+            rates = self._rates.of(topic)
+            for number in range(count):
+                self._production.setdefault(Queue(topic, "", number), Production(rates[number], now))
