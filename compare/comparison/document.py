@@ -7,6 +7,7 @@ from typing import TypeAlias
 from compare.comparison.runs import MeasuredRun
 from compare.documents.comparison import Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.measure.runs.spread import spread
+from compare.narrative.assumptions import assumptions
 from compare.narrative.side_by_side import side_by_side
 from compare.narrative.verdict import verdict
 from protocols.scenario.model import Scenario
@@ -18,10 +19,11 @@ Measured: TypeAlias = tuple[Scenario, Sequence[MeasuredRun], ScenarioDocument]
 def document(
     scenario: Scenario, runs: Sequence[MeasuredRun], asked: Mapping[str, int] = MappingProxyType({})
 ) -> ScenarioDocument:
-    """``variants``: the records there are, in the order of the runs. ``seeds``, where a variant ran with several, or
-    should have (``asked``: label to number of runs): label to its number of runs and the spread of their figures.
-    ``verdict``: sentences, those about all variants first; ``figures`` names the values that a sentence rests on (per
-    label where it is about several)."""
+    """``assumptions``: what the comparison rests on. ``variants``: the records there are, in the order of the runs.
+    ``seeds``, where a variant ran with several, or should have (``asked``: label to number of runs): label to its
+    number of runs and the spread of their figures. ``verdict``: sentences, those about all variants first; ``figures``
+    names the values that a sentence rests on (per label where it is about several)."""
+
     records = [run.record for run in runs if run.record is not None]
     first: dict[str, Record] = {}
     for record in records:
@@ -34,10 +36,15 @@ def document(
         for label, of_label in by_label.items()
         if max(len(of_label), asked.get(label, 0)) > 1
     }
-    told = list(_verdict(list(first.values()), seeds))
-    if not seeds:
-        return {"scenario": scenario.name, "variants": records, "verdict": told}
-    return {"scenario": scenario.name, "variants": records, "seeds": seeds, "verdict": told}
+    found: ScenarioDocument = {
+        "scenario": scenario.name,
+        "assumptions": assumptions([of_label[0].variant for of_label in by_label.values()]),
+        "variants": records,
+        "verdict": list(_verdict(list(first.values()), seeds)),
+    }
+    if seeds:
+        found["seeds"] = seeds
+    return found
 
 
 def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:

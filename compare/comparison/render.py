@@ -55,6 +55,8 @@ def print_comparison(
             if not check["held"]:
                 kind = "failed" if check["demanded"] else "did not hold"
                 print_line(f"{_named(each, several)}: {kind}: {check['name']}: {check['why']}.", format)
+    for assumed in document["assumptions"]:
+        print_line(f"Assumed of {assumed['text']}", format)
     if changed is not None:
         print_line("Since the baseline" if changed else "Nothing changed since the baseline.", format, heading=True)
         for change in changed:

@@ -227,10 +227,18 @@ class VerdictRecord(TypedDict):
     figures: Mapping[str, object]
 
 
+class AssumptionRecord(TypedDict):
+    """What the comparison takes for granted of a system, in a sentence."""
+
+    system: str
+    text: str
+
+
 class ScenarioDocument(TypedDict):
     """The document of one scenario."""
 
     scenario: str
+    assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]
     verdict: list[VerdictRecord]

@@ -79,6 +79,7 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
         ],
         "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
+        "assumptions": [each["text"] for each in document["assumptions"]],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
         "variants": [_variant(record, document["verdict"]) for record in records],
