@@ -99,6 +99,15 @@ class PassedOver(NamedTuple):
     why: str
 
 
+class StandsStill(NamedTuple):
+    """The member's user code has come to the record with this offset, which it cannot handle, and tries it again."""
+
+    group: str
+    member: str
+    queue: Queue
+    offset: int
+
+
 class Position(NamedTuple):
     """Where the member will read next in a queue that it has just begun to read: ``offset`` and why it is there
     ("committed", "first", "last", "timestamp", ...)."""
@@ -148,6 +157,7 @@ Fact: TypeAlias = (
     | Committed
     | Delivered
     | PassedOver
+    | StandsStill
     | Position
     | Transition
     | TimedOut

@@ -12,12 +12,13 @@ from compare.measure.runs.harm.why_stalled import (
     PAUSED,
     REBALANCING,
     REFUSED,
+    STUCK,
     UNNOTICED,
     UNOWNED,
 )
 from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER
 from compare.measure.runs.harm.why_unsettled import REBALANCES, SESSION, TIME_LIMIT
-from compare.measure.runs.harm.why_waiting import HOT_QUEUE, OVERLOAD, RESTLESS
+from compare.measure.runs.harm.why_waiting import HOT_QUEUE, OVERLOAD, RESTLESS, STALLED
 from compare.narrative.formatting import duration, many, often, unit
 from protocols.scenario.descriptions import listed
 
@@ -44,6 +45,11 @@ def _members(reason: ReasonRecord) -> str:
     return listed(members) or "a member"
 
 
+def _verb(reason: ReasonRecord, of_one: str, of_several: str) -> str:
+    """The form of a verb that has the members as its subject."""
+    return of_several if len(reason["members"]) > 1 else of_one
+
+
 def _after(reason: ReasonRecord) -> str:
     return f" after {reason['event']}" if reason["event"] else ""
 
@@ -68,13 +74,25 @@ def _unnoticed(reason: ReasonRecord, unit: str) -> str:
 
 
 def _rebalancing(reason: ReasonRecord, unit: str) -> str:
-    waiting = f", most of it until {_members(reason)} joins" if reason["members"] else ""
+    waiting = f", most of it until {_members(reason)} {_verb(reason, 'joins', 'join')}" if reason["members"] else ""
     return f"the rebalance{_after(reason)} takes {_lasted(reason)}{waiting}"
 
 
 def _begins_behind(reason: ReasonRecord, unit: str) -> str:
     where = "the end" if reason["text"] == "last" else f"a later offset ({reason['text']})"
-    return f"{_members(reason)} begins at {where} of the {unit}, {_lasted(reason)} after they began to be written"
+    begins = f"{_members(reason)} {_verb(reason, 'begins', 'begin')} at {where} of the {unit}"
+    return f"{begins}, {_lasted(reason)} after they began to be written"
+
+
+def _two_owners(reason: ReasonRecord, unit: str) -> str:
+    own = f"{_members(reason)} {_verb(reason, 'owns', 'own')} the same {unit}s at once"
+    return f"{own} for up to {_lasted(reason)}{_after(reason)}"
+
+
+def _set_back(reason: ReasonRecord, unit: str) -> str:
+    if not reason["members"]:
+        return reason["event"] or ""
+    return f"{_members(reason)} {_verb(reason, 'commits', 'commit')} an older offset{_after(reason)}"
 
 
 def _time_limit(reason: ReasonRecord, unit: str) -> str:
@@ -86,23 +104,22 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
     PAUSED: lambda reason, unit: (
         f"{reason['event'] or f'{_members(reason)} stands still'} and keeps its {unit}s for {_lasted(reason)}"
     ),
+    STUCK: lambda reason, unit: (
+        f"{_members(reason)} {_verb(reason, 'stands', 'stand')} still on {reason['text']}, which no attempt can handle"
+    ),
     AWAY: _away,
     UNNOTICED: _unnoticed,
     REBALANCING: _rebalancing,
     UNOWNED: lambda reason, unit: f"no member takes the {unit}s",
     NEVER_OWNED: lambda reason, unit: f"the {unit}s have not had any owner by then",
-    AGAIN: lambda reason, unit: f"{_members(reason)} only handle old records again",
+    AGAIN: lambda reason, unit: f"{_members(reason)} only {_verb(reason, 'handles', 'handle')} old records again",
     REFUSED: lambda reason, unit: (
         f"the broker refuses the pulls of {_members(reason)} until a heartbeat brings its latest subscription"
     ),
-    TWO_OWNERS: lambda reason, unit: (
-        f"{_members(reason)} own the same {unit}s at once for up to {_lasted(reason)}{_after(reason)}"
-    ),
-    SET_BACK: lambda reason, unit: (
-        f"{_members(reason)} commits an older offset{_after(reason)}" if reason["members"] else reason["event"] or ""
-    ),
+    TWO_OWNERS: _two_owners,
+    SET_BACK: _set_back,
     NOT_COMMITTED: lambda reason, unit: (
-        f"new owners begin at the committed offset{_after(reason)}, which is behind what was handled"
+        f"reading begins at the committed offset{_after(reason)}, which is behind what was handled"
     ),
     BEGINS_BEHIND: _begins_behind,
     PASSED_OVER: lambda reason, unit: (
@@ -112,6 +129,7 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
     OVERLOAD: lambda reason, unit: reason["text"] or "",
     HOT_QUEUE: lambda reason, unit: reason["text"] or "",
     RESTLESS: lambda reason, unit: "the group does not settle",
+    STALLED: lambda reason, unit: "the group has not caught up yet after the time without progress",
     TIME_LIMIT: _time_limit,
     SESSION: lambda reason, unit: f"the session of {_members(reason)} runs out {often(reason['times'])}",
     REBALANCES: lambda reason, unit: f"{many(reason['times'], 'rebalance')} follow the last event",

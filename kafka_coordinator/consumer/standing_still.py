@@ -9,7 +9,7 @@ from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import poison_watch, reading, timers
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Noted, PassedOver
+from protocols.facts import PassedOver, StandsStill
 from protocols.poison import StuckOn, reached
 from protocols.queues import Queue
 
@@ -34,8 +34,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.user.stuck = StuckOn(partition, record, None if lasts is None else now + lasts)
     if lasts is not None:
         out.set_timer(timers.SKIP, now + lasts)
-    where = f"record {record.offset} of {topic}-{number}"
-    out.observe(Noted(f"{c.config.name} stands still on {where}, which it cannot handle"))
+    out.observe(StandsStill(c.config.group, c.config.name, Queue(topic, "", number), record.offset))
 
 
 def skip(c: ConsumerState, now: Time, out: Outbox) -> None:

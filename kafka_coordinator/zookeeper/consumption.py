@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Callback, Delivered, Noted, Owns, PassedOver
+from protocols.facts import Callback, Delivered, Owns, PassedOver, StandsStill
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
 from protocols.poison import PoisonRecords, StuckOn, moved_on, next_reached, not_beyond, reached
@@ -139,8 +139,7 @@ class Consumption:
                 queue, record = found
                 lasts = record.lasts(self._user.handle)
                 self._stuck = StuckOn(queue, record, None if lasts is None else now + lasts)
-                where = f"record {record.offset} of {queue.topic}-{queue.number}"
-                out.observe(Noted(f"{self._member} stands still on {where}, which it cannot handle"))
+                out.observe(StandsStill(self._group, self._member, queue, record.offset))
             return
         queue, record = stuck.queue, stuck.record
         if self._frozen is not None and self._frozen.get(queue) == record.offset:

@@ -15,6 +15,7 @@ from protocols.facts import (
     Position,
     RebalanceBegan,
     RebalanceEnded,
+    StandsStill,
     TimedOut,
     Transition,
 )
@@ -88,6 +89,9 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     ),
     Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
     Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
+    StandsStill: lambda fact: (
+        f"{fact.member} stands still on record {fact.offset} of {queue_name(fact.queue)}, which it cannot handle"
+    ),
     TimedOut: lambda fact: f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})",
     Noted: lambda fact: fact.text,
 }

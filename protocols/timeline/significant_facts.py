@@ -13,6 +13,7 @@ from protocols.facts import (
     PassedOver,
     RebalanceBegan,
     RebalanceEnded,
+    StandsStill,
     TimedOut,
 )
 
@@ -32,5 +33,6 @@ _RULES: Mapping[type, Callable[[Any], bool]] = {
     Committed: lambda fact: bool(fact.error),
     TimedOut: lambda fact: True,
     PassedOver: lambda fact: True,
+    StandsStill: lambda fact: True,
     Noted: lambda fact: True,
 }

@@ -1,7 +1,7 @@
 """What is told of records that the user's code could not handle."""
 
 from protocols.engine.nodes import Outbox
-from protocols.facts import Noted, PassedOver
+from protocols.facts import PassedOver, StandsStill
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import Consumer
 
@@ -17,5 +17,4 @@ def passed_over(consumer: Consumer, queue: Queue, offset: int, why: str, out: Ou
 
 def stands_still(consumer: Consumer, queue: Queue, offset: int, out: Outbox) -> None:
     """The queue waits for this record."""
-    where = f"record {offset} of {queue.topic}-{queue.broker}-{queue.number}"
-    out.observe(Noted(f"{consumer.member} stands still on {where}, which it cannot handle"))
+    out.observe(StandsStill(consumer.group, consumer.member, queue, offset))

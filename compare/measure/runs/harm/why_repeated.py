@@ -1,6 +1,6 @@
 """Why records were handled more than once: two owners at once, progress that was not committed, offsets set back."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from compare.measure.runs.harm.reasons import Reason, in_common
 from protocols import Queue
@@ -43,7 +43,7 @@ def _reason(
             event = _event_before(timeline, double.since, double.group)
             lasted = in_common(double.since, until, 0.0, end)
             return Reason(TWO_OWNERS, count, event, None, double.members, lasted, count, alike=event)
-    event = _event_before(timeline, again.since, again.group)
+    event = _event_before(timeline, again.since, again.group, again.member)
     for commit in back:
         if commit.at <= again.since and commit.offset <= again.first:
             who = () if commit.member is None else (commit.member,)
@@ -52,11 +52,13 @@ def _reason(
     return Reason(NOT_COMMITTED, count, event, None, (again.member,), None, count, alike=event)
 
 
-def _event_before(timeline: Timeline, at: Time, group: str) -> str | None:
-    """The event that caused the group's latest rebalance before this time; without any, the latest event."""
-    latest: Mapping[Time, str] = {
-        each.began: each.cause.event.text for each in timeline.rebalances if each.group == group and each.began <= at
-    }
-    events = {each.at: each.text for each in timeline.causes.happenings if each.follows is None and each.at <= at}
-    found = latest or events
-    return found[max(found)] if found else None
+def _event_before(timeline: Timeline, at: Time, group: str, member: str | None = None) -> str | None:
+    """The event that caused the group's latest rebalance before this time, or a later one that is about the member;
+    without any, the latest event."""
+    events = {each.began: each.cause.event for each in timeline.rebalances if each.group == group and each.began <= at}
+    latest = events[max(events)] if events else None
+    for each in timeline.causes.happenings:
+        about = member in each.members or (latest is None and each.follows is None)
+        if about and each.at <= at and (latest is None or each.at >= latest.at):
+            latest = each.event
+    return None if latest is None else latest.text

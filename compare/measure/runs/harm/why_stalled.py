@@ -9,16 +9,17 @@ from compare.measure.runs.harm.stalls import Pauses, Stall
 from compare.measure.runs.production_history import ProductionHistory
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Transition
+from protocols.facts import StandsStill, Transition
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.intervals import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
 
-DOWN, PAUSED, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
+DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
     "no broker",
     "owner stands still",
+    "owner stuck",
     "owner away",
     "no owner until noticed",
     "no owner during rebalance",
@@ -63,6 +64,9 @@ class WhyStalled:
             if (gap.group, gap.queue) in stalled:
                 self._gaps[gap.group, gap.queue].append(gap)
         self._deliveries = positions(timeline.counted_deliveries()) if stalls else {}
+        self._standing = [
+            (each.now, each.fact) for each in (timeline.facts if stalls else ()) if type(each.fact) is StandsStill
+        ]
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
 
@@ -80,6 +84,7 @@ class WhyStalled:
         found = [
             *self._down(stall),
             *self._paused(stall),
+            *self._stuck(stall),
             *self._gap(stall),
             *self._never_owned(stall),
             *self._again(stall),
@@ -112,6 +117,24 @@ class WhyStalled:
                         covers, Reason(PAUSED, 0.0, event, members=(belief.member,), lasted=covers, alike=event)
                     )
 
+    def _stuck(self, stall: Stall) -> Iterator[Explained]:
+        """The owner's code has come to a record that it cannot handle; it goes on when it handles the next one."""
+        for belief in self._beliefs[stall.read.reader, stall.read.queue]:
+            for at, fact in self._standing:
+                if fact.member == belief.member and fact.group == belief.group:
+                    goes_on = (each for each in self._begins(fact, stall) if each > at)
+                    until = min(next(goes_on, self._timeline.end), belief.until or self._timeline.end)
+                    covers = in_common(max(at, belief.since), until, stall.since, stall.until)
+                    text = f"record {fact.offset} of {queue_name(fact.queue)}"
+                    if covers:
+                        yield Explained(covers, Reason(STUCK, 0.0, None, text, (fact.member,), covers, alike=text))
+
+    def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
+        """When the member began to handle anything; of the queue itself, where other queues of it go on."""
+        for each in self._timeline.counted_deliveries():
+            if each.member == fact.member and (stall.read.queue != fact.queue or each.queue == fact.queue):
+                yield each.since
+
     def _gap(self, stall: Stall) -> Iterator[Explained]:
         end = self._timeline.end
         for gap in self._gaps[stall.read.reader, stall.read.queue]:
@@ -129,8 +152,9 @@ class WhyStalled:
         lasted = until - gap.since
         if gap.until is None:
             return Reason(UNOWNED, 0.0, lasted=lasted)
-        if latest is None or (latest.ended is not None and latest.ended < gap.since):
-            # No rebalance: the owner itself comes back, as a static member does.
+        over = latest is None or (latest.ended is not None and latest.ended < gap.since)
+        if latest is None or over or latest.cause.event.at > gap.since + lasted / 2:
+            # Nobody else takes it: the owner itself comes back, as a static member does, or the last one of a group.
             event = self._latest_event(gap.since, gap.before)
             return Reason(AWAY, 0.0, event, members=(gap.before,), lasted=lasted)
         event = latest.cause.event.text

@@ -10,7 +10,7 @@ from compare.scenarios.run_variant import RunResult
 from protocols import Queue
 from protocols.timeline.fact_descriptions import queue_name
 
-OVERLOAD, HOT_QUEUE, RESTLESS = "overload", "hot queue", "no rest"
+OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
 """Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
 
 
@@ -22,7 +22,8 @@ def why_waiting(
     waiting: int,
     settled: bool,
 ) -> Iterator[Reason]:
-    """Groups that get more than they can handle; queues that get more than their one reader can; else unrest."""
+    """Groups that get more than they can handle; queues that get more than their one reader can; else
+    unrest, or just that time was lost."""
     capacity = records_per_second(result.variant, result.ending)
     found = False
     for group in result.ending.groups:
@@ -40,5 +41,5 @@ def why_waiting(
                 found = True
                 text = f"{rate:g} records per second come to {queue_name(queue)} and one member can handle {most:g}"
                 yield Reason(HOT_QUEUE, rate, text=text, alike=queue)
-    if not found and not settled:
-        yield Reason(RESTLESS, waiting)
+    if not found:
+        yield Reason(STALLED if settled else RESTLESS, waiting)
