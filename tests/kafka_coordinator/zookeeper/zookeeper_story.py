@@ -14,6 +14,9 @@ from protocols.scenario.model import LoadPart, RunPart, Scenario, SystemPart
 from protocols.scenario.running import Run
 
 
+TEN_EACH = LoadPart(produce=10.0)
+
+
 class Told(NamedTuple):
     """A fact with its time in milliseconds."""
 
@@ -36,7 +39,7 @@ class Story(Unobserved):
         latency: tuple[float, float] = (1.0, 5.0),
         strategy: str = "range",
         topics: tuple[str, ...] = ("t",),
-        load: LoadPart = LoadPart(produce=10.0),
+        load: LoadPart = TEN_EACH,
         user: Mapping[str, Any] = MappingProxyType({}),
         **settings: Any,
     ) -> None:
