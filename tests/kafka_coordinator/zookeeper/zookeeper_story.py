@@ -13,7 +13,6 @@ from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import LoadPart, RunPart, Scenario, SystemPart
 from protocols.scenario.running import Run
 
-
 TEN_EACH = LoadPart(produce=10.0)
 
 
