@@ -75,6 +75,7 @@ class Members:
             instance_id=part.settings.get(INSTANCE_ID, part.instance_id),
             rack=part.settings.get(RACK, part.rack) or None,
             handle=part.handle,
+            threads=part.threads or 1,
             load=load,
             settings=self._consumer_settings(member, part),
             by_hand=MemberKey(group, member) in self.by_hand,

@@ -15,6 +15,7 @@ from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_names import NamedCount, NamedOffset
 from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates
 
 
 class TopicTable:
@@ -23,12 +24,18 @@ class TopicTable:
     Raises `UserError` when it is made, if an event will take partitions away.
     """
 
-    __slots__ = ("_brokers_of", "_bursts", "_controller", "_outages", "_per_second", "_poison", "_since")
+    __slots__ = (
+        *("_brokers_of", "_bursts", "_controller", "_outages", "_per_second", "_poison", "_rates", "_since"),
+        "_unlike",
+    )
 
     def __init__(self, scenario: Scenario, controller: Controller, where: str) -> None:
         self._controller = controller
         self._brokers_of: dict[str, tuple[str, ...]] = {}
         self._per_second = scenario.load.produce
+        self._rates = Rates(scenario)
+        self._unlike: dict[Partition, float] = {}
+        """The rates of partitions that get more or less than most do."""
         self._since: dict[Partition, Time] = {}
         self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
         self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
@@ -40,8 +47,13 @@ class TopicTable:
     @property
     def load(self) -> Load:
         """What producers write from now on."""
-        since, bursts, poison = dict(self._since), dict(self._bursts), dict(self._poison)
-        load = Load(self._per_second, MappingProxyType(since), MappingProxyType(bursts), MappingProxyType(poison))
+        load = Load(
+            self._per_second,
+            MappingProxyType(dict(self._since)),
+            MappingProxyType(dict(self._bursts)),
+            MappingProxyType(dict(self._unlike)),
+            MappingProxyType(dict(self._poison)),
+        )
         return load if self._outages is None else self._outages.on(load)
 
     @property
@@ -88,20 +100,24 @@ class TopicTable:
 
     def grow(self, event: Queues, now: Time) -> None:
         """Topics have more partitions; those that they had keep their numbers and brokers."""
+        self._rates.change(event.queue_changes())
         for topic, per_broker in event.queues.items():
             if topic in self._brokers_of:
                 self._put(topic, after_growth(self._brokers_of[topic], per_broker), now)
 
     def add(self, event: AddTopic, now: Time) -> None:
         """Topics are created."""
+        self._rates.change(event.queue_changes())
         for topic, part in event.add_topic.items():
             self._put(topic, brokers_of(part.queues), now, part.replica_racks)
 
     def delete(self, event: DeleteTopic) -> None:
         """A topic and its records are gone."""
+        self._rates.change(event.queue_changes())
         brokers = self._brokers_of.pop(event.delete_topic, ())
         self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
         self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
+        self._unlike = {each: rate for each, rate in self._unlike.items() if each[0] != event.delete_topic}
         self._poison = {each: poison for each, poison in self._poison.items() if each[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
         if self._outages is not None:
@@ -110,9 +126,12 @@ class TopicTable:
     def _put(
         self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
     ) -> None:
+        rates = self._rates.of(topic)
         for number in range(len(self._brokers_of.get(topic, ())), len(brokers)):
             if now or (topic, number) in self._since:
                 self._since[topic, number] = now
+            if rates[number] != self._per_second:
+                self._unlike[topic, number] = rates[number]
         self._brokers_of[topic] = brokers
         self._controller.put_topic(topic, brokers, racks)
         self.brokers_changed(now)

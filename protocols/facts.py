@@ -120,6 +120,19 @@ class Transition(NamedTuple):
     after: str
 
 
+class TimedOut(NamedTuple):
+    """A time limit of the member's client ran out, and the client acts on it. ``setting`` is the system's name of the
+    limit, which is ``limit`` milliseconds long; ``why`` says in words what takes longer, ending with that word;
+    ``then`` what the client does."""
+
+    group: str
+    member: str
+    setting: str
+    limit: float
+    why: str
+    then: str
+
+
 class Noted(NamedTuple):
     """Something a reader of the story wants to know, in one sentence."""
 
@@ -137,5 +150,6 @@ Fact: TypeAlias = (
     | PassedOver
     | Position
     | Transition
+    | TimedOut
     | Noted
 )

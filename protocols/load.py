@@ -41,18 +41,26 @@ class Production(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A reader is at offset ``start`` of a queue at time ``since`` and handles a record in ``per_record`` ms.
+    """A reader is at offset ``start`` of a queue at time ``since``; every ``turn`` ms it has handled ``at_once`` more.
 
     0 ms: it is always where the producer is.
     """
 
     start: int
     since: Time
-    per_record: float
+    turn: Time
+    at_once: int = 1
 
     def position(self, now: Time, production: Production) -> int:
         """Offset of the next record that the reader will handle; never before ``start``."""
         end = max(production.end_offset(now), self.start)
-        if self.per_record <= 0:
+        if self.turn <= 0:
             return end
-        return min(end, self.start + floor((now - self.since) / self.per_record))
+        return min(end, self.start + floor((now - self.since) / self.turn) * self.at_once)
+
+    def moved_on(self, now: Time, production: Production) -> "Reading":
+        """The same, counted from the position that it has reached now."""
+        position = self.position(now, production)
+        if position >= production.end_offset(now) or self.turn <= 0:
+            return self._replace(start=position, since=now)
+        return self._replace(start=position, since=self.since + (position - self.start) // self.at_once * self.turn)

@@ -9,7 +9,7 @@ from math import ceil
 from typing import Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from protocols.engine.nodes import TICK, Time
-from protocols.load import Reading
+from protocols.load import Production, Reading
 
 Q = TypeVar("Q")
 """How a system names its queues."""
@@ -77,11 +77,17 @@ def not_beyond(poison: PoisonRecords[Q], queue: Q, start: int, end: int) -> int:
     return end if record is None else min(end, record.offset)
 
 
+def moved_on(poison: PoisonRecords[Q], queue: Q, reading: Reading, now: Time, production: Production) -> Reading:
+    """The reading counted from where it has come to now, which is not beyond poison."""
+    after = reading.moved_on(now, production)
+    return after._replace(start=not_beyond(poison, queue, reading.start, after.start))
+
+
 def next_reached(poison: PoisonRecords[Q], readings: Mapping[Q, Reading], now: Time) -> Time | None:
     """When a loop that reads so comes to a poison record next, ``now`` at the earliest; None: it does not. All records
-    before one are there: it was written after them."""
+    before one are there: it was written after them. Those that its threads are handed together with it come first."""
     due = [
-        max(now, ceil((each.since + (record.offset - each.start) * each.per_record) / TICK) * TICK)
+        max(now, ceil((each.since + ceil((record.offset - each.start) / each.at_once) * each.turn) / TICK) * TICK)
         for queue, each in readings.items()
         if (record := poison_ahead(poison, queue, each.start)) is not None
     ]

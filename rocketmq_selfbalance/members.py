@@ -13,7 +13,7 @@ from protocols.scenario.systems import split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
-from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, VERSION
+from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, THREADS, VERSION, ClientSettings, with_fields
 from rocketmq_selfbalance.disagreement import Standing
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.settings import Configuration, client_settings
@@ -114,11 +114,19 @@ class Members:
             key.member,
             subscribed,
             self._strategy_of(key, part, where),
-            client_settings(self._configuration, mine, where),
+            self._settings(part, mine, where),
             part.handle,
             self._files.setdefault((self.client_id(self._topology.node[key]), key.group), OffsetsFile()),
             key in self.by_hand,
         )
+
+    def _settings(self, part: MemberPart, mine: Mapping[str, object], where: str) -> ClientSettings:
+        """``threads`` is the pool of a push consumer, unless the member's own settings say otherwise, and what the loop
+        of a pull consumer hands records to."""
+        if part.threads is None:
+            return client_settings(self._configuration, mine, where)
+        settings = client_settings(self._configuration, {THREADS: part.threads, **mine}, where)
+        return with_fields(settings, {"user_threads": part.threads})
 
     def _strategy_of(self, key: MemberKey, part: MemberPart, where: str) -> Strategy:
         name = part.strategy or self._strategy

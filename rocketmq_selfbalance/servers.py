@@ -1,6 +1,7 @@
 """The servers of a cluster: its name server, its brokers, and what an administrator does to them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from protocols.engine.nodes import Message
@@ -8,10 +9,13 @@ from protocols.engine.simulation import Simulation
 from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events import Event
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
+from protocols.scenario.rates import Rates
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.registering import CLUSTER
+from rocketmq_selfbalance.broker.registering import CLUSTER, period
+from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
 from rocketmq_selfbalance.broker.topics import TopicConfigManager
@@ -38,6 +42,8 @@ class Servers:
         self._configuration, self._simulation = configuration, simulation
         self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
         """Topic to its queues per broker, as the administrator set them last."""
+        self._rates = Rates(scenario)
+        self._uneven = bool(scenario.load.rates)
         self.disks = {broker: self._disk(broker, scenario.load.produce) for broker in scenario.brokers}
 
     def _disk(self, broker: str, produce: float) -> Disk:
@@ -47,19 +53,41 @@ class Servers:
             if broker in counts
         ]
         groups = SubscriptionGroupManager(auto_create=self._configuration.broker.auto_create_subscription_group)
-        return Disk(TopicConfigManager(self._simulation.now, configs), groups, MessageStore(produce))
+        store = MessageStore(produce)
+        for topic in self.topics if self._uneven else ():
+            store.set_rates(self._production(topic, broker))
+        return Disk(TopicConfigManager(self._simulation.now, configs), groups, store)
 
-    def start(self) -> None:
+    def _production(self, topic: str, broker: str) -> Produce:
+        """What producers write to the topic's queues at the broker."""
+        return Produce(0, topic, self._rates.usual(topic), tuple(enumerate(self._rates.at(topic, broker))))
+
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         """Name server and brokers start. They begin as a cluster that has run for long: the name server knows the
-        brokers and their topics already."""
-        now = self._simulation.now
-        name_server = NameServer(self._configuration.name_server)
+        brokers and their topics already, and ``beginning`` says where in their periods the clocks are."""
+        now, settings = self._simulation.now, self._configuration.name_server
+        scan = beginning.first(settings.scan_first_ms, settings.scan_not_active_broker_interval_ms, NAME_SERVER, "scan")
+        name_server = NameServer(replace(settings, scan_first_ms=scan))
         for broker, disk in self.disks.items():
             configs = disk.topics.to_register()
             name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, configs, disk.topics.version, broker)
         self._simulation.start(NAME_SERVER, name_server)
         for broker in self.disks:
-            self._start_broker(broker)
+            self._start_broker(broker, self._clocks(broker, beginning))
+
+    def _clocks(self, broker: str, beginning: Beginning) -> BrokerSettings:
+        """The settings of a broker that is there from the beginning."""
+        its = self._configuration.broker
+        notify = its.collected_notify_interval_ms
+        return replace(
+            its,
+            register_first_ms=beginning.first(its.register_first_ms, period(its), broker, "register"),
+            scan_channels_first_ms=beginning.first(
+                its.scan_channels_first_ms, its.scan_channels_interval_ms, broker, "scan"
+            ),
+            flush_first_ms=beginning.first(its.flush_first_ms, its.flush_consumer_offset_interval_ms, broker, "flush"),
+            collected_notify_first_ms=beginning.first(its.collected_notify_first_ms, notify, broker, "notify"),
+        )
 
     def broker(self, name: str) -> Broker | None:
         """The broker of this name; None where it does not run. Not to be changed."""
@@ -115,14 +143,18 @@ class Servers:
         """Brokers that had queues of the topic and are not named have none any more."""
         before = self.topics.get(topic, {})
         self.topics[topic] = dict(counts)
+        self._rates.change({topic: counts})
         for broker in self.disks:
             if broker in counts or before.get(broker):
                 count = counts.get(broker, 0)
+                if self._uneven:
+                    self._administer(broker, self._production(topic, broker))
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
 
     def delete_topic(self, event: events.DeleteTopic) -> None:
         """A topic is deleted at the name server and at all brokers."""
         self.topics.pop(event.delete_topic, None)
+        self._rates.change(event.queue_changes())
         for broker in self.disks:
             self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
@@ -148,12 +180,12 @@ class Servers:
             self.disks[broker].topics.delete(self._simulation.now, command.topic)
             self.disks[broker].store.delete(command.topic)
         elif isinstance(command, Produce):
-            self.disks[broker].store.rates[command.topic] = command.per_second
+            self.disks[broker].store.set_rates(command)
 
     # Brokers.
 
-    def _start_broker(self, name: str) -> None:
-        state = Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,))
+    def _start_broker(self, name: str, settings: BrokerSettings) -> None:
+        state = Broker(name, self.disks[name], settings, (NAME_SERVER,))
         self._simulation.start(name, BrokerNode(state))
 
     def change_broker(self, event: events.BrokerEvent) -> None:
@@ -161,7 +193,7 @@ class Servers:
         name = event.broker
         if event.does == "return":
             if not self._simulation.is_running(name):
-                self._start_broker(name)
+                self._start_broker(name, self._configuration.broker)
         elif self._simulation.is_running(name):
             if event.does == "stop":
                 self._simulation.command(name, StopBroker(0))

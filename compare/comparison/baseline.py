@@ -31,8 +31,8 @@ class Change(TypedDict):
     messages: dict[str, list[int]]
 
 
-MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min"})
-NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves"})
+MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min", "harm.work.handled", "harm.settled"})
+NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves", "harm.work.written"})
 """Figures that say what could be; a change of them is neither better nor worse."""
 
 
@@ -57,6 +57,17 @@ def check_same(before: Sequence[ScenarioDocument], names: Sequence[str], where: 
     if not set(known) & set(names):
         told, wanted = (listed(repr(visible(name)) for name in each) if each else "nothing" for each in (known, names))
         raise UserError(f"--baseline {where}: compares {told}, expected a comparison of {wanted}")
+
+
+def check_jitter(before: Sequence[ScenarioDocument], jitter: bool, where: str) -> None:
+    """`UserError` if the baseline's start times and event times depend on the seed and the new runs' do not, or the
+    other way round: then nearly every figure would have changed, and nothing would be learnt."""
+    was = {bool(record.get("jitter", False)) for each in before for record in each["variants"]}
+    if was == {not jitter}:
+        how = {True: "on", False: "off"}
+        raise UserError(
+            f"--baseline {where}: was made with jitter {how[not jitter]}, expected --jitter {how[not jitter]}"
+        )
 
 
 def changes(before: Sequence[ScenarioDocument], after: ScenarioDocument) -> list[Change]:

@@ -33,9 +33,9 @@ class FairnessRecord(LoadFigures, Generic[N]):
 class AfterRecord(TypedDict, Generic[N]):
     """What the events of one time led to, until the next ones; the first record is the beginning.
 
-    ``events`` in words, ``kinds`` as class names. Fairness and optimum are those just before the next events;
-    ``fewest_moves``: see `compare.measure.runs.event_outcomes`. ``why_unowned``, ``why_shared``: what keeps queues
-    without an owner, or with several.
+    ``events`` in words, equal ones of several members as one; ``kinds`` as class names of each. Fairness and optimum
+    are those just before the next events; ``fewest_moves``: see `compare.measure.runs.event_outcomes`.
+    ``why_unowned``, ``why_shared``: what keeps queues without an owner, or with several.
     """
 
     at_s: float
@@ -73,6 +73,50 @@ class LagRecord(TypedDict):
     peak: int
     peak_s: float
     drain_s: float | None
+
+
+class WorkRecord(TypedDict):
+    """Records of the queues that the groups share, since each group began: ``written``; ``handled`` at least once;
+    ``waiting`` at the end, without those of the last second; ``skipped``, which nobody handles any more because the
+    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written."""
+
+    written: int
+    handled: int
+    waiting: int
+    skipped: int
+    refused: int
+
+
+class ReasonRecord(TypedDict):
+    """What led to a harm, and how much of it this explains (``weight``: queue-milliseconds, records or rebalances).
+
+    ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
+    many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
+    `compare.measure.runs.harm`; `compare.narrative.because` says them in words.
+    """
+
+    kind: str
+    weight: float
+    event: str | None
+    text: str | None
+    members: list[str]
+    lasted_s: float | None
+    records: int | None
+    times: int
+
+
+class HarmRecord(TypedDict):
+    """What hurts. ``work`` and the times are null without load; times without progress count queues in which records
+    waited for at least a second while nobody handled any, whoever owned them: summed over queues, the longest, and how
+    many queues. ``settled``: whether ownership came to rest with one owner for every queue. ``because``: reasons of
+    ``refused``, ``skipped``, ``redelivered``, ``no_progress``, ``waiting`` and ``unsettled``, the main one first."""
+
+    work: WorkRecord | None
+    no_progress_queue_s: float | None
+    longest_stall_s: float | None
+    stalled_queues: int | None
+    settled: bool
+    because: dict[str, list[ReasonRecord]]
 
 
 class CheckRecord(TypedDict):
@@ -116,11 +160,12 @@ class IntervalRecord(TypedDict):
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost."""
+    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed."""
 
     label: str
     system: str
     seed: int
+    jitter: bool
     broadcasting: list[str]
     owners: dict[str, list[list[str | int]]]
     fairness: FairnessRecord[N]
@@ -138,6 +183,7 @@ class VariantRecord(TypedDict, Generic[N]):
     lost_messages: dict[str, int]
     settle_s: float
     lag: LagRecord | None
+    harm: HarmRecord
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
     causes: list[CauseRecord]
@@ -165,9 +211,10 @@ class Spread(TypedDict):
 
 class SeedsRecord(TypedDict):
     """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
-    `compare.measure.runs.spread`."""
+    `compare.measure.runs.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
 
     runs: int
+    asked: NotRequired[int]
     figures: dict[str, Spread]
 
 
@@ -180,10 +227,18 @@ class VerdictRecord(TypedDict):
     figures: Mapping[str, object]
 
 
+class AssumptionRecord(TypedDict):
+    """What the comparison takes for granted of a system, in a sentence."""
+
+    system: str
+    text: str
+
+
 class ScenarioDocument(TypedDict):
     """The document of one scenario."""
 
     scenario: str
+    assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]
     verdict: list[VerdictRecord]

@@ -5,9 +5,10 @@ from typing import TypeAlias
 
 from compare.documents.comparison import Record, SharedRecord
 from compare.measure.figures import Figure
-from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
+from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, is_behind, shares
 from compare.measure.runs.spread import figure
 from compare.narrative.formatting import amount, duration, many, variant_name
+from compare.narrative.harm import LONG_S
 from compare.narrative.sentences import Sentence
 from compare.narrative.verdict import NOTICED_S, SAME_JAIN
 from protocols.scenario.descriptions import listed
@@ -30,7 +31,7 @@ def side_by_side(records: Sequence[Record]) -> list[Told]:
     alike: Records = [each for each in records if shares(each)] or records
     if len(alike) < 2:
         return []
-    return [told for tell in (_fairness, _stops, _doubles, _moves, _messages) for told in tell(alike)]
+    return [told for tell in _TELLERS for told in tell(alike)]
 
 
 def _values(records: Records, path: str) -> dict[str, float]:
@@ -54,22 +55,30 @@ def _fairness(records: Records) -> Iterator[Told]:
         return
     unowned, shared = (_values(records, path) for path in OPEN_ENDS)
     open_ended = [each["label"] for each in records if not ends_complete(each)]
-    fair = [label for label, value in values.items() if value >= best[label] - SAME_JAIN and label not in open_ended]
+    restless = [each["label"] for each in records if not each["harm"]["settled"]]
+    fair = [
+        label
+        for label, value in values.items()
+        if value >= best[label] - SAME_JAIN and label not in (*open_ended, *restless)
+    ]
     if len(fair) == len(records):
         all_of = "Both" if len(records) == 2 else f"All {len(records)}"
         text = f"{all_of} variants end as fair as the subscriptions allow."
     elif not fair:
-        text = f"No variant ends as fair as the subscriptions allow; {_least_even(records, values, open_ended)}."
+        why = _least_even(records, values, open_ended, restless)
+        text = f"No variant ends as fair as the subscriptions allow; {why}."
     else:
         others = [label for label in values if label not in fair]
         end = "ends" if len(fair) == 1 else "end"
         text = f"{len(fair)} of {len(values)} variants {end} as fair as possible ({_names(records, fair)}); "
         if len(others) > 1:
-            text += f"the other {len(others)} do not: {_least_even(records, values, open_ended)}."
+            text += f"the other {len(others)} do not: {_least_even(records, values, open_ended, restless)}."
         elif (other := others[0]) in open_ended:
             count = unowned[other] or shared[other]
             have = f"{'has' if count == 1 else 'have'} {'no owner' if unowned[other] else 'several owners'}"
             text += f"{_names(records, others)} does not: {count} of its queues {have}."
+        elif other in restless:
+            text += f"{_names(records, others)} does not settle."
         else:
             text += f"{_names(records, others)} does not: its Jain index is {values[other]:.2f} where"
             text += f" {best[other]:.2f} would be possible."
@@ -80,9 +89,14 @@ def _fairness(records: Records) -> Iterator[Told]:
     yield told
 
 
-def _least_even(records: Records, values: Mapping[str, float], open_ended: Sequence[str]) -> str:
-    """Who is least even; where all share evenly what they share, who leaves queues without their one owner."""
+def _least_even(
+    records: Records, values: Mapping[str, float], open_ended: Sequence[str], restless: Sequence[str]
+) -> str:
+    """Who is least even; where all share evenly what they share, who leaves queues without their one owner, or does not
+    settle."""
     least = min(values.values())
+    if least > 1 - SAME_JAIN and not open_ended:
+        return f"{_names(records, restless)} {'does' if len(restless) == 1 else 'do'} not settle"
     if least > 1 - SAME_JAIN:
         return f"some queues do not have exactly one owner with {_names(records, open_ended)}"
     labels = [label for label, value in values.items() if value == least]
@@ -120,6 +134,43 @@ def _telling(
     return tell
 
 
+def _counted(path: str, what: str, least: float = 1) -> Callable[[Records], Iterator[Told]]:
+    return _telling(
+        path,
+        least,
+        lambda few, low, much, high: (
+            f"The number of records {what} is highest with {much} ({high:,g}), and lowest with {few} ({low:,g})."
+        ),
+    )
+
+
+_refused = _counted("harm.work.refused", "that producers cannot write")
+_skipped = _counted("harm.work.skipped", "that are never handled")
+_repeated = _counted("redelivered", "that are handled more than once")
+_still_waiting = _counted("harm.work.waiting", "that still wait at the end")
+_stalled = _telling(
+    "harm.longest_stall_s",
+    LONG_S,
+    lambda few, low, much, high: (
+        f"The longest time without progress in a queue with waiting records is {duration(high)} with {much}"
+        + (f", and {duration(low)} with {few}." if low else f"; there is none with {few}.")
+    ),
+)
+
+
+def _waiting(records: Records) -> Iterator[Told]:
+    if any(each["harm"]["work"] is not None and is_behind(each["harm"]["work"]) for each in records):
+        yield from _still_waiting(records)
+
+
+def _unsettled(records: Records) -> Iterator[Told]:
+    restless = [each["label"] for each in records if not each["harm"]["settled"]]
+    if restless and len(restless) < len(records):
+        does = "does" if len(restless) == 1 else "do"
+        text = f"{_names(records, restless)} {does} not settle."
+        yield Sentence(text), {label: {"harm.settled": False} for label in restless}
+
+
 _stops = _telling(
     "longest_gap_s",
     NOTICED_S,
@@ -151,3 +202,18 @@ _messages = _telling(
         f" {few} ({low:,g})" + (f", a ratio of {_times(high / low)}." if low and high / low >= 2 else ".")
     ),
 )
+
+_TELLERS: Sequence[Callable[[Records], Iterator[Told]]] = (
+    _refused,
+    _skipped,
+    _repeated,
+    _stalled,
+    _waiting,
+    _unsettled,
+    _stops,
+    _doubles,
+    _fairness,
+    _moves,
+    _messages,
+)
+"""What hurts comes first."""

@@ -7,11 +7,11 @@ from compare.documents.comparison import Record, SharedAfter, SharedFairness, Sh
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
 from compare.narrative.explanations import why_idle, why_uneven
 from compare.narrative.formatting import amount, duration, many, often
+from compare.narrative.harm import LONG_S, harm
 from compare.narrative.persistent_conflicts import because_clause, never_owned, some
 from compare.narrative.sentences import R, Sentence, Telling
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events import EVENT_KINDS, MemberChange
-from protocols.timeline.properties import SETTLES
 
 NOTICED_S = 0.001
 """Shorter stops are none that anybody would notice."""
@@ -22,27 +22,14 @@ SAME_JAIN = 1e-9
 PAUSES = {kind.__name__ for kind in EVENT_KINDS.values() if kind.member_change is MemberChange.PAUSES}
 """Kinds of events by which members stand still."""
 
-LONG_S = 5.0
-"""A group that takes longer to settle, or to catch up, is told of."""
-
 
 def verdict(record: Record, spread: Mapping[str, Spread] | None = None) -> list[Sentence]:
     """The sentences about one variant, what matters most first. ``spread``: its figures over many seeds."""
+    hurting = list(harm(Telling(record, spread)))
     if shares(record):
         told = Telling(record, spread)
-        return [sentence for tell in _TELLERS for sentence in tell(told)]
-    alone = Telling(record, spread)
-    return [sentence for tell in _TELLERS_OF_BROADCASTING for sentence in tell(alone)]
-
-
-def _settling(told: Telling[R]) -> Iterator[Sentence]:
-    record = told.record
-    broken = next((each for each in record["checks"] if each["name"] == SETTLES and not each["held"]), None)
-    if broken is not None:
-        text = f"{told.name} does not settle: {broken['why']}."
-        yield Sentence(text, {"settle_s": told.at("settle_s")})
-    elif record["settle_s"] >= LONG_S and record["after"][-1]["events"]:
-        yield told.resting(f"settles {duration(record['settle_s'])} after the last event", "settle_s")
+        return hurting + [sentence for tell in _TELLERS for sentence in tell(told)]
+    return hurting + list(_broadcasting(Telling(record, spread)))
 
 
 def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
@@ -57,8 +44,6 @@ def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
         yield told.resting(f"has BROADCASTING groups, which no figure of sharing includes: {groups}", "broadcasting")
     else:
         yield told.resting(text, "broadcasting", "fairness.members", "fairness.queues", "fairness.jain")
-    if told.record["redelivered"] and not shares(told.record):
-        yield told.resting(f"handles {many(told.record['redelivered'], 'record')} twice in one member", "redelivered")
 
 
 def _also_broadcasting(told: Telling[SharedRecord]) -> Iterator[Sentence]:
@@ -200,23 +185,17 @@ def _never(told: Telling[SharedRecord]) -> Iterator[Sentence]:
 def _doubling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     record = told.record
     if record["double_owned_queue_s"] < NOTICED_S:
-        if record["redelivered"]:
-            text = f"handles {many(record['redelivered'], 'record')} more than once"
-            yield told.resting(text, "redelivered")
         return
     worst = max(range(len(record["after"])), key=lambda at: (record["after"][at]["double_owned_queue_s"], -at))
     each = record["after"][worst]
     lasting = each["fairness"]["double_owned_queues"] > 0
     when = _when(each, "from the beginning") if lasting else _when(each)
     why = because_clause(each["why_shared"]) if lasting else ""
-    again = record["redelivered"]
-    twice = f"; {many(again, 'record')} {'is' if again == 1 else 'are'} handled more than once" if again else ""
     total = f"{amount(record['double_owned_queue_s'])} queue-seconds"
     yield told.resting(
         f"has {told.unit}s with two owners for {total} in total, mostly {when}, in"
-        f" {many(each['shared_queues'], told.unit)}{why}{twice}",
+        f" {many(each['shared_queues'], told.unit)}{why}",
         "double_owned_queue_s",
-        "redelivered",
         f"after.{worst}.shared_queues",
         f"after.{worst}.double_owned_queue_s",
     )
@@ -264,30 +243,11 @@ def _some_have(told: Telling[SharedRecord], count: int, queues: int) -> str:
     return f"{some(count, queues, told.unit)} still {'has' if count == 1 else 'have'}"
 
 
-def _catching_up(told: Telling[SharedRecord]) -> Iterator[Sentence]:
-    lag = told.record["lag"]
-    if lag is None:
-        return
-    if lag["drain_s"] is None:
-        yield told.resting(
-            f"reaches a lag of {many(lag['peak'], 'record')} and has not drained it at the end",
-            "lag.peak",
-            "lag.drain_s",
-        )
-    elif lag["drain_s"] >= LONG_S or told.record["longest_gap_s"] >= LONG_S:
-        text = f"reaches a lag of {many(lag['peak'], 'record')} and drains it in {duration(lag['drain_s'])}"
-        yield told.resting(text, "lag.peak", "lag.drain_s")
-
-
 _TELLERS: Sequence[Callable[[Telling[SharedRecord]], Iterator[Sentence]]] = (
-    _sharing,
-    _also_broadcasting,
-    _settling,
     _never,
     _stopping,
     _doubling,
+    _sharing,
+    _also_broadcasting,
     _moving,
-    _catching_up,
 )
-
-_TELLERS_OF_BROADCASTING: Sequence[Callable[[Telling[Record]], Iterator[Sentence]]] = (_broadcasting, _settling)

@@ -59,6 +59,7 @@ class Group(Events, Demands):
         settings: Mapping[str, object] | None = None,
         brokers: Iterable[str] = DEFAULT.brokers,
         produce: float = DEFAULT.produce,
+        rates: Mapping[str, float] | None = None,
         latency: str = DEFAULT.latency,
         seed: int = DEFAULT.seed,
         name: str = DEFAULT.name,
@@ -71,8 +72,9 @@ class Group(Events, Demands):
         ``topics``: name to its number of queues, or to a number per broker. ``members``: who is there from the
         beginning: names, or name to topics or to a scenario's fields of a member. ``assignor`` and ``strategy`` are two
         words for the same. ``settings``: the system's own, of clients and brokers. ``produce``: records per second and
-        queue. ``latency``: how long messages travel. ``seed``: of all that is left to chance. ``value``, ``key``,
-        ``headers``: what stands in a record that the user's code is given, from topic, queue number and offset.
+        queue; ``rates``: other ones, by topic or queue. ``latency``: how long messages travel. ``seed``: of all that is
+        left to chance. ``value``, ``key``, ``headers``: what stands in a record that the user's code is given, from
+        topic, queue number and offset.
         """
         if assignor and strategy:
             raise UserError(
@@ -91,6 +93,7 @@ class Group(Events, Demands):
             value,
             key,
             headers,
+            rates or {},
         )
         group = Group(self.system, self.clock, plan)
         self.made.append(group)
@@ -131,8 +134,8 @@ class Group(Events, Demands):
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        event = self.world.happen(fields)
-        self.handling.befallen(event)
+        for event in self.world.happen(fields):
+            self.handling.befallen(event)
         return self
 
     # What is there.

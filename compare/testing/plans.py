@@ -1,7 +1,7 @@
 """What a test says of a group before it lives: topics, members, strategy, settings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
 
 from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
@@ -23,6 +23,7 @@ class SharedPlan(TypedDict, total=False):
 
     brokers: Iterable[str]
     produce: float
+    rates: Mapping[str, float]
     latency: str
     seed: int
     name: str
@@ -44,8 +45,8 @@ class GroupPlan(SharedPlan, total=False):
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A group as a test wants it. ``settings``: of clients and brokers, under the system's own names; ``produce``:
-    records per second and queue; ``latency``: of every message, as in a scenario; ``seed``: of all that is left to
-    chance."""
+    records per second and queue; ``rates``: other ones, by topic or queue; ``latency``: of every message, as in a
+    scenario; ``seed``: of all that is left to chance."""
 
     topics: Mapping[str, QueueCounts]
     members: Members
@@ -60,6 +61,7 @@ class Plan:
     """What stands in a record, for consumers that run the user's code."""
     key: MakeValue = key_of
     headers: MakeHeaders = headers_of
+    rates: Mapping[str, float] = field(default_factory=dict)
 
     def fields(self) -> dict[str, object]:
         """The beginning of a scenario, as `compare.testing.world.World` wants it."""
@@ -73,7 +75,10 @@ class Plan:
             "brokers": list(self.brokers),
             "topics": {topic: {"queues": queues} for topic, queues in self.topics.items()},
             "group": {"name": self.name, "members": dict(listed)},
-            "load": {"produce": float(self.produce)},
+            "load": {
+                "produce": float(self.produce),
+                "rates": {name: float(rate) for name, rate in self.rates.items()},
+            },
         }
 
 

@@ -26,7 +26,7 @@ def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) ->
     """A group after a scenario was run to its end. ``system``: ``kafka:range`` and the like; left out, the
     first that the scenario names. Under hypothesis the scenario is printed with the falsifying example.
 
-    Raises `UserError` for a scenario with several groups.
+    Raises `UserError` for a scenario with several groups, and for rates of topics or queues that only an event adds.
     """
     name = system or scenario.systems[0].system
     settings = next((part.settings for part in scenario.systems if part.system == name), {})
@@ -42,6 +42,7 @@ def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) ->
         settings=settings,
         brokers=scenario.brokers,
         produce=scenario.load.produce,
+        rates=scenario.load.rates,
         latency=as_fields(scenario.run).get("latency", "1ms..5ms"),
         seed=scenario.run.seed,
         name=group_name,

@@ -16,15 +16,16 @@ from protocols.poison import PoisonRecords
 
 
 class Load(NamedTuple):
-    """What producers write: ``per_second`` records to every partition, from the start of the run, or from ``since``
-    (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside that;
-    ``poison``: those among the records that the user's code cannot handle; ``pauses``: when a partition had no leader
-    and nothing was written; ``leaderless``: which have none now, so that nothing is read, either. Nothing is written to
-    the partitions of a deleted topic: ``since`` is infinite there."""
+    """What producers write: ``per_second`` records to every partition, or as ``rates`` says, from the start of the run,
+    or from ``since`` (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside
+    that; ``poison``: those among the records that the user's code cannot handle; ``pauses``: when a partition had no
+    leader and nothing was written; ``leaderless``: which have none now, so that nothing is read, either. Nothing is
+    written to the partitions of a deleted topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
     bursts: Mapping[Partition, tuple[tuple[Time, int], ...]] = MappingProxyType({})
+    rates: Mapping[Partition, float] = MappingProxyType({})
     poison: PoisonRecords[Partition] = MappingProxyType({})
     pauses: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
     leaderless: frozenset[Partition] = frozenset()
@@ -32,12 +33,12 @@ class Load(NamedTuple):
     @property
     def writes(self) -> bool:
         """Whether anything is written at all."""
-        return self.per_second > 0 or bool(self.bursts)
+        return self.per_second > 0 or bool(self.bursts) or bool(self.rates)
 
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
-        bursts, pauses = self.bursts.get(partition, ()), self.pauses.get(partition, ())
-        return Production(self.per_second, self.since.get(partition, 0.0), 0, bursts, pauses)
+        per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
+        return Production(per_second, since, 0, self.bursts.get(partition, ()), self.pauses.get(partition, ()))
 
     def key(self, now: Time) -> tuple[object, ...]:
         """The load as plain tuples, times relative to ``now``."""
@@ -45,6 +46,7 @@ class Load(NamedTuple):
             self.per_second,
             tuple([(each, since - now) for each, since in self.since.items()]),
             tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
+            tuple(self.rates.items()),
             tuple(self.poison.items()),
             tuple([(each, since - now, until - now) for each, of in self.pauses.items() for since, until in of]),
         )
@@ -58,7 +60,8 @@ class ConsumerConfig:
     """One consumer. ``bootstrap``: node names of the brokers that it asks first, at least one.
 
     It subscribes to ``topics``, or to those whose whole name matches the regular expression ``pattern``.
-    ``handle``: milliseconds that the user's code takes for one record.
+    ``handle``: milliseconds that the user's code takes for one record; ``threads``: to how many threads of his own the
+    user's loop hands the records of a poll. It polls again when all of them are done.
     """
 
     name: str
@@ -71,6 +74,7 @@ class ConsumerConfig:
     instance_id: str | None = None
     rack: str | None = None
     handle: float = 0.0
+    threads: int = 1
     load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
     by_hand: bool = False

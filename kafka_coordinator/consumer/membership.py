@@ -9,7 +9,7 @@ from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, UNJOINED
 from kafka_coordinator.messages import LeaveGroup, Leaving
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Noted
+from protocols.facts import TimedOut
 
 
 def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:
@@ -39,10 +39,23 @@ def leave(c: ConsumerState, now: Time, out: Outbox, reason: str) -> bool:
     return True
 
 
+def _busy_with(c: ConsumerState, now: Time) -> str:
+    """What the user's loop does instead of polling, for people."""
+    if c.user.resume_at is not None and c.user.resume_at > now:
+        took = c.user.resume_at - now + c.config.settings.max_poll_interval_ms
+        return f"handling the records of one poll takes {took / 1000:.3g} s, longer"
+    if c.user.stuck is not None:
+        (topic, number), record = c.user.stuck.queue, c.user.stuck.record
+        return f"the user's loop stands still on record {record.offset} of {topic}-{number} for longer"
+    return "the user's loop stands still for longer"
+
+
 def poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The heartbeat thread gives up on the user: a dynamic member leaves, a static one falls silent."""
     if c.membership.state not in HEARTBEATS:
         return
-    out.observe(Noted(f"{c.config.name} was not polled for max.poll.interval.ms and leaves the group"))
+    limit = c.config.settings.max_poll_interval_ms
+    then = "leaves the group" if c.config.instance_id is None else "sends no more heartbeats"
+    out.observe(TimedOut(c.config.group, c.config.name, "max.poll.interval.ms", limit, _busy_with(c, now), then))
     leave(c, now, out, "consumer poll timeout has expired.")
     reset(c, now, out, "consumer poll timeout has expired")

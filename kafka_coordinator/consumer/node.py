@@ -18,6 +18,7 @@ from kafka_coordinator.consumer import (
     operator,
     polling,
     positions,
+    reading,
     standing_still,
     timers,
 )
@@ -203,6 +204,7 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     timers.HEARTBEAT: heartbeats.due,
     timers.POLL: _poll_expired,
     timers.RESUME: _resume,
+    timers.SHARE: lambda c, now, out: reading.share_anew(c, now, out),
     timers.POISON: standing_still.begin,
     timers.SKIP: standing_still.skip,
     timers.REJOIN: lambda c, now, out: joining.backoff_over(c),

@@ -1,8 +1,8 @@
 """What the user's code reads, as functions of time (`protocols.load`): no record and no fetch is ever an event.
 
-Where handling a record takes time, every partition that is read has an equal share of the member's time, whether or
-not it has records waiting: with k partitions and ``handle`` ms a record, each is read at one record per k x handle
-ms. So a partition left behind is caught up more slowly than a real consumer would, and never faster.
+Where handling a record takes time, the partitions share the member's time (`protocols.sharing`): one whose records come
+more slowly than its equal share takes only what comes, and the others share the rest. With n threads a poll of r
+records takes ceil(r / n) x ``handle`` ms, because the loop polls again when all of them are done.
 
 While records are in hand the user's loop does not poll. What is in hand is what waits in the partitions, at most
 what is left of ``max.poll.records`` counted from where reading began; see `busy_until`.
@@ -10,16 +10,17 @@ what is left of ``max.poll.records`` counted from where reading began; see `busy
 In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerRecords`.
 """
 
-from math import floor
+from math import ceil
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import poison_watch, timers
 from kafka_coordinator.consumer.state import ConsumerState
-from protocols.engine.nodes import TICK, Outbox, Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
 from protocols.load import Reading
-from protocols.poison import not_beyond
+from protocols.poison import moved_on, not_beyond
 from protocols.queues import Queue
+from protocols.sharing import shared_anew
 
 
 def is_still(c: ConsumerState) -> bool:
@@ -41,29 +42,50 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
         return
     load, positions = c.load, c.subscription.positions
     for partition, each in with_leader(c).items():
-        production = load.production(partition)
-        end = not_beyond(load.poison, partition, each.start, each.position(now, production))
-        if end > each.start:
+        after = moved_on(load.poison, partition, each, now, load.production(partition))
+        if after.start > each.start:
             topic, number = partition
-            fact = Delivered(c.config.group, c.config.name, Queue(topic, "", number), each.start, end, each.since)
-            out.observe(fact)
-            behind = end < production.end_offset(now)
-            since = each.since + (end - each.start) * each.per_record if behind else now
-            positions[partition] = Reading(end, since, each.per_record)
+            queue = Queue(topic, "", number)
+            out.observe(Delivered(c.config.group, c.config.name, queue, each.start, after.start, each.since))
+            positions[partition] = after
 
 
 def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
     """From now on the partitions that are read share the member's time anew, or none is read. Call `advance` before."""
     c.subscription.reading = not is_still(c)
-    positions = c.subscription.positions
-    if positions and c.load.writes:
-        per_record = round(c.config.handle * len(with_leader(c)) / TICK) * TICK
-        c.subscription.positions = {
-            partition: Reading(each.start, now, per_record) for partition, each in positions.items()
-        }
+    if c.subscription.positions and c.load.writes:
+        _share(c, now, out, goes_on=False)
     poison_watch.watch(c, now, with_leader(c), out)
     if c.config.handle and not c.user.away:
         _watch(c, now, out)
+
+
+def share_anew(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """A partition that was behind has caught up: what it does not need is for the others. The loop polls as before."""
+    if c.subscription.reading:
+        advance(c, now, out)
+        _share(c, now, out, goes_on=True)
+        poison_watch.watch(c, now, with_leader(c), out)
+
+
+def _share(c: ConsumerState, now: Time, out: Outbox, *, goes_on: bool) -> None:
+    """A partition without a leader needs no time, and is read from ``now`` on at the earliest."""
+    handle, threads, positions = c.config.handle, c.config.threads, with_leader(c)
+    production = {partition: c.load.production(partition) for partition in positions} if handle else {}
+    shared, until = shared_anew(now, handle, threads, positions, production, goes_on=goes_on)
+    c.subscription.positions = {
+        partition: shared.get(partition, each._replace(since=now))
+        for partition, each in c.subscription.positions.items()
+    }
+    if until is not None and c.subscription.reading:
+        out.set_timer(timers.SHARE, until)
+    elif handle:
+        out.cancel_timer(timers.SHARE)
+
+
+def _time_for(c: ConsumerState, records: int) -> Time:
+    """How long the user's threads handle so many records of one poll."""
+    return ceil(records / c.config.threads) * c.config.handle
 
 
 def stop(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -77,7 +99,7 @@ def in_hand(c: ConsumerState, now: Time) -> int:
     waiting = handled = 0
     for partition, each in with_leader(c).items():
         production = c.load.production(partition)
-        at = each.position(now, production)
+        at = not_beyond(c.load.poison, partition, each.start, each.position(now, production))
         waiting += production.end_offset(now) - at
         handled += at - each.start
     most = c.config.settings.max_poll_records
@@ -88,7 +110,7 @@ def busy_until(c: ConsumerState, now: Time) -> Time:
     """When the user's loop polls again; now, if it sits in poll()."""
     if not (c.config.handle and c.subscription.reading and c.subscription.positions):
         return now
-    return now + floor(in_hand(c, now) * c.config.handle / TICK) * TICK
+    return now + _time_for(c, in_hand(c, now))
 
 
 def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -96,9 +118,9 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
 
     Where records come faster than they are handled, polls return more and more; these are followed one by one.
     """
-    settings, handle = c.config.settings, c.config.handle
+    settings = c.config.settings
     limit, most = settings.max_poll_interval_ms, settings.max_poll_records
-    if handle * most <= limit:
+    if _time_for(c, most) <= limit:
         return
     out.cancel_timer(timers.POLL)
     positions = with_leader(c)
@@ -106,14 +128,15 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
         return
     productions = [c.load.production(partition) for partition in positions]
     taken = sum([each.start for each in positions.values()])
-    growing = c.load.per_second * len(productions) * handle > 1000
+    comes = sum([each.per_second for each in productions if each.since <= now])
+    growing = comes * c.config.handle > 1000 * c.config.threads
     at = now
     while True:
         waiting = min(most, max(sum([each.end_offset(at) for each in productions]) - taken, 1))
-        if waiting * handle > limit:
-            c.user.batch_end = at + waiting * handle
+        if _time_for(c, waiting) > limit:
+            c.user.batch_end = at + _time_for(c, waiting)
             out.set_timer(timers.POLL, at + limit)
             return
         if not growing:
             return
-        at, taken = at + waiting * handle, taken + waiting
+        at, taken = at + _time_for(c, waiting), taken + waiting

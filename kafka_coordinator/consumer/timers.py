@@ -12,6 +12,8 @@ POLL = "poll"
 """The user did not poll for ``max.poll.interval.ms``; set only while the user's loop does something else."""
 RESUME = "resume"
 """The user's loop has handled what it had in hand."""
+SHARE = "share"
+"""A partition has caught up: that is told, and the partitions share the member's time anew."""
 POISON = "poison"
 """The user's loop comes to a record that it cannot handle."""
 SKIP = "skip"
@@ -23,6 +25,6 @@ COMMIT_AGAIN = "commit again"
 CLOSE = "close"
 
 ALL = (
-    *(REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, POISON, SKIP),
+    *(REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, SHARE, POISON, SKIP),
     *(REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE),
 )

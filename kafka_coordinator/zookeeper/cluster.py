@@ -22,6 +22,7 @@ from kafka_coordinator.zookeeper.commands import (
 )
 from kafka_coordinator.zookeeper.connection import SERVER
 from kafka_coordinator.zookeeper.consumer import Consumer, Who
+from kafka_coordinator.zookeeper.consumption import User
 from kafka_coordinator.zookeeper.server import ZooKeeper
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from kafka_coordinator.zookeeper.topics import TopicTable
@@ -48,9 +49,10 @@ from protocols.scenario.events import (
     Subscribe,
 )
 from protocols.scenario.events.starts import started_as
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology, listed_members
-from protocols.scenario.world import apply_event, apply_to_world, end_process
+from protocols.scenario.world import apply_event, apply_to_world, end_process, start_later
 
 SYSTEM = "kafka-zookeeper"
 
@@ -82,7 +84,7 @@ class ZooKeeperCluster:
         for event in scenario.events:
             self._check(event)
 
-    def start(self) -> None:
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         """ZooKeeper with the brokers and topics, then the members that are there from the beginning."""
         self._simulation.start(SERVER, ZooKeeper())
         for broker in self._brokers:
@@ -90,7 +92,7 @@ class ZooKeeperCluster:
         for topic, count in self._topics.counts.items():
             self._administer(SetPersistent(paths.topic(topic), count))
         for key in list(self._parts):
-            self._start_member(key)
+            start_later(self._simulation, beginning.starts.get(key, 0.0), partial(self._start_member, key))
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
@@ -113,7 +115,8 @@ class ZooKeeperCluster:
         who = Who(key.group, key.member, part.client_id or key.member)
         subscription = Subscription(part.subscribe, part.pattern)
         production, poison = self._topics.load
-        self._simulation.start(node, Consumer(who, subscription, settings, production, part.handle, poison))
+        user = User(part.handle, part.threads or 1)
+        self._simulation.start(node, Consumer(who, subscription, settings, production, user, poison))
 
     def _settings_of(self, key: MemberKey, strategy: str | None, given: Mapping[str, object]) -> ConsumerSettings:
         named = {} if strategy is None else {"partition.assignment.strategy": strategy}
@@ -202,7 +205,7 @@ class ZooKeeperCluster:
             self._administer(SetPersistent(paths.topic(topic), count))
 
     def _delete_topic(self, event: DeleteTopic) -> None:
-        self._topics.delete(event.delete_topic)
+        self._topics.delete(event)
         self._tell_load()
         self._administer(RemoveNode(paths.topic(event.delete_topic)))
 

@@ -22,7 +22,7 @@ from kafka_coordinator.zookeeper.connection import (
     Asked,
     Connection,
 )
-from kafka_coordinator.zookeeper.consumption import Consumption
+from kafka_coordinator.zookeeper.consumption import SHARE, Consumption, User
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
 from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
@@ -38,10 +38,7 @@ COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""
 
 COMMIT: Final = "commit"
-"""The timer of the periodic commit; `rebalancing.BACKOFF` and `CAUGHT_UP` are the others of ours."""
-
-CAUGHT_UP: Final = "caught up"
-"""The timer that is due when records that were written at once have been handled."""
+"""The timer of the periodic commit; `rebalancing.BACKOFF`, `SHARE` and `POISON` are the others of ours."""
 
 POISON: Final = "poison"
 """The timer that is due when the user's loop comes to a record that it cannot handle, and when it skips it."""
@@ -76,12 +73,12 @@ class Consumer:
         subscription: Subscription,
         settings: ConsumerSettings,
         production: Mapping[Queue, Production],
-        handle: float,
+        user: User,
         poison: PoisonRecords[Queue],
     ) -> None:
-        """``handle``: milliseconds that the user takes for a record; ``poison``: those that it cannot handle."""
+        """``poison``: records that the user's code cannot handle."""
         self._who, self._subscription, self._settings = who, subscription, settings
-        self._consumption = Consumption(who.group, who.member, production, handle, poison)
+        self._consumption = Consumption(who.group, who.member, production, user, poison)
         self._connection = Connection(settings)
         self._next: Reopen | None = None
         """What to begin anew with, once closed."""
@@ -139,8 +136,9 @@ class Consumer:
             self._consumption.report_delivered(now, out)
             self._commit(self._consumption.partitions(now), out)
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
-        elif timer == CAUGHT_UP:
-            self._consumption.report_delivered(now, out)
+        elif timer == SHARE:
+            self._consumption.share_anew(now, out)
+            self._watch_poison(now, out)
         elif timer == POISON:
             self._consumption.meet_poison(now, out)
             self._watch_poison(now, out)
@@ -219,14 +217,12 @@ class Consumer:
                 self._shut_down(now, out)
             case Freeze():
                 self._consumption.report_delivered(now, out)
-                self._consumption.freeze(now)
+                self._consumption.freeze(now, out)
             case Thaw():
-                self._consumption.thaw(now)
+                self._consumption.thaw(now, out)
             case NewLoad():
                 self._consumption.report_delivered(now, out)
-                wait = self._consumption.load(now, message.production, message.poison)
-                if wait:
-                    out.set_timer(CAUGHT_UP, now + wait)
+                self._consumption.load(now, message.production, message.poison, out)
             case ReportDelivered():
                 self._consumption.report_delivered(now, out)
             case CommitNow(offsets=None):
@@ -257,7 +253,7 @@ class Consumer:
     def _ended(self, now: Time, out: Outbox) -> None:
         self._connection.state = CLOSED
         out.cancel_timer(CLOSE)
-        out.cancel_timer(CAUGHT_UP)
+        out.cancel_timer(SHARE)
         out.cancel_timer(POISON)
         if self._next is not None:
             self._subscription = Subscription(self._next.topics, self._next.pattern)

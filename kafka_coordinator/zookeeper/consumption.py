@@ -4,15 +4,28 @@ In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Delivered, Noted, Owns, PassedOver
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
-from protocols.poison import PoisonRecords, StuckOn, next_reached, not_beyond, reached
+from protocols.poison import PoisonRecords, StuckOn, moved_on, next_reached, not_beyond, reached
 from protocols.queues import Queue, sort_queues
+from protocols.sharing import shared_anew
+
+SHARE: Final = "share"
+"""The timer that is due when a queue has caught up: that is reported, and its time is for others."""
+
+_NOTHING = Production(0.0)
+
+
+class User(NamedTuple):
+    """What the user's code is like: ``handle`` milliseconds for a record, in so many threads at once."""
+
+    handle: Time
+    threads: int = 1
 
 
 class Reported(NamedTuple):
@@ -23,23 +36,24 @@ class Reported(NamedTuple):
 
 
 class Consumption:
-    """One user thread that takes records from all owned queues in turn, ``handle`` milliseconds for each.
+    """One user's loop that takes records from all owned queues, which share its time (`protocols.sharing`). It hands as
+    many as it has threads to these at once.
 
     ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is;
     ``poison``: what of it the user's code cannot handle.
     """
 
-    __slots__ = ("_frozen", "_group", "_handle", "_member", "_readings", "_reported", "_stuck", "poison", "production")
+    __slots__ = ("_frozen", "_group", "_member", "_readings", "_reported", "_stuck", "_user", "poison", "production")
 
     def __init__(
         self,
         group: str,
         member: str,
         production: Mapping[Queue, Production],
-        handle: float,
+        user: User,
         poison: PoisonRecords[Queue],
     ) -> None:
-        self._group, self._member, self.production, self._handle = group, member, production, handle
+        self._group, self._member, self.production, self._user = group, member, production, user
         self.poison = poison
         self._readings: dict[Queue, Reading] = {}
         self._reported: dict[Queue, Reported] = {}
@@ -63,7 +77,7 @@ class Consumption:
             out.observe(Began(self._group, self._member, queue, offset, why))
         self._reported = {queue: Reported(offset, now) for queue, offset in offsets.items()}
         if self._frozen is None:
-            self._read(now, offsets)
+            self._read(now, offsets, out)
         else:
             self._frozen = offsets
         out.observe(Owns(self._group, self._member, tuple(offsets), None))
@@ -76,25 +90,36 @@ class Consumption:
             out.observe(Callback(self._group, self._member, "revoked", tuple(self._reported)))
             out.observe(Owns(self._group, self._member, (), None))
         self._readings, self._reported = {}, {}
+        out.cancel_timer(SHARE)
         if self._frozen is not None:
             self._frozen = {}
         return positions
 
-    def freeze(self, now: Time) -> None:
+    def freeze(self, now: Time, out: Outbox) -> None:
         """The user's loop stands still."""
         if self._stuck is not None:
             self._stuck = self._stuck.held(now)
             return
         self._frozen = self.positions(now)
         self._readings = {}
+        out.cancel_timer(SHARE)
 
-    def thaw(self, now: Time) -> None:
+    def thaw(self, now: Time, out: Outbox) -> None:
         """The user's loop continues where it stood."""
         if self._stuck is not None:
             self._stuck = self._stuck.released(now)
             return
         frozen, self._frozen = self._frozen, None
-        self._read(now, frozen or {})
+        self._read(now, frozen or {}, out)
+
+    def share_anew(self, now: Time, out: Outbox) -> None:
+        """A queue has caught up: what it does not need is for the others."""
+        self.report_delivered(now, out)
+        readings = {
+            queue: moved_on(self.poison, queue, each, now, self._written(queue))
+            for queue, each in self._readings.items()
+        }
+        self._share(now, readings, out, goes_on=True)
 
     def poison_due(self, now: Time) -> Time | None:
         """When `meet_poison` is due; None where no poison is in sight."""
@@ -110,9 +135,9 @@ class Consumption:
         if stuck is None:
             found = reached(self.poison, self.positions(now)) if self._frozen is None else None
             if found is not None:
-                self.freeze(now)
+                self.freeze(now, out)
                 queue, record = found
-                lasts = record.lasts(self._handle)
+                lasts = record.lasts(self._user.handle)
                 self._stuck = StuckOn(queue, record, None if lasts is None else now + lasts)
                 where = f"record {record.offset} of {queue.topic}-{queue.number}"
                 out.observe(Noted(f"{self._member} stands still on {where}, which it cannot handle"))
@@ -122,13 +147,12 @@ class Consumption:
             self._frozen[queue] = record.offset + 1
             self._reported[queue] = Reported(record.offset + 1, now)
             out.observe(PassedOver(self._group, self._member, queue, record.offset, record.skipped))
-        self.thaw(now)
+        self.thaw(now, out)
 
-    def load(self, now: Time, production: Mapping[Queue, Production], poison: PoisonRecords[Queue]) -> Time:
-        """This is written from now on. Returns how many milliseconds it takes to handle what waits now.
-
-        Call `report_delivered` before.
-        """
+    def load(
+        self, now: Time, production: Mapping[Queue, Production], poison: PoisonRecords[Queue], out: Outbox
+    ) -> None:
+        """This is written from now on. Call `report_delivered` before."""
         reached = self.positions(now)
         for queue in production.keys() - self.production.keys():
             if queue in reached:
@@ -138,24 +162,16 @@ class Consumption:
         self.production, self.poison = production, poison
         if self._frozen is not None:
             self._frozen = reached
-            return 0.0
-        self._read(now, reached)
-        waiting = [
-            (production[queue].end_offset(now) - each.start) * each.per_record
-            for queue, each in self._readings.items()
-            if queue in production
-        ]
-        return max([0.0, *waiting])
+        else:
+            self._read(now, reached, out)
 
     def positions(self, now: Time) -> dict[Queue, int]:
         """Next offset to handle of each queue."""
         if self._frozen is not None:
             return dict(self._frozen)
         return {
-            queue: not_beyond(self.poison, queue, reading.start, reading.position(now, self.production[queue]))
-            if queue in self.production
-            else reading.start
-            for queue, reading in self._readings.items()
+            queue: not_beyond(self.poison, queue, each.start, each.position(now, self._written(queue)))
+            for queue, each in self._readings.items()
         }
 
     def partitions(self, now: Time) -> dict[Partition, int]:
@@ -172,20 +188,34 @@ class Consumption:
 
     def copy(self) -> "Consumption":
         """An independent copy."""
-        new = Consumption(self._group, self._member, self.production, self._handle, self.poison)
+        new = Consumption(self._group, self._member, self.production, self._user, self.poison)
         new._stuck = self._stuck
         new._readings, new._reported = dict(self._readings), dict(self._reported)
         new._frozen = None if self._frozen is None else dict(self._frozen)
         return new
 
     def key(self, now: Time) -> tuple[object, ...]:
-        """Where each queue is read."""
+        """Where each queue is read, and how fast."""
+        turns = tuple([each.turn for each in self._readings.values()])
         stuck = None if self._stuck is None else self._stuck.key(now)
-        return self._frozen is not None, tuple(sorted(self.positions(now).items())), stuck
+        return self._frozen is not None, tuple(sorted(self.positions(now).items())), turns, stuck
 
-    def _read(self, now: Time, offsets: Mapping[Queue, int]) -> None:
-        per_record = self._handle * len(offsets)
-        self._readings = {queue: Reading(offset, now, per_record) for queue, offset in offsets.items()}
+    def _read(self, now: Time, offsets: Mapping[Queue, int], out: Outbox) -> None:
+        readings = {queue: Reading(offset, now, 0.0) for queue, offset in offsets.items()}
+        self._share(now, readings, out, goes_on=False)
+
+    def _share(self, now: Time, readings: Mapping[Queue, Reading], out: Outbox, *, goes_on: bool) -> None:
+        handle, threads = self._user
+        production = {queue: self._written(queue) for queue in readings}
+        self._readings, until = shared_anew(now, handle, threads, readings, production, goes_on=goes_on)
+        if until is not None:
+            out.set_timer(SHARE, until)
+        elif handle:
+            out.cancel_timer(SHARE)
+
+    def _written(self, queue: Queue) -> Production:
+        """What is written to the queue; nothing where its topic is gone."""
+        return self.production.get(queue, _NOTHING)
 
 
 def as_queues(partitions: Iterable[Partition]) -> tuple[Queue, ...]:

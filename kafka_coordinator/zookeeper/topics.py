@@ -8,20 +8,21 @@ from protocols.engine.nodes import Time
 from protocols.load import Production
 from protocols.poison import PoisonRecord, with_poison
 from protocols.queues import Queue
-from protocols.scenario.events import AddTopic, Poison, Produce, Queues
+from protocols.scenario.events import AddTopic, DeleteTopic, Poison, Produce, Queues
 from protocols.scenario.events.production import records_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_names import NamedCount
 from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates
 
 
 class TopicTable:
     """Topics with the broker of every partition, and what is written to them."""
 
-    __slots__ = ("_brokers_of", "_poison", "_production", "_rate")
+    __slots__ = ("_brokers_of", "_poison", "_production", "_rates")
 
     def __init__(self, scenario: Scenario, now: Time) -> None:
-        self._rate = scenario.load.produce
+        self._rates = Rates(scenario)
         self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
         self._production: dict[Queue, Production] = {}
         self._poison: dict[Queue, tuple[PoisonRecord, ...]] = {}
@@ -39,6 +40,7 @@ class TopicTable:
 
     def grow(self, event: Queues, now: Time) -> Mapping[str, int]:
         """Topics have more partitions; which, and how many."""
+        self._rates.change(event.queue_changes())
         for topic, per_broker in event.queues.items():
             self._brokers_of[topic] = after_growth(self._brokers_of[topic], per_broker)
         self._begin(now)
@@ -46,12 +48,15 @@ class TopicTable:
 
     def add(self, event: AddTopic, now: Time) -> Mapping[str, int]:
         """Topics are created; with how many partitions."""
+        self._rates.change(event.queue_changes())
         self._brokers_of.update({topic: brokers_of(part.queues) for topic, part in event.add_topic.items()})
         self._begin(now)
         return {topic: len(self._brokers_of[topic]) for topic in event.add_topic}
 
-    def delete(self, topic: str) -> None:
-        """The topic and its records are gone."""
+    def delete(self, event: DeleteTopic) -> None:
+        """A topic and its records are gone."""
+        self._rates.change(event.queue_changes())
+        topic = event.delete_topic
         self._brokers_of.pop(topic, None)
         self._production = {queue: each for queue, each in self._production.items() if queue.topic != topic}
         self._poison = {queue: each for queue, each in self._poison.items() if queue.topic != topic}
@@ -87,5 +92,6 @@ class TopicTable:
     def _begin(self, now: Time) -> None:
         """What is written to queues that are new now."""
         for topic, count in self.counts.items():
+            rates = self._rates.of(topic)
             for number in range(count):
-                self._production.setdefault(Queue(topic, "", number), Production(self._rate, now))
+                self._production.setdefault(Queue(topic, "", number), Production(rates[number], now))

@@ -2,25 +2,29 @@
 
 from collections.abc import Iterable, Mapping
 
+from protocols.scenario.events.base import Written
 from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.model import Scenario
 from protocols.scenario.paths import Path
+from protocols.scenario.rates import Rates
 from protocols.scenario.systems import Systems, example_of, split_system
 from protocols.scenario.topology import ADMIN, INFRASTRUCTURE, MemberKey, Topology
 from protocols.scenario.units import duration_text
 from protocols.scenario.validation import PartError, suggestion
 
 
-def check_end(scenario: Scenario, paths: Iterable[Path]) -> None:
+def check_end(scenario: Scenario, written: Iterable[Written]) -> None:
     """A run has a length, and no event lies after its end."""
     if scenario.run.for_ <= 0:
         raise PartError(("run", "for"), "a run of length 0, expected one such as 5min")
-    for event, path in zip(scenario.events, paths, strict=True):
-        if event.at > scenario.run.for_:
-            end = duration_text(scenario.run.for_)
-            raise PartError(
-                (*path, "at"), f"{duration_text(event.at)} is after the end of the run, expected at most {end}"
-            )
+    for each in written:
+        if each.event.at > scenario.run.for_:
+            late = f"{duration_text(each.event.at)} is after the end of the run"
+            expected = f"expected at most {duration_text(scenario.run.for_)}"
+            if not each.shorthand:
+                raise PartError((*each.path, "at"), f"{late}, {expected}")
+            path = next(iter(each.members().values()))
+            raise PartError(path, f"{each.event.describe()} at {late}, {expected}")
 
 
 def check_node_names(scenario: Scenario, paths: Mapping[MemberKey, Path]) -> None:
@@ -50,6 +54,34 @@ def check_systems(scenario: Scenario, systems: Systems | None, written: bool) ->
             ("systems",),
             f"no system, expected one such as {example_of(systems or {})}, or no systems at all for all of them",
         )
+
+
+def check_rates(scenario: Scenario) -> None:
+    """Every rate is of a topic or a queue that is there some time, and no queue has two rates of its own."""
+    if not scenario.load.rates:
+        return
+    rates = Rates(scenario)
+    unknown = set(rates.unknown)
+    _check_places(rates)
+    for event in scenario.events:
+        rates.change(event.queue_changes())
+        unknown.intersection_update(rates.unknown)
+        _check_places(rates)
+    for name in scenario.load.rates:
+        if name in unknown:
+            raise PartError(
+                ("load", "rates", name),
+                f"unknown topic or queue {name!r}, expected a topic, topic-number or topic-broker-number, of what is"
+                " there or comes by an event",
+            )
+
+
+def _check_places(rates: Rates) -> None:
+    names: dict[tuple[str, int], str] = {}
+    for name, place in rates.places.items():
+        other = names.setdefault(place, name)
+        if other != name:
+            raise PartError(("load", "rates", name), f"{name!r} is the same queue as {other!r}, expected one of them")
 
 
 def check_replication(scenario: Scenario, systems: Systems | None) -> None:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from protocols.scenario.fields import Count, Duration, Part, Settings
+from protocols.scenario.fields import Count, Duration, Number, Part, Settings
 
 
 class MemberPart(Part):
@@ -25,6 +25,9 @@ class MemberPart(Part):
     commas). Every variant's system must have it."""
     handle: Duration = 0.0
     """How long the user's code takes for one record."""
+    threads: Number | None = None
+    """How many threads of the member handle records at once. Left out: one loop in Kafka and in RocketMQ's pull
+    consumers, ``consumeThreadMax`` threads (20) in RocketMQ's push consumer."""
     settings: Settings = Field(default_factory=dict)
     """Client settings of this member alone, under the systems' own names; a system passes over those that only others
     have."""

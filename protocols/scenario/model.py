@@ -19,6 +19,14 @@ class LoadPart(Part):
 
     produce: Rate = 0.0
     """Records per second and queue."""
+    rates: dict[str, Rate] = Field(default_factory=dict)
+    """Other rates, per queue: of a topic's queues, or of one queue (``topic-number`` or ``topic-broker-number``), which
+    goes before its topic. What is named may come later, by an event."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether any queue may get records."""
+        return self.produce > 0 or any(rate > 0 for rate in self.rates.values())
 
 
 class RunPart(Part):
@@ -59,6 +67,12 @@ class ExpectPart(Part):
     """At most so many queue-seconds with two owners."""
     redelivered: Count | None = None
     """At most so many records are delivered more than once."""
+    longest_stall: Duration | None = None
+    """In no queue do records wait for longer while nobody handles any."""
+    skipped: Count | None = None
+    """At most so many records are never handled, because the group goes on behind them."""
+    waiting: Count | None = None
+    """At the end at most so many records wait, those of the last second left out."""
 
 
 class Scenario(Part):

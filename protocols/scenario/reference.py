@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from protocols.scenario import groups, model
 from protocols.scenario.events import EVENT_KINDS, Event
-from protocols.scenario.fields import Count, Duration, LatencyRange, Rate, Share
+from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Number, Rate, Share
 from protocols.scenario.units import duration_text
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
@@ -22,7 +22,7 @@ EXAMPLES: Mapping[type[BaseModel], str] = {
     groups.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
     groups.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
     groups.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
-    model.LoadPart: "load: {produce: 10/s}",
+    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, orders-3: 400/s, payments-broker-a-1: 5/s}}",
     model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
     "settings: {virtual_nodes: 100}}]",
@@ -46,7 +46,9 @@ _KINDS: tuple[tuple[object, str], ...] = (
     (Rate, "rate (`10/s`)"),
     (LatencyRange, "duration, or two (`1ms..5ms`)"),
     (Count, "whole number, not negative"),
+    (Number, "whole number from 1 on"),
     (Share, "number, not negative"),
+    (EachMember, "text; a list or range: an event of each"),
     (str, "text"),
     (int, "whole number"),
     (float, "number"),

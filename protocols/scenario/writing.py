@@ -44,7 +44,8 @@ def as_fields(part: BaseModel) -> dict[str, Any]:
 def _field_value(value: object, field: FieldInfo | None = None) -> object:
     for mark in () if field is None else _marks(field):
         if isinstance(mark, BeforeValidator) and mark.func in _WRITERS:
-            return _WRITERS[mark.func](value)
+            write = _WRITERS[mark.func]
+            return {name: write(each) for name, each in value.items()} if isinstance(value, Mapping) else write(value)
     if isinstance(value, BaseModel):
         return as_fields(value)
     if isinstance(value, Mapping):

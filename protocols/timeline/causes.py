@@ -49,6 +49,14 @@ class Happening(NamedTuple):
     of_offsets: bool = False
     topics: tuple[str, ...] = ()
 
+    @property
+    def event(self) -> "Happening":
+        """The event of the scenario that it belongs to; itself, where it is one."""
+        found = self
+        while found.follows is not None:
+            found = found.follows
+        return found
+
 
 class Effect(NamedTuple):
     """What is to be explained, at ``at``, begun by the call ``root``. ``by``: the member who brought it about, if

@@ -15,6 +15,7 @@ from protocols.facts import (
     Position,
     RebalanceBegan,
     RebalanceEnded,
+    TimedOut,
     Transition,
 )
 from protocols.queues import Queue, sort_queues
@@ -87,5 +88,6 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     ),
     Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
     Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
+    TimedOut: lambda fact: f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})",
     Noted: lambda fact: fact.text,
 }

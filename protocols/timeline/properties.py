@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from protocols.engine.nodes import Time
@@ -95,7 +96,8 @@ def _no_commit_back(timeline: Timeline, expected: Expected) -> Iterator[Failure]
 
 def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
     """At the end each queue that somebody subscribes to has exactly one owner (where the group is broadcasting: all its
-    readers), and no rebalance is going on."""
+    readers), no rebalance is going on, and the last ones did not follow each other as if there were no end."""
+    yield from _goes_on(timeline)
     owners: dict[tuple[str, Queue], list[str]] = {}
     for each in timeline.beliefs:
         if each.until is None:
@@ -112,6 +114,36 @@ def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
         elif group in unfinished:
             began = seconds(unfinished[group].began)
             yield Failure(timeline.end, group, queue, f"the rebalance of {group} that began at {began} has not ended")
+
+
+FEWEST_CHANGES = 3
+"""So many changes of ownership, each after some quiet, look as if they went on for ever."""
+
+TOGETHER: Time = 1000.0
+"""Changes of ownership with less time between them are one."""
+
+
+def _goes_on(timeline: Timeline) -> Iterator[Failure]:
+    """Groups whose members gain and lose queues again and again after the last event: it has been quiet at the end for
+    no longer than between two of these changes."""
+    last_event = max((each.at for each in timeline.causes.happenings if each.at <= timeline.end), default=0.0)
+    began = {(each.group, each.member, each.queue, each.since) for each in timeline.beliefs}
+    ended = {(each.group, each.member, each.queue, each.until) for each in timeline.beliefs}
+    changes: dict[str, dict[Time, Queue]] = {}
+    # A queue that is kept from one generation to the next has not changed.
+    for group, _, queue, at in sorted(began ^ {each for each in ended if each[3] is not None}):
+        if at is not None and at > last_event:
+            changes.setdefault(group, {})[at] = queue
+    for group in changes:
+        ordered = sorted(changes[group])
+        quiet = [after - before for before, after in pairwise((*ordered, timeline.end))]
+        quiet, at_the_end = [each for each in quiet[:-1] if each >= TOGETHER], quiet[-1]
+        if len(quiet) + 1 >= FEWEST_CHANGES and at_the_end <= max(quiet):
+            why = (
+                f"ownership in {group} still changes at the end, {len(quiet) + 1} times since the last event, the last"
+                f" time {seconds(at_the_end)} before the end"
+            )
+            yield Failure(ordered[-1], group, changes[group][ordered[-1]], why)
 
 
 PROPERTIES: Mapping[str, Property] = {

@@ -4,7 +4,17 @@ repeats what was known is not significant."""
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from protocols.facts import Callback, Committed, Granted, Noted, Owns, PassedOver, RebalanceBegan, RebalanceEnded
+from protocols.facts import (
+    Callback,
+    Committed,
+    Granted,
+    Noted,
+    Owns,
+    PassedOver,
+    RebalanceBegan,
+    RebalanceEnded,
+    TimedOut,
+)
 
 
 def is_significant(fact: object) -> bool:
@@ -20,6 +30,7 @@ _RULES: Mapping[type, Callable[[Any], bool]] = {
     RebalanceEnded: lambda fact: fact.member is None or fact.changed,
     Callback: lambda fact: True,
     Committed: lambda fact: bool(fact.error),
+    TimedOut: lambda fact: True,
     PassedOver: lambda fact: True,
     Noted: lambda fact: True,
 }

@@ -91,7 +91,7 @@ def _reset_through_clients(
 
 
 def _produce(broker: Broker, now: Time, sender: str, message: Produce, out: Outbox) -> None:
-    topic_changes.produce(broker, now, message.topic, message.per_second, out)
+    topic_changes.produce(broker, now, message, out)
 
 
 def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) -> None:

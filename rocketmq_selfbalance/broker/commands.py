@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 class Produce(NamedTuple):
     """Producers write so many records per second to each queue of the topic from now on. (Producers are no
-    nodes: their records are never objects.)"""
+    nodes: their records are never objects.) ``queues``: the broker's queues that get another number, which may come
+    later, as (number, records per second)."""
 
     correlation: int
     topic: str
     per_second: float
+    queues: tuple[tuple[int, float], ...] = ()
 
 
 class Write(NamedTuple):

@@ -6,11 +6,14 @@ takes in what consumers sent back, each after its delay (spec 6.7).
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Mapping
 from math import ceil
+from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
+from rocketmq_selfbalance.broker.commands import Produce
 from rocketmq_selfbalance.messages.pulling import Retried
 
 IDLE = 0.0
@@ -125,8 +128,8 @@ class MessageStore:
     def __init__(self, per_second: float = IDLE) -> None:
         self.per_second = per_second
         """Records per second of each queue that producers write to."""
-        self.rates: dict[str, float] = {}
-        """Topic to another number of records per second."""
+        self.rates: dict[str, tuple[float, Mapping[int, float]]] = {}
+        """Topic to another number of records per second, and to those of single queues."""
         self.running = False
         self.queues: dict[str, dict[int, StoredQueue]] = {}
         """Topic to number to queue."""
@@ -138,14 +141,19 @@ class MessageStore:
         """The queue, where it has ever been written to."""
         return self.queues.get(topic, {}).get(number)
 
+    def set_rates(self, command: Produce) -> None:
+        """So many records come to the topic's queues, once they are opened."""
+        self.rates[command.topic] = command.per_second, MappingProxyType(dict(command.queues))
+
     def open(self, now: Time, topic: str, count: int, *, write: bool) -> None:
         """The topic has ``count`` queues to write to (``write``: producers do); others take in nothing more."""
         queues = self.queues.setdefault(topic, {})
         for number in range(count):
             if number not in queues:
                 queues[number] = StoredQueue(now)
-        per_second = self.rates.get(topic, self.per_second)
+        usual, others = self.rates.get(topic, (self.per_second, {}))
         for number, queue in queues.items():
+            per_second = others.get(number, usual)
             queue.produce(now, per_second if write and self.running and number < count else IDLE)
 
     def stop(self, now: Time) -> None:

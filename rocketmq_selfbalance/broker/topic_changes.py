@@ -3,6 +3,7 @@ records, held pulls and name servers (spec 1.1, 1.4)."""
 
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker import pulls, registering
+from rocketmq_selfbalance.broker.commands import Produce
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
 from rocketmq_selfbalance.codes import PERM_WRITE
@@ -29,13 +30,13 @@ def delete(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
         pulls.reschedule(broker, now, topic, out)
 
 
-def produce(broker: Broker, now: Time, topic: str, per_second: float, out: Outbox) -> None:
+def produce(broker: Broker, now: Time, command: Produce, out: Outbox) -> None:
     """From now on producers write so many records per second to each queue of the topic."""
-    broker.disk.store.rates[topic] = per_second
-    config = broker.disk.topics.configs.get(topic)
+    broker.disk.store.set_rates(command)
+    config = broker.disk.topics.configs.get(command.topic)
     if config is not None:
         open_queues(broker, now, config)
-        pulls.reschedule(broker, now, topic, out)
+        pulls.reschedule(broker, now, command.topic, out)
 
 
 def open_queues(broker: Broker, now: Time, config: TopicConfig) -> None:

@@ -6,6 +6,7 @@ long enough ago.
 """
 
 from collections.abc import Iterator
+from math import ceil
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
@@ -129,13 +130,8 @@ def _take(client: Instance, now: Time, consumer: Consumer) -> bool:
 
 def _duration(consumer: Consumer, batch: Batch) -> Time | None:
     """How long the user's loop works on these records; None: for ever, as it tries a poison record again in place."""
-    pool = consumer.pool
-    poison = pool.poison.find(batch.queue, batch.first)
-    if poison is not None:
-        return poison.record.lasts(consumer.handle)
-    if not pool.takes:
-        return consumer.handle * (batch.end - batch.first)
-    return sum([pool.takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)])
+    poison = consumer.pool.poison.find(batch.queue, batch.first)
+    return _time_for(consumer, batch) if poison is None else poison.record.lasts(consumer.handle)
 
 
 def _done(consumer: Consumer, work: Work, out: Outbox) -> None:
@@ -146,6 +142,15 @@ def _done(consumer: Consumer, work: Work, out: Outbox) -> None:
         out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
     else:
         passed_over(consumer, queue, first, poison.record.skipped, out)
+
+
+def _time_for(consumer: Consumer, batch: Batch) -> Time:
+    """How long the user's code takes: as many records at once as it has threads, then as many more."""
+    threads, takes = consumer.settings.lite_pull.user_threads, consumer.pool.takes
+    if not takes:
+        return ceil((batch.end - batch.first) / threads) * consumer.handle
+    each = [takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
+    return sum([max(each[at : at + threads]) for at in range(0, len(each), threads)])
 
 
 def batch_range(batch: Batch) -> tuple[Queue, int, int]:

@@ -166,6 +166,10 @@ ONLY_DEFAULT: Mapping[str, Any] = {"awaitTerminationMillisWhenShutdown": 0}
 """Settings of RocketMQ's of which only the default is modelled: a consumer that shuts down does not wait for listeners
 that run, but interrupts them."""
 
+THREADS = "consumeThreadMax"
+"""The setting that stands for both ends of the pool of a push consumer: its queue has no bound, so that no thread
+beyond ``consumeThreadMin`` ever starts."""
+
 VERSION = "version"
 """The setting that chooses between `VERSIONS`."""
 

@@ -120,3 +120,5 @@ class LitePullSettings:
     lite_pull_batch_size: int = 10
     lite_pull_threshold_for_all: int = 10_000
     poll_timeout_ms: Time = 5_000.0
+    user_threads: int = 1
+    """To how many threads of his own the user's loop hands the records of a poll. (No setting of RocketMQ.)"""

@@ -75,6 +75,7 @@ class Story:
         topics: dict[str, int] | None = None,
         brokers: tuple[str, ...] = ("b1",),
         rate: float = 0.0,
+        rates: dict[str, float] | None = None,
         replicas: int | None = None,
         events: Sequence[Event] = (),
         settings: dict[str, Any] | None = None,
@@ -100,7 +101,7 @@ class Story:
                     }
                 )
             },
-            load={"produce": float(rate)},
+            load={"produce": float(rate), "rates": rates or {}},
             replication={} if replicas is None else {"kafka": replicas},
             run={"for": 3_600_000.0},
             events=tuple(events),

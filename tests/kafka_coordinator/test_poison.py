@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Committed, Delivered, PassedOver
+from protocols.facts import Committed, Delivered, PassedOver, TimedOut
 from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, StopPolling
 from protocols.scenario.groups import TopicPart
@@ -82,9 +82,9 @@ def test_who_comes_back_too_late_cannot_commit_that_it_skipped_the_record() -> N
     seen = lived(poison(attempts=31), settings=QUICK, seconds=300)
     assert stuck(seen)[:4] == ["c1", "c2", "c1", "c2"]
     assert [fact.offset for _, fact in seen.of(PassedOver)][:3] == [60, 60, 60]
-    assert {text for text in seen.notes() if "leaves the group" in text} == {
-        f"{name} was not polled for max.poll.interval.ms and leaves the group" for name in ("c1", "c2")
-    }
+    expired = {(fact.member, fact.setting, fact.limit, fact.why, fact.then) for _, fact in seen.of(TimedOut)}
+    why = "the user's loop stands still on record 60 of t-0 for longer"
+    assert expired == {(name, "max.poll.interval.ms", 20_000.0, why, "leaves the group") for name in ("c1", "c2")}
     assert max(fact.offset for _, fact in seen.of(Committed) if fact.queue.number == 0 and not fact.error) == 52
 
 

@@ -26,6 +26,7 @@ class Lived(Unobserved):
         seconds: float,
         strategy: str = "AVG",
         produce: float = 0.0,
+        rates: Mapping[str, float] | None = None,
         seed: int = 1,
         latency: tuple[float, float] = (1.0, 5.0),
         groups: dict[str, Any] | None = None,
@@ -39,7 +40,7 @@ class Lived(Unobserved):
                 "brokers": ("broker-a", "broker-b"),
                 "topics": {topic: {"queues": queues} for topic, queues in topics.items()},
                 "groups": groups or {"g": {"members": members}},
-                "load": {"produce": produce},
+                "load": {"produce": produce, "rates": rates or {}},
                 "run": {"for": seconds * 1000.0, "seed": seed, "latency": latency},
                 "events": events,
             }

@@ -4,26 +4,56 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from compare.comparison.columns import SETTLED
 from compare.console.output import number, ratio
 from compare.documents.comparison import Record, SeedsRecord
 from compare.measure.figures import Figure
-from compare.measure.runs.completeness import ends_complete, shares, usually_ends_complete
+from compare.measure.runs.completeness import did_the_work, shares, usually_did_the_work, usually_settles
 from compare.measure.runs.spread import figure
 
 
 class Column(NamedTuple):
-    """``path``: the figure. ``better``: -1 where less is better, 1 where more is, 0 where neither. ``complete``: only a
-    variant that ends complete can be best: how even it is, and what it took to get there. What queues and records
-    suffered on the way (no owner, two owners, waiting, handled again) counts for all."""
+    """``path``: the figure. ``better``: -1 where less is better, 1 where more is, 0 where neither.
+
+    Only a variant that settled and did all the work can be best. ``hurts``: what queues and records suffered; there
+    nobody is best while another has a better value, whether it did the work or not. Of how even it is and what it took
+    that does not hold: who leaves work undone needs less."""
 
     path: str
     heading: str
     better: int
     words: str
-    complete: bool = True
+    hurts: bool = False
 
 
 COLUMNS = (
+    Column(
+        "harm.work.refused", "not written", -1, "records that producers could not write, as no broker took them", True
+    ),
+    Column(
+        "harm.work.skipped", "never handled", -1, "records that nobody handles any more: the group went on behind", True
+    ),
+    Column("redelivered", "twice", -1, "records that were handled more than once", True),
+    Column(
+        "harm.no_progress_queue_s",
+        "no progress, queue-s",
+        -1,
+        "time in which records waited for at least a second and nobody handled any, summed over queues",
+        True,
+    ),
+    Column("harm.longest_stall_s", "longest stall, s", -1, "the longest time without progress of one queue", True),
+    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, summed over queues", True),
+    Column("longest_gap_s", "longest gap, s", -1, "the longest time one queue was without an owner", True),
+    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, summed over queues", True),
+    Column("lag.peak", "lag peak", -1, "the largest lag from the first event on, in records", True),
+    Column("lag.drain_s", "drained, s", -1, "time from the lag peak until all records of that lag were handled", True),
+    Column("harm.work.waiting", "waiting", -1, "records older than a second that nobody has handled at the end", True),
+    Column(
+        SETTLED,
+        "settled, s",
+        -1,
+        "time from the last event to the last change of ownership as any member believes it; never, where it goes on",
+    ),
     Column(
         "fairness.jain",
         "Jain",
@@ -48,23 +78,17 @@ COLUMNS = (
         "the fewest moves that lead to the fairest allocation after each event (hanging members count as members); a"
         " variant with fewer moves did not reach it after every event",
     ),
-    Column("unowned_queue_s", "no owner, queue-s", -1, "time without an owner, summed over queues", False),
-    Column("longest_gap_s", "longest, s", -1, "the longest time one queue was without an owner", False),
-    Column("double_owned_queue_s", "two owners, queue-s", -1, "time with several owners, summed over queues", False),
-    Column("redelivered", "twice", -1, "records that were handled more than once", False),
-    Column("lag.peak", "lag peak", -1, "the largest lag from the first event on, in records", False),
-    Column("lag.drain_s", "drained, s", -1, "time from the lag peak until all records of that lag were handled", False),
-    Column(
-        "settle_s",
-        "settled, s",
-        -1,
-        "time from the last event to the last change of ownership as any member believes it",
-    ),
     Column("messages", "messages", -1, "number of messages besides those that fetch records"),
 )
 
+SHARING_AT = next(at for at, column in enumerate(COLUMNS) if column.path == "fairness.jain")
+"""The columns before it are the table of what hurts; those from it on that of who has how much and what it took."""
+
 _PARTS = re.compile(r"[^:_+-]*[:_+-]|[^:_+-]+")
 _RATIOS = frozenset({"fairness.jain", "optimum.jain"})
+
+_BAD = frozenset({"fairness.idle_members", "harm.work.refused", "harm.work.skipped"})
+"""Figures of which every value but 0 stands out."""
 
 
 def rows(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[dict[str, object]]:
@@ -72,27 +96,25 @@ def rows(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[di
     there is none), whether it is the ``best`` of its column, ``bad`` where somebody is worse off than need be.
     """
     values = [[_value(each, column.path, seeds) for column in COLUMNS] for each in records]
-    complete = [_is_complete(each, seeds) for each in records]
     # Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do.
     sharing = [shares(each) for each in records]
     compared = sharing if any(sharing) else [True for _ in records]
-    may = [
-        [ends or not column.complete for ends, counts in zip(complete, compared, strict=True) if counts]
-        for column in COLUMNS
+    may = [counts and _did_the_work(each, seeds) for each, counts in zip(records, compared, strict=True)]
+    best = [
+        _best(column, [row[at][0] if counts else None for row, counts in zip(values, compared, strict=True)], may)
+        for at, column in enumerate(COLUMNS)
     ]
-    of_column = [
-        [row[at][0] for row, counts in zip(values, compared, strict=True) if counts] for at in range(len(COLUMNS))
-    ]
-    best = [_best(*each) for each in zip(COLUMNS, of_column, may, strict=True)]
     found = []
-    for record, row, ends, counts in zip(records, values, complete, compared, strict=True):
+    for record, row, allowed in zip(records, values, may, strict=True):
+        over = seeds.get(record["label"])
+        settles = usually_settles(record, None if over is None else over["figures"])
         cells = [
             {
                 "heading": column.heading,
-                "text": _text(column.path, value),
+                "text": "never" if column.path == SETTLED and not settles else _text(column.path, value),
                 "range": _range(_text(column.path, low), _text(column.path, high)),
-                "best": best[at] is not None and value == best[at] and counts and (ends or not column.complete),
-                "bad": column.path == "fairness.idle_members" and bool(value),
+                "best": best[at] is not None and value == best[at] and allowed,
+                "bad": column.path in _BAD and bool(value),
             }
             for at, (column, (value, low, high)) in enumerate(zip(COLUMNS, row, strict=True))
         ]
@@ -111,17 +133,20 @@ def _value(record: Record, path: str, seeds: Mapping[str, SeedsRecord]) -> tuple
     return spread["median"], spread["p5"], spread["p95"]
 
 
-def _is_complete(record: Record, seeds: Mapping[str, SeedsRecord]) -> bool:
+def _did_the_work(record: Record, seeds: Mapping[str, SeedsRecord]) -> bool:
     over = seeds.get(record["label"])
-    return ends_complete(record) if over is None else usually_ends_complete(over["figures"])
+    return did_the_work(record) if over is None else usually_did_the_work(over["figures"])
 
 
 def _best(column: Column, values: Sequence[Figure], may: Sequence[bool]) -> Figure:
-    """The best value of those who may have it; None where nobody is better than the rest."""
-    known = [value for value, allowed in zip(values, may, strict=True) if allowed and value is not None]
-    if not column.better or not known or (len(set(known)) < 2 and all(may)):
+    """The best value of those who may have it; None where nobody is better than the rest, or where somebody who may not
+    have it suffers less."""
+    known = [value for value in values if value is not None]
+    allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
+    if not column.better or not allowed or (len(set(known)) < 2 and all(may)):
         return None
-    return max(known) if column.better > 0 else min(known)
+    least = min if column.better < 0 else max
+    return None if column.hurts and least(known) != least(allowed) else least(allowed)
 
 
 def _range(low: str, high: str) -> str:

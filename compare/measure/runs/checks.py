@@ -1,14 +1,15 @@
 """What must hold in a run: what the scenario's ``expect`` demands, and what one would wish of any system."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from compare.documents.comparison import CheckRecord, Record
 from compare.scenarios.run_variant import RunResult
 from protocols import Queue
 from protocols.scenario.model import ExpectPart
 from protocols.scenario.units import duration_text
-from protocols.timeline.properties import SETTLES, measure
+from protocols.timeline.properties import SETTLES, PropertyResult, measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +31,20 @@ class Check:
         return found
 
 
-def checks_of(result: RunResult, found: Record) -> list[Check]:
-    """All checks of a variant, those that are demanded first. ``found``: its record, for its figures."""
-    measured = measure(result.timeline, _expected(result))
-    settled = next(each for each in measured if each.name == SETTLES)
+def properties_of(result: RunResult) -> list[PropertyResult]:
+    """Which of the properties that one would wish of any system held in the run."""
+    return measure(result.timeline, _expected(result))
+
+
+def settled(measured: Sequence[PropertyResult]) -> bool:
+    """Whether ownership came to rest, with one owner for every queue, by the properties of the run."""
+    return next(each.held for each in measured if each.name == SETTLES)
+
+
+def checks_of(result: RunResult, measured: Sequence[PropertyResult], found: Record) -> list[Check]:
+    """All checks of a variant, those that are demanded first. ``measured``: its `properties_of`; ``found``: its record,
+    for its figures."""
+    settles = next(each for each in measured if each.name == SETTLES)
     expect = result.variant.scenario.expect
     demanded = []
     for name in ExpectPart.model_fields:
@@ -41,9 +52,9 @@ def checks_of(result: RunResult, found: Record) -> list[Check]:
         if limit is None:
             continue
         why = _BREACHES[name](limit, found)
-        if name == "settles_within" and not why and not settled.held:
-            why = settled.why
-        story = settled.story if name == "settles_within" else ()
+        if name == "settles_within" and not why and not settles.held:
+            why = settles.why
+        story = settles.story if name == "settles_within" else ()
         demanded.append(Check(name, not why, True, why, story if why else ()))
     wished = [Check(each.name, each.held, False, each.why, each.story) for each in measured]
     return [*demanded, *wished]
@@ -74,8 +85,18 @@ _BREACHES: Mapping[str, Callable[[float, Record], str]] = {
     "double_owned_queue_s": lambda limit, found: _above(
         limit, found["double_owned_queue_s"], "time with several owners", " queue-seconds"
     ),
+    "longest_stall": lambda limit, found: _longer(
+        limit, found["harm"]["longest_stall_s"], "longest time without progress"
+    ),
+    "skipped": lambda limit, found: _above(limit, _work(found, "skipped"), "records never handled"),
+    "waiting": lambda limit, found: _above(limit, _work(found, "waiting"), "records waiting at the end"),
     "redelivered": lambda limit, found: _above(limit, found["redelivered"], "records delivered more than once"),
 }
+
+
+def _work(found: Record, name: Literal["skipped", "waiting"]) -> int | None:
+    work = found["harm"]["work"]
+    return None if work is None else work[name]
 
 
 def _longer(limit: float, value_s: float | None, what: str) -> str:

@@ -3,7 +3,8 @@ the time in between cost."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import TypeVar
 
 from compare.scenarios.ending import Ending, ending
@@ -13,7 +14,6 @@ from protocols.facts import Owns
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline
-from protocols.timeline.causes import Happening
 from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Beliefs
@@ -70,6 +70,18 @@ def phases_of(scenario: Scenario, numbering: Numbering) -> tuple[Phase, ...]:
     )
 
 
+def at_other_times(phases: Sequence[Phase], scenario: Scenario) -> tuple[Phase, ...]:
+    """The phases of a scenario in which the same events happen in the same order at other times
+    (`protocols.scenario.jitter`): who and what is there after them is the same."""
+    events = iter(scenario.events)
+    happening = [tuple(islice(events, len(phase.events))) for phase in phases]
+    times = [0.0, *(each[0].at for each in happening[1:]), scenario.run.for_]
+    return tuple(
+        replace(phase, at=at, until=until, events=each)
+        for phase, each, (at, until) in zip(phases, happening, pairwise(times), strict=True)
+    )
+
+
 def _up_to(scenario: Scenario, at: Time) -> Scenario:
     return scenario.model_copy(update={"run": scenario.run.model_copy(update={"for_": at})})
 
@@ -84,7 +96,7 @@ def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
     rebalances = [0] * len(phases)
     for each in timeline.rebalances:
         if each.ended is not None:
-            rebalances[_place(starts, _first(each.cause).at)] += 1
+            rebalances[_place(starts, each.cause.event.at)] += 1
     position = 0
     before: Owned = {}
     for number, phase in enumerate(phases):
@@ -144,10 +156,3 @@ def _lasting(timeline: Timeline, found: Sequence[_Span]) -> Iterator[tuple[_Span
         lasted = time_existing(timeline.lives, each.queue, each.since, until)
         if lasted > 0:
             yield each, lasted
-
-
-def _first(happening: Happening) -> Happening:
-    """The event that a happening belongs to."""
-    while happening.follows is not None:
-        happening = happening.follows
-    return happening

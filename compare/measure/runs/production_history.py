@@ -1,17 +1,19 @@
 """What is written to every queue in the course of a run."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import ceil, floor
 
 from compare.scenarios.run_variant import RunResult
 from compare.scenarios.systems import system_of
 from protocols import Queue
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_placement import Brokers, brokers_of, queue_index
+from protocols.scenario.rates import Rates
 from protocols.scenario.replication import Replicas
 from protocols.scenario.systems import split_system
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
@@ -32,6 +34,32 @@ class ProductionHistory:
         """Offset of the next record to be written."""
         return next((each.end_offset(now) for each in reversed(self.parts) if each.since <= now), 0)
 
+    def arrival(self, offset: int, latest: Time) -> Time:
+        """When the record with this offset is there, to a tick; ``latest`` where it is not there before that."""
+        early, late = self.since, latest
+        if self.end_offset(late) <= offset:
+            return late
+        while late - early > TICK:
+            middle = (early + late) / 2
+            early, late = (middle, late) if self.end_offset(middle) <= offset else (early, middle)
+        return ceil(late / TICK) * TICK
+
+    def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
+        """When nothing could be written, of a queue to which records are written at other times."""
+        ends = [*(each.since for each in self.parts[1:]), until]
+        spans = [(max(since, part.since), min(until, end)) for part, end in zip(self.parts, ends, strict=True)]
+        silent = [part.per_second <= 0 for part in self.parts]
+        return [span for span, each in zip(spans, silent, strict=True) if each and span[0] < span[1]]
+
+    @property
+    def rate(self) -> float:
+        """Records per second, while they can be written."""
+        return max(each.per_second for each in self.parts)
+
+    def refused(self, since: Time, until: Time) -> int:
+        """Records of the even production that could not be written between two times."""
+        return sum(floor((end - start) * self.rate / 1000) for start, end in self.silences(since, until))
+
     def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
         """From now on so many records come per second."""
         last = self.parts[-1]
@@ -49,7 +77,7 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
     scenario = result.variant.scenario
-    if not scenario.load.produce and not any(event.writes_records for event in scenario.events):
+    if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
     system, _ = split_system(result.variant.part.system)
     replicas = Replicas(scenario.brokers, scenario.replication[system]) if system in scenario.replication else None
@@ -65,7 +93,7 @@ class _Producers:
     all of whose ``replicas`` are (Kafka, where the scenario says how many there are; else a partition always gets
     another leader)."""
 
-    per_second: float
+    rates: Rates
     numbering: Numbering
     topics: dict[str, tuple[Queue, ...]]
     brokers: dict[str, Brokers]
@@ -79,9 +107,9 @@ class _Producers:
     def of(cls, scenario: Scenario, numbering: Numbering, replicas: Replicas | None) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        rate = scenario.load.produce
-        first = {queue: ProductionHistory((Production(rate),)) for queues in topics.values() for queue in queues}
-        return cls(rate, numbering, topics, brokers, first, replicas)
+        made = cls(Rates(scenario), numbering, topics, brokers, {}, replicas)
+        made._write(0.0)
+        return made
 
     def live_through(self, event: Event) -> None:
         """What the event changes. Records for a queue whose broker is down are refused."""
@@ -101,6 +129,7 @@ class _Producers:
                 self.brokers.pop(topic, None)
             else:
                 self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
+        self.rates.change(event.queue_changes())
         if event.broker_changes() or event.queue_changes():
             self.topics = topics_after(self.topics, event, self.numbering)
             self._write(event.at)
@@ -111,12 +140,19 @@ class _Producers:
         return self.replicas.serve(self.brokers[queue.topic][queue.number])
 
     def _write(self, now: Time) -> None:
-        there = dict.fromkeys(queue for queues in self.topics.values() for queue in queues)
+        there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
         for queue in {**dict.fromkeys(self.written), **there}:
-            per_second = self.per_second if queue in there and self._is_served(queue) else 0.0
+            per_second = there[queue] if queue in there and self._is_served(queue) else 0.0
             before = self.written.get(queue)
             if before is None or (queue in there and queue in self.deleted):
                 self.deleted.discard(queue)
                 self.written[queue] = ProductionHistory((Production(per_second, now),))
             else:
                 self.written[queue] = before.goes_on(now, per_second)
+
+    def _rates_of(self, topic: str, queues: tuple[Queue, ...]) -> Iterator[tuple[Queue, float]]:
+        """Each queue with its records per second."""
+        brokers = dict.fromkeys(queue.broker for queue in queues)
+        rates = {broker: self.rates.at(topic, broker) if broker else self.rates.of(topic) for broker in brokers}
+        for queue in queues:
+            yield queue, rates[queue.broker][queue.number]

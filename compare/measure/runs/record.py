@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
-from compare.measure.runs.checks import checks_of
+from compare.measure.runs.checks import checks_of, properties_of, settled
 from compare.measure.runs.event_outcomes import NOT_SHARED, event_outcomes
+from compare.measure.runs.harm.found import harm_of
 from compare.measure.runs.lag import lag_peak
 from compare.measure.runs.phases import Phase, phases_of
 from compare.scenarios.run_variant import RunResult
@@ -27,10 +28,12 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     timeline, ending = result.timeline, result.ending
     cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
     after = event_outcomes(result, cut)
+    measured = properties_of(result)
     found: Record = {
         "label": result.variant.label,
         "system": result.variant.part.system,
         "seed": result.variant.seed,
+        "jitter": result.variant.jitter,
         "broadcasting": sorted(timeline.broadcasting),
         "owners": {
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
@@ -51,6 +54,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "lost_messages": dict(timeline.lost),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
+        "harm": harm_of(result, cut, settled(measured)),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, each) for each in timeline.rebalances],
@@ -58,7 +62,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     }
     if after[-1]["moves"] is None:
         cast("dict[str, object]", found).update((name, None) for name in NOT_SHARED if name in found)
-    found["checks"] = [each.document() for each in checks_of(result, found)]
+    found["checks"] = [each.document() for each in checks_of(result, measured, found)]
     return found
 
 

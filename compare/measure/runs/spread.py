@@ -29,6 +29,14 @@ FIGURES = (
     "settle_s",
     "lag.peak",
     "lag.drain_s",
+    "harm.work.written",
+    "harm.work.handled",
+    "harm.work.refused",
+    "harm.work.skipped",
+    "harm.work.waiting",
+    "harm.no_progress_queue_s",
+    "harm.longest_stall_s",
+    "harm.settled",
 )
 """What is told of many seeds, as paths into a variant's record; of ``messages`` all types but `FETCHING` together."""
 

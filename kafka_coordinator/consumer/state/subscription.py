@@ -38,7 +38,7 @@ class SubscriptionState:
             self.topics,
             self.owned,
             self.assigned_by_user,
-            tuple([(each, at.start, at.since - now, at.per_record) for each, at in self.positions.items()]),
+            tuple([(each, at.start, at.since - now, at.turn, at.at_once) for each, at in self.positions.items()]),
             self.unpositioned,
             self.awaits_offsets,
             self.paused,

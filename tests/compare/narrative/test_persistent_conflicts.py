@@ -41,10 +41,10 @@ def test_different_subscriptions_are_the_reason_of_what_nobody_owns_to_the_end()
         "c2 is a member and does not read X, so the share of this member has no owner",
         "c1 is a member and does not read Y, so the share of this member has no owner",
     ]
-    assert told[0] == (
+    assert (
         "RocketMQ AVG ends with 4 of 8 queues without an owner: 2 queues per member where 4 would be possible,"
         f" because {' and '.join(f'{why};' for why in record['after'][0]['why_unowned']).rstrip(';')}."
-    )
+    ) in told
 
 
 def test_different_strategies_are_named_member_by_member() -> None:

@@ -41,12 +41,13 @@ def test_every_figure_behind_a_sentence_is_in_the_record() -> None:
 
 
 def test_idle_members_are_told_of_with_the_reason() -> None:
-    assert told("kafka:range")[0] == (
+    assert (
         "Kafka range leaves 2 of 4 members idle, because it allocates each topic separately, starting with the first"
         " member, and no topic has more than 2 partitions."
+    ) in told("kafka:range")
+    assert "Kafka cooperative-sticky ends as fair as possible: 4 members, 1 partition each." in told(
+        "kafka:cooperative-sticky"
     )
-    fair, *_ = told("kafka:cooperative-sticky")
-    assert fair == "Kafka cooperative-sticky ends as fair as possible: 4 members, 1 partition each."
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_group_is_fair_only_if_its_index_is_the_best_possible(least: int, said
     record = copy.deepcopy(document()["variants"][0])
     record["fairness"] |= {"max": 4, "min": least, "jain": 0.91, "idle_members": 0}
     record["optimum"] |= {"max": 4, "min": 2, "jain": 0.96, "idle_members": 0}
-    assert f"ends uneven: {said} would be possible" in verdict(record)[0].text
+    assert any(f"ends uneven: {said} would be possible" in each.text for each in verdict(record))
 
 
 def test_a_pause_at_every_join_is_told_of_with_its_length() -> None:
@@ -68,8 +69,7 @@ def test_a_pause_at_every_join_is_told_of_with_its_length() -> None:
 
 
 def test_the_variants_are_told_of_side_by_side() -> None:
-    first = told(None)[0]
-    assert first.startswith("2 of 4 variants end as fair as possible (")
+    assert any(each.startswith("2 of 4 variants end as fair as possible (") for each in told(None))
     assert any("a ratio of" in each for each in told(None))
 
 
@@ -90,7 +90,7 @@ def test_what_differs_over_seeds_is_said() -> None:
 def test_a_group_that_owns_nothing_is_no_fair_one() -> None:
     record = copy.deepcopy(document()["variants"][0])
     record["fairness"] |= {"max": 0, "min": 0, "jain": 1.0, "idle_members": 4}
-    assert verdict(record)[0].text == "Kafka range ends without an owner for any partition."
+    assert "Kafka range ends without an owner for any partition." in [each.text for each in verdict(record)]
 
 
 def test_the_baseline_tells_what_is_better_and_what_is_worse() -> None:

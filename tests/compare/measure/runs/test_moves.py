@@ -66,7 +66,7 @@ def test_fewer_moves_than_the_fairest_sharing_takes_are_told_with_the_reason() -
         assert told.figures["moves"] < told.figures["fewest_moves"]
 
 
-def test_a_variant_that_leaves_queues_to_nobody_is_no_fair_one_and_best_only_in_what_queues_suffered() -> None:
+def test_a_variant_that_leaves_queues_to_nobody_is_no_fair_one_and_best_at_nothing() -> None:
     fair, open_ended = records(["kafka:range"]), records(["kafka:range"])
     (first,), (second,) = fair, open_ended
     second |= {"label": "open", "moves": first["moves"] - 1, "settle_s": 0.0, "unowned_queue_s": 0.0, "rebalances": 1}
@@ -77,9 +77,11 @@ def test_a_variant_that_leaves_queues_to_nobody_is_no_fair_one_and_best_only_in_
         row["label"]: {cell["heading"] for cell in row["cells"] if cell["best"]} for row in rows([first, second], {})
     }
     assert {"Jain", "idle", "most", "moves", "rebalances", "settled, s", "messages"} <= best["kafka:range"]
-    assert best["open"] == {"no owner, queue-s"}
-    assert verdict(second)[0].text == "open ends with 2 of 4 partitions without an owner: 1 partition per member."
-    (sentence, rests), *_ = side_by_side([first, second])
+    assert not best["open"]
+    assert "no owner, queue-s" not in best["kafka:range"], "the other one suffers less"
+    sentences = [each.text for each in verdict(second)]
+    assert "open ends with 2 of 4 partitions without an owner: 1 partition per member." in sentences
+    ((sentence, rests),) = [each for each in side_by_side([first, second]) if "fair" in each[0].text]
     assert sentence.text == (
         "1 of 2 variants ends as fair as possible (Kafka range); open does not: 2 of its queues have no owner."
     )

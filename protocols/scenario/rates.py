@@ -1,0 +1,81 @@
+"""How many records per second every queue gets: the rate of the queue itself, of its topic, or the default.
+
+Names mean what they mean in the event ``produce``: first a topic, then a queue (`protocols.scenario.queue_names`).
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.queue_names import named_queue
+from protocols.scenario.queue_placement import Brokers, queue_index
+
+
+class Rates:
+    """Those of a scenario's load, for the topics that are there. `change` tells what becomes of these by and by.
+
+    A rate stays with the queue that first had the name while the topic lives: growth does not give it to another one.
+    """
+
+    __slots__ = ("_brokers_of", "_default", "_of_queues", "_rates", "_topics", "places")
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._default, self._rates = scenario.load.produce, scenario.load.rates
+        self._topics = {*scenario.topics, *(topic for event in scenario.events for topic in event.queue_changes())}
+        """Topics that are ever there: their names are never those of queues."""
+        self._brokers_of: dict[str, Brokers] = {}
+        """Topic to the broker of each of its queues, in the order in which they came."""
+        self.places: dict[str, tuple[str, int]] = {}
+        """Name of a queue to its topic and its place among all of the topic's, as soon as it is there."""
+        self._of_queues: dict[tuple[str, int], float] = {}
+        self.change({topic: part.queues for topic, part in scenario.topics.items()})
+
+    @property
+    def unknown(self) -> list[str]:
+        """Names of neither a topic that is ever there nor of a queue that has been there."""
+        return [name for name in self._rates if name not in self._topics and name not in self.places]
+
+    def change(self, topics: Mapping[str, Mapping[str, int] | None]) -> None:
+        """Topics have these queues per broker from now on; None: they are deleted."""
+        for topic, per_broker in topics.items():
+            if per_broker is None:
+                self._forget(topic)
+            else:
+                before = self._brokers_of.get(topic, ())
+                new = [broker for broker, count in per_broker.items() for _ in range(count - before.count(broker))]
+                self._brokers_of[topic] = (*before, *new)
+        if unknown := self.unknown:
+            self._place(unknown)
+
+    def usual(self, topic: str) -> float:
+        """Records per second of the topic's queues that have no rate of their own."""
+        return self._rates.get(topic, self._default)
+
+    def of(self, topic: str) -> tuple[float, ...]:
+        """Records per second of each queue that the topic has had, in the order in which they came: Kafka's numbers."""
+        usual = self.usual(topic)
+        return tuple(
+            [self._of_queues.get((topic, number), usual) for number in range(len(self._brokers_of.get(topic, ())))]
+        )
+
+    def at(self, topic: str, broker: str) -> tuple[float, ...]:
+        """Records per second of the topic's queues at this broker, by their numbers there: RocketMQ's."""
+        brokers = self._brokers_of.get(topic, ())
+        return tuple([rate for each, rate in zip(brokers, self.of(topic), strict=True) if each == broker])
+
+    def _forget(self, topic: str) -> None:
+        self._brokers_of.pop(topic, None)
+        self.places = {name: place for name, place in self.places.items() if place[0] != topic}
+        self._of_queues = {place: rate for place, rate in self._of_queues.items() if place[0] != topic}
+
+    def _place(self, names: list[str]) -> None:
+        there = {topic: Counter(brokers) for topic, brokers in self._brokers_of.items()}
+        for name in names:
+            try:
+                topic, broker, number = named_queue(name, there)
+            except UserError:
+                continue  # it may come yet
+            place = topic, queue_index(self._brokers_of[topic], broker, number)
+            self.places[name] = place
+            self._of_queues[place] = self._rates[name]

@@ -1,0 +1,122 @@
+"""Rates per topic and per queue: which queue a name means, whatever becomes of its topic."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.rates import Rates
+from protocols.scenario.reading import read, read_text, scenario
+from protocols.scenario.writing import as_yaml
+
+
+def day(rates: dict[str, Any], *events: dict[str, Any], topics: Any = None) -> Scenario:
+    return scenario(
+        name="rates",
+        brokers=["broker-a", "broker-b"],
+        topics=topics or {"orders": {"queues": {"broker-a": 2, "broker-b": 2}}, "payments": 2},
+        group={"name": "g", "members": {"c1": ["orders"]}},
+        load={"produce": "10/s", "rates": rates},
+        run={"for": "1min"},
+        systems=["kafka:range"],
+        events=list(events),
+    )
+
+
+def test_a_queue_goes_before_its_topic_and_this_before_the_default() -> None:
+    rates = Rates(day({"orders": "50/s", "orders-1": "400/s", "orders-broker-b-1": "5/s"}))
+    assert rates.of("orders") == (50.0, 400.0, 50.0, 5.0)
+    assert rates.of("payments") == (10.0, 10.0)
+    assert (rates.at("orders", "broker-a"), rates.at("orders", "broker-b")) == ((50.0, 400.0), (50.0, 5.0))
+    assert (rates.usual("orders"), rates.usual("payments")) == (50.0, 10.0)
+
+
+def test_a_name_that_is_a_topics_is_the_topic() -> None:
+    topics = {"orders": 4, "orders-3": 1}
+    rates = Rates(day({"orders-3": "400/s", "orders-3-0": "7/s"}, topics=topics))
+    assert (rates.of("orders"), rates.of("orders-3")) == ((10.0,) * 4, (7.0,))
+    later = Rates(day({"orders-3": "400/s"}, {"at": "5s", "add_topic": {"orders-3": 1}}, topics={"orders": 4}))
+    assert later.of("orders") == (10.0,) * 4
+    later.change({"orders-3": {"broker-a": 1}})
+    assert later.of("orders-3") == (400.0,)
+
+
+def test_what_comes_by_an_event_has_its_rate_then_and_a_rate_stays_with_its_queue() -> None:
+    grown = {"at": "5s", "queues": {"orders": {"broker-a": 3, "broker-b": 3}}}
+    found = day({"orders-2": "400/s", "orders-5": "6/s", "orders-broker-a-2": "7/s"}, grown)
+    rates = Rates(found)
+    assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0)
+    assert rates.unknown == ["orders-5", "orders-broker-a-2"]
+    rates.change(found.events[0].queue_changes())
+    assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0, 7.0, 6.0)
+    assert rates.at("orders", "broker-b") == (400.0, 10.0, 6.0)
+
+
+def test_a_topic_that_is_made_anew_has_rates_by_its_new_names() -> None:
+    rates = Rates(day({"orders-1": "400/s"}))
+    rates.change({"orders": None})
+    assert (rates.of("orders"), rates.places) == ((), {})
+    rates.change({"orders": {"broker-a": 1, "broker-b": 1}})
+    assert rates.at("orders", "broker-b") == (400.0,)
+
+
+def test_the_load_is_written_back_with_all_its_rates() -> None:
+    made = day({"orders": 0.1, "orders-1": "24000/min"})
+    assert "rates: {orders: 0.1/s, orders-1: 400" in as_yaml(made)
+    assert read_text(as_yaml(made)).load == made.load
+    silent = scenario(name="s", topics={"t": 1}, group={"name": "g"}, run={"for": "1min"})
+    assert "load" not in as_yaml(silent)
+
+
+@pytest.mark.parametrize(
+    ("rates", "problem"),
+    [
+        (
+            "order: 5/s",
+            "load.rates.order: unknown topic or queue 'order', expected a topic, topic-number or topic-broker-number,"
+            " of what is there or comes by an event",
+        ),
+        (
+            "orders-4: 5/s",
+            "load.rates.orders-4: unknown topic or queue 'orders-4', expected a topic, topic-number or"
+            " topic-broker-number, of what is there or comes by an event",
+        ),
+        ("orders-1: 5", "load.rates.orders-1: 5 has no unit, expected a number per time such as 10/s or 600/min"),
+        (
+            "orders-1: 5/s, orders-broker-a-1: 6/s",
+            "load.rates.orders-broker-a-1: 'orders-broker-a-1' is the same queue as 'orders-1', expected one of them",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line_with_its_place(rates: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "name: s\ntopics: {orders: 4}\ngroup: {name: g, members: {c1: [orders]}}\nrun: {for: 1min}\n"
+        f"load:\n  rates: {{{rates}}}\n"
+    )
+    with pytest.raises(UserError) as refused:
+        read(path)
+    assert str(refused.value) == f"{path} line 6: {problem}"
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
+def test_threads_are_a_whole_number_from_1_on(threads: Any) -> None:
+    with pytest.raises(UserError, match=r"group\.members\.c1\.threads: .*(whole number|expected at least 1)"):
+        scenario(
+            name="s",
+            topics={"t": 1},
+            group={"name": "g", "members": {"c1": {"subscribe": ["t"], "threads": threads}}},
+            run={"for": "1min"},
+        )
+
+
+def test_a_member_that_joins_again_keeps_its_threads() -> None:
+    events = [{"at": "5s", "leave": "c1"}, {"at": "9s", "join": "c1"}]
+    members = {"c1": {"subscribe": ["t"], "threads": 4}}
+    found = scenario(
+        name="s", topics={"t": 1}, group={"name": "g", "members": members}, run={"for": "1min"}, events=events
+    )
+    assert found.events[1].model_dump()["threads"] == 4
+    assert "threads: 4" in as_yaml(found)

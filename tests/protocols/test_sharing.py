@@ -1,0 +1,87 @@
+"""A reader's time goes to the queues that need it: max-min fairness, without waste."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.engine.nodes import TICK
+from protocols.load import Production, Reading
+from protocols.sharing import SHORTEST_MS, share, shared_anew
+
+
+def queue(per_second: float, waiting: int = 0) -> tuple[int, Production]:
+    """At 0 ms."""
+    return 0, Production(per_second, 0.0, waiting)
+
+
+def test_idle_queues_leave_their_time_to_the_hot_one() -> None:
+    found = share(0.0, 2.0, 1, [queue(400, 5000), queue(1), queue(1), queue(1)])
+    assert 1000 / found.turn == pytest.approx(500 - 3, rel=1e-3)
+    assert found.until == pytest.approx(5000 / (497 - 400) * 1000, rel=1e-2)
+
+
+def test_queues_that_are_behind_share_equally() -> None:
+    assert share(0.0, 2.0, 1, [queue(0, 100), queue(0, 900)]).turn == 4.0
+    three = share(0.0, 2.0, 1, [queue(0, 100), queue(0, 900), queue(100)])
+    assert 1000 / three.turn == pytest.approx(200, rel=1e-3)
+
+
+def test_they_share_anew_when_the_first_has_caught_up_but_not_for_a_few_records() -> None:
+    assert share(0.0, 2.0, 1, [queue(150, 100), queue(0, 900)]).until == 1000.0
+    assert share(0.0, 2.0, 1, [queue(0, 2), queue(0, 900)]).until == SHORTEST_MS
+    assert share(0.0, 2.0, 1, [queue(500, 90)]).until is None
+    assert share(0.0, 2.0, 1, [queue(0, 1)]).until is None  # one record in hand is nothing to wait for
+
+
+def test_a_queue_that_gets_more_than_its_share_is_limited_to_it() -> None:
+    found = share(0.0, 2.0, 1, [queue(400), queue(400), queue(50)])
+    assert 1000 / found.turn == pytest.approx(225, rel=1e-3)
+    assert found.until is None
+
+
+def test_all_of_the_time_is_there_for_whoever_gets_a_record_where_nobody_is_behind() -> None:
+    assert share(0.0, 2.0, 1, [queue(100), queue(100)]) == (2.0, None)
+
+
+def test_threads_handle_as_many_records_at_once() -> None:
+    reading = Reading(0, 0.0, 10.0, 4)
+    held = Production(0.0, 0.0, 9)
+    assert [reading.position(now, held) for now in (9.0, 10.0, 20.0, 29.0, 30.0)] == [0, 4, 8, 8, 9]
+
+
+def test_what_is_in_hand_stays_in_hand_when_the_shares_change() -> None:
+    readings = {"a": Reading(0, 0.0, 10.0), "b": Reading(5, 0.0, 10.0)}
+    productions = {"a": Production(0.0, 0.0, 50), "b": Production(0.0, 0.0, 5)}
+    kept, _ = shared_anew(6.0, 5.0, 1, readings, productions, goes_on=True)
+    assert kept["a"] == Reading(0, 3.0, 5.0)  # six tenths of a record are done, the rest takes 2 ms
+    assert kept["b"] == Reading(5, 6.0, 5.0)  # nothing was in hand
+    begun, _ = shared_anew(6.0, 5.0, 1, readings, productions, goes_on=False)
+    assert begun["a"] == Reading(0, 6.0, 5.0)
+
+
+QUEUES = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, 30.0, 90.0, 300.0]), st.integers(0, 400)), min_size=1, max_size=6
+)
+
+
+@given(QUEUES, st.sampled_from([1.0, 5.0, 16.0]), st.sampled_from([1, 3, 20]))
+@settings(max_examples=200, deadline=None)
+def test_nothing_is_wasted_while_anything_waits_and_shares_change_seldom(
+    queues: list[tuple[float, int]], handle: float, threads: int
+) -> None:
+    productions = {number: Production(rate, 0.0, held) for number, (rate, held) in enumerate(queues)}
+    readings = {number: Reading(0, 0.0, 0.0) for number in productions}
+    now, end, changes = 0.0, 20_000.0, 0
+    readings, until = shared_anew(now, handle, threads, readings, productions, goes_on=False)
+    while until is not None and until <= end:
+        now, changes = until, changes + 1
+        readings = {number: each.moved_on(now, productions[number]) for number, each in readings.items()}
+        readings, until = shared_anew(now, handle, threads, readings, productions, goes_on=True)
+    handled = {number: each.position(end, productions[number]) for number, each in readings.items()}
+    ends = {number: each.end_offset(end) for number, each in productions.items()}
+    most = end / handle * threads
+    # Per queue one turn may be under way, per change of shares the rest of 100 ms was somebody's who needed it not.
+    slack = (2 * threads * len(queues) + changes * (SHORTEST_MS / handle * threads)) + most * TICK
+    assert sum(handled.values()) >= min(most, sum(ends.values())) - slack
+    assert sum(handled.values()) <= most + 2 * threads * len(queues) + most * TICK
+    assert changes <= 3 * len(queues)
