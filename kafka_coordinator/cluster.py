@@ -35,9 +35,10 @@ from protocols.engine.simulation import Simulation
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.commit import offsets_of
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
-from protocols.scenario.world import apply_event, apply_to_world, end_process
+from protocols.scenario.world import apply_event, apply_to_world, end_process, start_later
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
@@ -65,12 +66,15 @@ class KafkaCluster:
 
     # What a scenario calls.
 
-    def start(self) -> None:
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         """Brokers first, then the members in the order written."""
         for broker in self.scenario.brokers:
             self._start_broker(broker)
-        for key, part in list(self.members.parts.items()):
-            self._start_member(key, self.members.config(*key, part, self.topics.load))
+        for key in list(self.members.parts):
+            start_later(self.simulation, beginning.starts.get(key, 0.0), partial(self._start_listed, key))
+
+    def _start_listed(self, key: MemberKey) -> None:
+        self._start_member(key, self.members.config(*key, self.members.parts[key], self.topics.load))
 
     def apply(self, event: Event) -> None:
         """The event happens now."""

@@ -27,18 +27,21 @@ def notebooks() -> list[Path]:
 
 
 def executed(path: Path, environment: Mapping[str, str] | None = None) -> nbformat.NotebookNode:
-    """The notebook after a run in a fresh kernel, without anything that differs from run to run.
+    """The notebook after a run in a fresh kernel and an empty folder, without anything that differs from run to run.
 
     ``environment``: variables set beside those of this process. Raises `nbclient.exceptions.CellExecutionError` where
     a cell fails.
     """
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    with tempfile.TemporaryDirectory(prefix="equipoise-") as home:
+    with (
+        tempfile.TemporaryDirectory(prefix="equipoise-") as home,
+        tempfile.TemporaryDirectory(prefix="equipoise-") as empty,
+    ):
         client = NotebookClient(
             notebook,
             timeout=LONGEST,
             kernel_name="python3",
-            resources={"metadata": {"path": str(FOLDER)}},
+            resources={"metadata": {"path": empty}},
             extra_arguments=["--IPKernelApp.log_level=40"],
             config=Config({"KernelManager": {"runtime_dir": home}}),
         )

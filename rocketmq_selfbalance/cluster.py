@@ -18,9 +18,10 @@ from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.commit import offsets_of
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
-from protocols.scenario.world import apply_event, end_process
+from protocols.scenario.world import apply_event, end_process, start_later
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
@@ -65,12 +66,15 @@ class RocketMQCluster:
 
     # What a scenario calls.
 
-    def start(self) -> None:
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         """The servers, then the members in the order written; those of one process start together."""
-        self.servers.start()
-        there = {self.topology.node[key]: None for key in self.members.parts}
-        for node in there:
-            self._start_process(node, [key for key in self.topology.members[node] if key in self.members.parts])
+        self.servers.start(beginning)
+        there: dict[str, list[MemberKey]] = {}
+        for key in self.members.parts:
+            there.setdefault(self.topology.node[key], []).append(key)
+        for node, keys in there.items():
+            start = partial(self._start_process, node, keys)
+            start_later(self.simulation, beginning.starts.get(keys[0], 0.0), start)
 
     def apply(self, event: Event) -> None:
         """The event happens now."""

@@ -1,6 +1,7 @@
 """The servers of a cluster: its name server, its brokers, and what an administrator does to them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from protocols.engine.nodes import Message
@@ -8,11 +9,13 @@ from protocols.engine.simulation import Simulation
 from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events import Event
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.registering import CLUSTER
+from rocketmq_selfbalance.broker.registering import CLUSTER, period
+from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
 from rocketmq_selfbalance.broker.topics import TopicConfigManager
@@ -59,17 +62,32 @@ class Servers:
         """What producers write to the topic's queues at the broker."""
         return Produce(0, topic, self._rates.usual(topic), tuple(enumerate(self._rates.at(topic, broker))))
 
-    def start(self) -> None:
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         """Name server and brokers start. They begin as a cluster that has run for long: the name server knows the
-        brokers and their topics already."""
-        now = self._simulation.now
-        name_server = NameServer(self._configuration.name_server)
+        brokers and their topics already, and ``beginning`` says where in their periods the clocks are."""
+        now, settings = self._simulation.now, self._configuration.name_server
+        scan = beginning.first(settings.scan_first_ms, settings.scan_not_active_broker_interval_ms, NAME_SERVER, "scan")
+        name_server = NameServer(replace(settings, scan_first_ms=scan))
         for broker, disk in self.disks.items():
             configs = disk.topics.to_register()
             name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, configs, disk.topics.version, broker)
         self._simulation.start(NAME_SERVER, name_server)
         for broker in self.disks:
-            self._start_broker(broker)
+            self._start_broker(broker, self._clocks(broker, beginning))
+
+    def _clocks(self, broker: str, beginning: Beginning) -> BrokerSettings:
+        """The settings of a broker that is there from the beginning."""
+        its = self._configuration.broker
+        notify = its.collected_notify_interval_ms
+        return replace(
+            its,
+            register_first_ms=beginning.first(its.register_first_ms, period(its), broker, "register"),
+            scan_channels_first_ms=beginning.first(
+                its.scan_channels_first_ms, its.scan_channels_interval_ms, broker, "scan"
+            ),
+            flush_first_ms=beginning.first(its.flush_first_ms, its.flush_consumer_offset_interval_ms, broker, "flush"),
+            collected_notify_first_ms=beginning.first(its.collected_notify_first_ms, notify, broker, "notify"),
+        )
 
     def broker(self, name: str) -> Broker | None:
         """The broker of this name; None where it does not run. Not to be changed."""
@@ -166,8 +184,8 @@ class Servers:
 
     # Brokers.
 
-    def _start_broker(self, name: str) -> None:
-        state = Broker(name, self.disks[name], self._configuration.broker, (NAME_SERVER,))
+    def _start_broker(self, name: str, settings: BrokerSettings) -> None:
+        state = Broker(name, self.disks[name], settings, (NAME_SERVER,))
         self._simulation.start(name, BrokerNode(state))
 
     def change_broker(self, event: events.BrokerEvent) -> None:
@@ -175,7 +193,7 @@ class Servers:
         name = event.broker
         if event.does == "return":
             if not self._simulation.is_running(name):
-                self._start_broker(name)
+                self._start_broker(name, self._configuration.broker)
         elif self._simulation.is_running(name):
             if event.does == "stop":
                 self._simulation.command(name, StopBroker(0))

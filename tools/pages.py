@@ -192,7 +192,10 @@ def notebooks() -> str:
     parts = [
         "# Notebooks\n",
         "The notebooks are eight lessons and a workshop, in order. They contain their outputs, so they can be read"
-        " without an installation. `python -m tools.pages` generates this page.\n",
+        " without an installation. To run one, its file and an install with the extra `notebooks` are enough.\n",
+        "Each asks for a prediction first. The answer is folded with HTML's `<details>`, because programs that show"
+        " notebooks read what a cell's metadata says about folding differently, or ignore it. `python -m tools.pages`"
+        " generates this page.\n",
     ]
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         title, text = _beginning(path)

@@ -59,6 +59,17 @@ def check_same(before: Sequence[ScenarioDocument], names: Sequence[str], where: 
         raise UserError(f"--baseline {where}: compares {told}, expected a comparison of {wanted}")
 
 
+def check_jitter(before: Sequence[ScenarioDocument], jitter: bool, where: str) -> None:
+    """`UserError` if the baseline's start times and event times depend on the seed and the new runs' do not, or the
+    other way round: then nearly every figure would have changed, and nothing would be learnt."""
+    was = {bool(record.get("jitter", False)) for each in before for record in each["variants"]}
+    if was == {not jitter}:
+        how = {True: "on", False: "off"}
+        raise UserError(
+            f"--baseline {where}: was made with jitter {how[not jitter]}, expected --jitter {how[not jitter]}"
+        )
+
+
 def changes(before: Sequence[ScenarioDocument], after: ScenarioDocument) -> list[Change]:
     """What changed in one scenario, in the order of the variants; unchanged ones are left out.
 

@@ -1,26 +1,24 @@
 """The verb `compare`."""
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from itertools import islice
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from compare.comparison.baseline import Change, changes, check_same, documents_of
-from compare.comparison.document import Measured, document
+from compare.comparison.baseline import Change, changes, check_jitter, check_same, documents_of
+from compare.comparison.document import Measured
+from compare.comparison.measuring import measured
 from compare.comparison.parquet import write_runs
-from compare.comparison.progress import run_progress
+from compare.comparison.plan import Plan, SeedChoice
 from compare.comparison.render import print_comparison
-from compare.comparison.runs import MeasuredRun, RunOrder, failures, run_all
+from compare.comparison.runs import failures
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.measure.runs.record import run_record
 from compare.scenarios.reading import read
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import variant_names
-from compare.scenarios.variants import Variant, variants_of
+from compare.scenarios.variants import Variant
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC
@@ -64,6 +62,11 @@ class _NamesStrategies(click.Command):
     metavar="N",
     help="Run every variant with N seeds from the scenario's on and report median, 5th and 95th percentile.",
 )
+@click.option(
+    "--jitter",
+    type=click.Choice(("on", "off")),
+    help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
+)
 @click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
 @click.option("--story", "stories", multiple=True, metavar="LABEL", help="Print the events of this variant as text.")
 @click.option(
@@ -97,6 +100,7 @@ def compare(
     systems: tuple[str, ...],
     seeds: tuple[int, ...],
     many: int | None,
+    jitter: str | None,
     full: bool,
     stories: tuple[str, ...],
     sequences: tuple[str, ...],
@@ -112,29 +116,31 @@ def compare(
     before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
     if many is not None and len(seeds) > 1:
         raise UserError("--seeds counts up from one seed: expected --seed at most once")
+    chosen = SeedChoice(seeds, many, None if jitter is None else jitter == "on")
     read_in = [read(path) for path in scenarios]
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
-    planned = [(scenario, variants_of(scenario, systems, _seeds(scenario, seeds, many))) for scenario in read_in]
-    told = _told(planned, [*stories, *sequences])
+        check_jitter(before, chosen.jitter, str(baseline))
+    plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
+    told = _told(plans, [*stories, *sequences])
     if told:
         for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
             if given is not None:
                 raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
-        return _tell(scenarios, planned, told, stories, sequences, full)
+        return _tell(plans, told, stories, sequences)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
-    orders = [_orders(variants, every, report is not None, full) for _, variants in planned]
+    orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
     if report is not None:
         check_report(report)
     if parquet is not None:
         check_folder(parquet)
-    found = _measured(scenarios, planned, orders, format)
+    found = measured(plans, orders, lambda finished: _print(finished, None, format))
     changed = None if before is None else [changes(before, each) for _, _, each in found]
     # First what was computed is told: a file that cannot be written takes nothing of it away.
     _print(found, changed, format)
     if parquet is not None:
-        _write_parquet(planned, parquet, full)
+        _write_parquet(plans, parquet)
     if report is not None:
         from compare.comparison.report.page import write_comparison
 
@@ -147,93 +153,16 @@ def compare(
     return 1 if failed else 0
 
 
-def _orders(variants: Sequence[Variant], every: bool, with_chart_data: bool, full: bool) -> list[RunOrder]:
-    """What is to be run: ``every`` run with its whole record, else the first of each variant, which has charts, too."""
-    return [
-        RunOrder(variant, whole=every or first, with_chart_data=with_chart_data and first, full=full)
-        for variant, first in _with_first(variants)
-    ]
-
-
-def _measured(
-    paths: Sequence[str],
-    planned: Sequence[tuple[Scenario, Sequence[Variant]]],
-    orders: Sequence[Sequence[RunOrder]],
-    format: str,
-) -> list[Measured]:
-    """Each scenario with its runs and its document; after Ctrl-C what is finished is printed first."""
-    found: list[Measured] = []
-    done: list[MeasuredRun] = []
-    try:
-        with (
-            run_progress(sum(map(len, orders))) as tell,
-            closing(run_all([order for each in orders for order in each], tell)) as runs,
-        ):
-            for path, (scenario, _), of_scenario in zip(paths, planned, orders, strict=True):
-                done = []
-                with _naming(path):
-                    done.extend(islice(runs, len(of_scenario)))
-                found.append((scenario, done, document(scenario, done)))
-            # The next one does not exist; asking for it lets the processes end.
-            next(runs, None)
-    except KeyboardInterrupt:
-        # The scenario at which it stopped is told of those variants that are finished.
-        if len(found) < len(planned) and (finished := _finished(done, planned[len(found)][1])):
-            scenario = planned[len(found)][0]
-            found.append((scenario, finished, document(scenario, finished)))
-        if found:
-            _print(found, None, format)
-        raise
-    return found
-
-
-def _finished(done: Sequence[MeasuredRun], variants: Sequence[Variant]) -> list[MeasuredRun]:
-    """The runs of those variants of which no run is missing."""
-    wanted, there = (Counter(each.label for each in some) for some in (variants, [run.variant for run in done]))
-    return [run for run in done if there[run.variant.label] == wanted[run.variant.label]]
-
-
-def _seeds(scenario: Scenario, seeds: Sequence[int], many: int | None) -> Sequence[int]:
-    if many is None:
-        return seeds
-    first = seeds[0] if seeds else scenario.run.seed
-    return range(first, first + many)
-
-
-def _with_first(variants: Sequence[Variant]) -> Iterator[tuple[Variant, bool]]:
-    """Each variant, and whether it is the first with its label."""
-    seen: set[str] = set()
-    for variant in variants:
-        yield variant, variant.label not in seen
-        seen.add(variant.label)
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """What a variant finds wrong with the scenario is told with its file."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
-
-
-def _tell(
-    paths: Sequence[str],
-    planned: Sequence[tuple[Scenario, Sequence[Variant]]],
-    told: Collection[str],
-    stories: Sequence[str],
-    sequences: Sequence[str],
-    full: bool,
-) -> int:
+def _tell(plans: Sequence[Plan], told: Collection[str], stories: Sequence[str], sequences: Sequence[str]) -> int:
     """Print stories and diagrams; 1 where something that a scenario expects does not hold in these variants."""
     failed = []
-    for path, (scenario, variants) in zip(paths, planned, strict=True):
-        for variant in variants:
+    for plan in plans:
+        for variant in plan.variants:
             if variant.label not in told:
                 continue
-            with _naming(path):
-                result = run_variant(variant, tracing=variant.label in sequences, full=full)
-            failed += _failures(scenario, variant, failures(run_record(result)))
+            with plan.naming():
+                result = run_variant(plan.lived(variant), tracing=variant.label in sequences, full=plan.full)
+            failed += _failures(plan.scenario, variant, failures(run_record(result)))
             if variant.label in stories:
                 click.echo(_printable(story(result.timeline)), nl=False)
             if variant.label in sequences:
@@ -254,8 +183,8 @@ def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None
         print_comparison(scenario, each, format, None if changed is None else changed[at])
 
 
-def _told(planned: Sequence[tuple[Scenario, Sequence[Variant]]], labels: Sequence[str]) -> set[str]:
-    there = list(dict.fromkeys(variant.label for _, variants in planned for variant in variants))
+def _told(plans: Sequence[Plan], labels: Sequence[str]) -> set[str]:
+    there = list(dict.fromkeys(variant.label for plan in plans for variant in plan.variants))
     for label in labels:
         if label not in there:
             raise UserError(f"no variant {label!r}, expected one of {', '.join(there)}")
@@ -270,11 +199,13 @@ def _printable(text: str) -> str:
     return "".join(f"{visible(line)}\n" for line in text.splitlines())
 
 
-def _write_parquet(planned: Sequence[tuple[Scenario, Sequence[Variant]]], folder: Path, full: bool) -> None:
+def _write_parquet(plans: Sequence[Plan], folder: Path) -> None:
     """The tables need every message: these runs are made anew, one at a time, with nothing left out."""
-    results = (run_variant(variant, tracing=True, full=full) for _, variants in planned for variant in variants)
+    results = [
+        run_variant(plan.lived(variant), tracing=True, full=plan.full) for plan in plans for variant in plan.variants
+    ]
     try:
-        paths = write_runs(list(results), folder, len(planned) > 1)
+        paths = write_runs(results, folder, len(plans) > 1)
     except OSError as error:
         raise UserError(f"--parquet {folder}: {error.strerror}, expected a writable folder") from None
     click.echo(f"{len(paths)} tables were written to {folder}.", err=True)

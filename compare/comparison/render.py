@@ -1,14 +1,16 @@
 """The comparison for people: tables with a row per variant, what came of it in sentences, and what did not hold."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compare.comparison.baseline import Change, sentence
 from compare.comparison.columns import FIGURES, HARM, RATIOS, SETTLED
+from compare.comparison.variation import variation
 from compare.console.output import number, print_line, print_table, ratio
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
 from compare.measure.runs.completeness import usually_settles
 from compare.measure.runs.spread import figure
+from protocols.scenario.descriptions import listed
 from protocols.scenario.model import Scenario
 
 MOST_MOMENTS = 8
@@ -36,12 +38,14 @@ def print_comparison(
         rows = (list(_row(each, figures, several, over.get(each["label"]))) for each in variants)
         print_table(columns, rows, format, names=1 + several)
     if over:
-        runs = max(each["runs"] for each in seeds.values())
         print_line(
-            f"Figures are medians over {runs} seeds, with the 5th and 95th percentile in brackets where they differ."
+            f"Figures are medians over {_seeds(seeds)}, with the 5th and 95th percentile in brackets where they differ."
             " Everything below describes the first seed.",
             format,
         )
+    if any(each["jitter"] for each in variants):
+        varies = variation(scenario)
+        print_line(f"{varies[0].upper()}{varies[1:]}.", format)
     _print_events(variants, several, format)
     _print_costs(variants, several, format)
     for told in document["verdict"]:
@@ -51,10 +55,23 @@ def print_comparison(
             if not check["held"]:
                 kind = "failed" if check["demanded"] else "did not hold"
                 print_line(f"{_named(each, several)}: {kind}: {check['name']}: {check['why']}.", format)
+    for assumed in document["assumptions"]:
+        print_line(f"Assumed of {assumed['text']}", format)
     if changed is not None:
         print_line("Since the baseline" if changed else "Nothing changed since the baseline.", format, heading=True)
         for change in changed:
             print_line(sentence(change), format)
+
+
+def _seeds(seeds: Mapping[str, SeedsRecord]) -> str:
+    """``100 seeds``, ``57 of 100 seeds``; with the variants, where they differ in it."""
+    labels: dict[str, list[str]] = {}
+    for label, each in seeds.items():
+        count = f"{each['runs']} of {each['asked']} seeds" if "asked" in each else f"{each['runs']} seeds"
+        labels.setdefault(count, []).append(label)
+    if len(labels) == 1:
+        return next(iter(labels))
+    return listed(f"{count} ({', '.join(names)})" for count, names in labels.items())
 
 
 def _named(variant: Record, with_seed: bool) -> str:
@@ -97,7 +114,7 @@ def _print_events(variants: Sequence[Record], several: bool, format: str) -> Non
     if len(moments) < 2:
         return
     shown = range(min(len(moments), MOST_MOMENTS))
-    headings = [(f"{moments[at]['at_s']:g}s", "right") for at in shown]
+    headings = [(_when([each["after"][at]["at_s"] for each in variants]), "right") for at in shown]
     rows = []
     for each in variants:
         cells = []
@@ -115,6 +132,12 @@ def _print_events(variants: Sequence[Record], several: bool, format: str) -> Non
     if len(moments) > MOST_MOMENTS:
         events = f"the first {MOST_MOMENTS - 1} of {len(moments) - 1} moments with events"
         print_line(f"The table shows the beginning and {events}; the report and --format json have all.", format)
+
+
+def _when(seconds: Sequence[float]) -> str:
+    """``60s``; ``60..75s`` where event times depend on the seed."""
+    first, last = min(seconds), max(seconds)
+    return f"{first:g}s" if first == last else f"{first:g}..{last:g}s"
 
 
 def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None:

@@ -33,9 +33,9 @@ class FairnessRecord(LoadFigures, Generic[N]):
 class AfterRecord(TypedDict, Generic[N]):
     """What the events of one time led to, until the next ones; the first record is the beginning.
 
-    ``events`` in words, ``kinds`` as class names. Fairness and optimum are those just before the next events;
-    ``fewest_moves``: see `compare.measure.runs.event_outcomes`. ``why_unowned``, ``why_shared``: what keeps queues
-    without an owner, or with several.
+    ``events`` in words, equal ones of several members as one; ``kinds`` as class names of each. Fairness and optimum
+    are those just before the next events; ``fewest_moves``: see `compare.measure.runs.event_outcomes`.
+    ``why_unowned``, ``why_shared``: what keeps queues without an owner, or with several.
     """
 
     at_s: float
@@ -160,11 +160,12 @@ class IntervalRecord(TypedDict):
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost."""
+    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed."""
 
     label: str
     system: str
     seed: int
+    jitter: bool
     broadcasting: list[str]
     owners: dict[str, list[list[str | int]]]
     fairness: FairnessRecord[N]
@@ -210,9 +211,10 @@ class Spread(TypedDict):
 
 class SeedsRecord(TypedDict):
     """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
-    `compare.measure.runs.spread`."""
+    `compare.measure.runs.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
 
     runs: int
+    asked: NotRequired[int]
     figures: dict[str, Spread]
 
 
@@ -225,10 +227,18 @@ class VerdictRecord(TypedDict):
     figures: Mapping[str, object]
 
 
+class AssumptionRecord(TypedDict):
+    """What the comparison takes for granted of a system, in a sentence."""
+
+    system: str
+    text: str
+
+
 class ScenarioDocument(TypedDict):
     """The document of one scenario."""
 
     scenario: str
+    assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]
     verdict: list[VerdictRecord]

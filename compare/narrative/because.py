@@ -17,6 +17,7 @@ from compare.measure.runs.harm.why_stalled import (
 )
 from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER
 from compare.measure.runs.harm.why_unsettled import REBALANCES, SESSION, TIME_LIMIT
+from compare.measure.runs.harm.why_waiting import HOT_QUEUE, OVERLOAD, RESTLESS
 from compare.narrative.formatting import duration, many, often, unit
 from protocols.scenario.descriptions import listed
 
@@ -108,6 +109,9 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
         f"{_members(reason)} cannot handle {'it' if reason['records'] == 1 else 'them'}: {reason['text']}"
     ),
     COMMITTED_PAST: lambda reason, unit: "the group has committed an offset behind them",
+    OVERLOAD: lambda reason, unit: reason["text"] or "",
+    HOT_QUEUE: lambda reason, unit: reason["text"] or "",
+    RESTLESS: lambda reason, unit: "the group does not settle",
     TIME_LIMIT: _time_limit,
     SESSION: lambda reason, unit: f"the session of {_members(reason)} runs out {often(reason['times'])}",
     REBALANCES: lambda reason, unit: f"{many(reason['times'], 'rebalance')} follow the last event",

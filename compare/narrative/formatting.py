@@ -3,7 +3,7 @@
 from compare.documents.comparison import Record, SharedRecord
 from protocols.scenario.systems import split_system
 
-_SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
+SYSTEM_NAMES = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
 _UNITS = {"kafka": "partition", "kafka-zookeeper": "partition"}
 
 
@@ -12,7 +12,7 @@ def variant_name(record: Record | SharedRecord) -> str:
     if record["label"] != record["system"]:
         return record["label"]
     system, strategy = split_system(record["system"])
-    return f"{_SYSTEMS.get(system, system)} {strategy}"
+    return f"{SYSTEM_NAMES.get(system, system)} {strategy}"
 
 
 def unit(record: Record | SharedRecord) -> str:

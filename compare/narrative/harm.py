@@ -92,6 +92,9 @@ _EXPECTED = {
     "max_over_mean": "fairness.max_over_mean",
     "idle_members": "fairness.idle_members",
     "longest_gap": "longest_gap_s",
+    "longest_stall": "harm.longest_stall_s",
+    "skipped": "harm.work.skipped",
+    "waiting": "harm.work.waiting",
 }
 """Expectations to the figures that they limit, where the names differ."""
 

@@ -43,6 +43,8 @@ def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) 
     )
     make = cluster_of(part.system)
     own = with_own_settings(scenario, part.system)
-    run = Run.of(own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed).run()
+    run = Run.of(
+        own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
+    ).run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     return RunResult(variant, timeline, ending(scenario, numbering))

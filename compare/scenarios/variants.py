@@ -1,12 +1,13 @@
 """Which variants of a scenario to run: those it lists, or those asked for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compare.scenarios.systems import SYSTEMS, known_strategies, system_of
 from protocols.errors import UserError
 from protocols.scenario.building import systems_left_out
 from protocols.scenario.checks import system_problem
+from protocols.scenario.jitter import IN_STEP, Beginning, shifted
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import Systems, example_of, split_system
 
@@ -18,11 +19,26 @@ class Variant:
     scenario: Scenario
     part: SystemPart
     seed: int
+    beginning: Beginning = IN_STEP
+    """When and how what is there from 0s on starts."""
+
+    @property
+    def jitter(self) -> bool:
+        """Whether start times and event times, which the scenario has already, depend on the seed (`jittered`)."""
+        return self.beginning.seed is not None
 
     @property
     def label(self) -> str:
         """What results call it."""
         return self.part.label or self.part.system
+
+
+def jittered(variant: Variant) -> Variant:
+    """The variant with start times and event times that depend on its seed (`protocols.scenario.jitter`)."""
+    if variant.jitter:
+        return variant
+    written, seed = variant.scenario, variant.seed
+    return replace(variant, scenario=shifted(written, seed), beginning=Beginning.of(written, seed))
 
 
 def variants_of(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Variant]:

@@ -10,7 +10,9 @@ from compare.testing.failing import fields_of
 from compare.testing.plans import QueueCounts, names_of
 from protocols.errors import UserError
 from protocols.queues import Queue
-from protocols.scenario.events import Event
+from protocols.scenario.events import Event, Rolling
+from protocols.scenario.paths import path_text
+from protocols.scenario.validation import PartError
 
 
 class Events(ABC):
@@ -40,11 +42,11 @@ class Events(ABC):
 
     def join(self, member: str, *, subscribe: Iterable[str] | None = None, **fields: object) -> Self:
         """A member starts. It subscribes to all topics, to ``subscribe``, or by ``pattern``; other ``fields`` are those
-        of a scenario's member (``instance_id``, ``rack``, ``client_id``, ``process``, ``strategy``, ``settings``). One
-        that was there before is what it was, where nothing is said."""
+        of a scenario's member (``instance_id``, ``rack``, ``client_id``, ``process``, ``strategy``, ``settings``), or
+        ``like``, another member. One that was there before is what it was, where nothing is said."""
         if subscribe is not None:
             fields["subscribe"] = names_of("subscribe", subscribe)
-        elif "pattern" not in fields and member not in self.known:
+        elif not {"pattern", "like"} & fields.keys() and member not in self.known:
             fields["subscribe"] = list(self.topics)
         return self.happen(join=member, **fields)
 
@@ -60,6 +62,17 @@ class Events(ABC):
         """A member that is not there (any more) or runs starts as a new process; where it runs it is closed properly
         first (``how="leave"``) or killed (``how="crash"``). ``strategy`` and ``settings`` change what it runs with."""
         return self.happen(restart=member, how=how, **fields)
+
+    def rolling(self, *members: str, gap: float, **fields: object) -> Self:
+        """Members are restarted one after the other, so many seconds from one to the next; time passes up to the last
+        start. ``fields`` are those of a scenario's event ``rolling`` (``downtime="10s"``, ``surge``, ``at_once``,
+        ``how``, ``strategy``, ``settings``). Raises `UserError` where they cannot be."""
+        path = ("rolling",)
+        try:
+            event = Rolling.read({"at": 0.0, "rolling": list(members), "gap": _lasting(gap, "gap"), **fields}, (), path)
+            return self.live_through([each.event for each in event.plain(path)])
+        except PartError as error:
+            raise UserError(f"{path_text(error.path)}: {error.problem}") from None
 
     def hang(self, member: str, seconds: float) -> Self:
         """A member's process is stopped for so long and then goes on, with its old beliefs."""
@@ -152,7 +165,7 @@ class Events(ABC):
 
     def _befall(self, event: Event) -> None:
         fields = fields_of(event)
-        joins_blindly = "join" in fields and not {"subscribe", "pattern"} & fields.keys()
+        joins_blindly = "join" in fields and not {"subscribe", "pattern", "like"} & fields.keys()
         if joins_blindly and fields["join"] not in self.known:
             fields["subscribe"] = list(self.topics)
         self.happen(**fields)

@@ -134,8 +134,8 @@ class Group(Events, Demands):
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        event = self.world.happen(fields)
-        self.handling.befallen(event)
+        for event in self.world.happen(fields):
+            self.handling.befallen(event)
         return self
 
     # What is there.

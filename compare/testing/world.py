@@ -22,8 +22,10 @@ from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario as read_scenario
 from protocols.scenario.running import BEGINNING
+from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.units import LONGEST
+from protocols.scenario.validation import PartError
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
@@ -180,33 +182,46 @@ class World:
 
     # What happens.
 
-    def happen(self, fields: Mapping[str, object]) -> Event:
-        """Something happens now: an event as in a file, without its time. Raises `UserError` where it cannot be."""
+    def happen(self, fields: Mapping[str, object]) -> Sequence[Event]:
+        """Something happens now: an event as in a file, without its time; several where it names several members.
+        Raises `UserError` where it cannot be."""
         given = {"at": self.now, **fields}
-        if "join" in given and given["join"] in self.members:
-            raise UserError(f"{given['join']} joins while it is already a member, expected another name or a restart")
+        if "rolling" in given:
+            raise UserError("rolling takes its time, expected the method rolling")
+        self._refuse_members(given)
         self._given.append(given)
         try:
             scenario = self.scenario_until(_FOR_EVER)
-            event = scenario.events[-1]
-            if event.may_be_refused or fields.keys() & _OF_SYSTEM:
+            events = scenario.events[len(self.scenario.events) :]
+            if any(event.may_be_refused for event in events) or fields.keys() & _OF_SYSTEM:
                 cluster_of(self._part.system)(scenario, self._part, Simulation())
         except UserError as error:
             self._given.pop()
             raise UserError(_PLACE.sub("", str(error))) from None
-        self._learn(scenario, event)
-        number = self.simulation.at(self.now, partial(self.cluster.apply, event), event.describe())
-        self.calls[number] = event
+        self._learn(scenario, events)
+        for event in events:
+            number = self.simulation.at(self.now, partial(self.cluster.apply, event), event.describe())
+            self.calls[number] = event
         self.last_change = self.now
         if not self._running:
             self.simulation.run(self.now)
-        return event
+        return events
 
-    def _learn(self, scenario: Scenario, event: Event) -> None:
+    def _refuse_members(self, given: Mapping[str, object]) -> None:
+        """Nobody joins who is there: in a file a first join would mean that the member was not there before."""
+        try:
+            joining = each_name(given["join"], ("join",)) if "join" in given else ()
+        except PartError as error:
+            raise UserError(f"join: {error.problem}") from None
+        for name, _ in joining:
+            if name in self.members:
+                raise UserError(f"{name} joins while it is already a member, expected another name or a restart")
+
+    def _learn(self, scenario: Scenario, events: Sequence[Event]) -> None:
         self.scenario = scenario
         self.__dict__.pop("ending", None)
         self._may_own = may_own_in(scenario)
-        if event.queue_changes():
+        if any(event.queue_changes() for event in events):
             self._lives.update(lifetimes(scenario, self._numbering))
         self.cluster.learn(scenario)
 

@@ -49,9 +49,10 @@ from protocols.scenario.events import (
     Subscribe,
 )
 from protocols.scenario.events.starts import started_as
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology, listed_members
-from protocols.scenario.world import apply_event, apply_to_world, end_process
+from protocols.scenario.world import apply_event, apply_to_world, end_process, start_later
 
 SYSTEM = "kafka-zookeeper"
 
@@ -83,7 +84,7 @@ class ZooKeeperCluster:
         for event in scenario.events:
             self._check(event)
 
-    def start(self) -> None:
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         """ZooKeeper with the brokers and topics, then the members that are there from the beginning."""
         self._simulation.start(SERVER, ZooKeeper())
         for broker in self._brokers:
@@ -91,7 +92,7 @@ class ZooKeeperCluster:
         for topic, count in self._topics.counts.items():
             self._administer(SetPersistent(paths.topic(topic), count))
         for key in list(self._parts):
-            self._start_member(key)
+            start_later(self._simulation, beginning.starts.get(key, 0.0), partial(self._start_member, key))
 
     def apply(self, event: Event) -> None:
         """The event happens now."""

@@ -12,8 +12,8 @@ from protocols.scenario.checks import (
     check_systems,
     strategies_of,
 )
-from protocols.scenario.events.base import Event, MemberChange
-from protocols.scenario.events.catalogue import read_event
+from protocols.scenario.events.base import MemberChange, Written
+from protocols.scenario.events.catalogue import read_events
 from protocols.scenario.events.cluster_state import need_strategies
 from protocols.scenario.groups import GroupPart
 from protocols.scenario.membership import Membership
@@ -56,7 +56,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
             "systems": tuple(_system(each, ("systems", number)) for number, each in enumerate(variants)),
-            "events": tuple(membership.completed(event, path) for event, path in events),
+            "events": tuple(map(membership.completed, events)),
         },
         (),
     )
@@ -64,7 +64,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
     check_replication(scenario, systems)
     for key, path in members.items():
         need_strategies(groups[key.group].members[key.member].strategy, strategies_of(systems), path)
-    _check_events(scenario, [path for _, path in events], members, systems)
+    _check_events(scenario, events, members, systems)
     check_rates(scenario)
     if scenario.systems or systems is None:
         return scenario
@@ -81,27 +81,28 @@ def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, 
     return default_systems(systems, scenario.brokers, everybody)
 
 
-def _events(given: object, brokers: Sequence[str]) -> list[tuple[Event, Path]]:
+def _events(given: object, brokers: Sequence[str]) -> list[Written]:
     """The events in the order of their times, and where each is written."""
-    written: list[tuple[Event, Path]] = [
-        (read_event(each, brokers, ("events", number)), ("events", number))
+    written = [
+        event
         for number, each in enumerate(shorthands.items(given, ("events",)))
+        for event in read_events(each, brokers, ("events", number))
     ]
-    return sorted(written, key=lambda each: each[0].at)
+    return sorted(written, key=lambda each: each.event.at)
 
 
 def _check_events(
-    scenario: Scenario, paths: Sequence[Path], members: Mapping[MemberKey, Path], systems: Systems | None
+    scenario: Scenario, written: Sequence[Written], members: Mapping[MemberKey, Path], systems: Systems | None
 ) -> None:
-    check_end(scenario, paths)
+    check_end(scenario, written)
     joining = {
-        MemberKey(event.group or "", name): (*path, *field)
-        for event, path in reversed(list(zip(scenario.events, paths, strict=True)))
+        MemberKey(event.group or "", name): path
+        for event, each in reversed(list(zip(scenario.events, written, strict=True)))
         if event.member_change is MemberChange.JOINS
-        for name, field in event.members().items()
+        for name, path in each.members().items()
     }
     check_node_names(scenario, {**joining, **members})
-    check_events(scenario, paths, systems)
+    check_events(scenario, [each.path for each in written], systems)
 
 
 def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from protocols.scenario.events.base import Written
 from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.model import Scenario
 from protocols.scenario.paths import Path
@@ -12,16 +13,18 @@ from protocols.scenario.units import duration_text
 from protocols.scenario.validation import PartError, suggestion
 
 
-def check_end(scenario: Scenario, paths: Iterable[Path]) -> None:
+def check_end(scenario: Scenario, written: Iterable[Written]) -> None:
     """A run has a length, and no event lies after its end."""
     if scenario.run.for_ <= 0:
         raise PartError(("run", "for"), "a run of length 0, expected one such as 5min")
-    for event, path in zip(scenario.events, paths, strict=True):
-        if event.at > scenario.run.for_:
-            end = duration_text(scenario.run.for_)
-            raise PartError(
-                (*path, "at"), f"{duration_text(event.at)} is after the end of the run, expected at most {end}"
-            )
+    for each in written:
+        if each.event.at > scenario.run.for_:
+            late = f"{duration_text(each.event.at)} is after the end of the run"
+            expected = f"expected at most {duration_text(scenario.run.for_)}"
+            if not each.shorthand:
+                raise PartError((*each.path, "at"), f"{late}, {expected}")
+            path = next(iter(each.members().values()))
+            raise PartError(path, f"{each.event.describe()} at {late}, {expected}")
 
 
 def check_node_names(scenario: Scenario, paths: Mapping[MemberKey, Path]) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Event
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 
 
@@ -17,8 +18,8 @@ class Cluster(Protocol):
     """One system with its brokers and members. Node names: brokers under their own names, members under their names
     (``group/member`` where a member's name is in several groups; several members of one process under ``process``)."""
 
-    def start(self) -> None:
-        """Start everything that is there from 0s on."""
+    def start(self, beginning: Beginning = IN_STEP) -> None:
+        """Start everything that is there from the beginning: the servers now, the members when they are to."""
 
     def apply(self, event: Event) -> None:
         """The event happens now."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from protocols.scenario.units import latency_of, milliseconds, per_second
 
@@ -20,6 +20,12 @@ Number: TypeAlias = Annotated[int, Field(strict=True, ge=1)]
 
 Share: TypeAlias = Annotated[float, Field(ge=0)]
 """A number from 0 on."""
+
+EACH_MEMBER = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+"""Marks the first field of an event of one member: a list or a range of names there means such an event of each."""
+
+EachMember: TypeAlias = Annotated[str, EACH_MEMBER]
+"""The name of a member; one may write ``[c1, c2]`` or ``c1..c8`` for an event of each of them."""
 
 LatencyRange: TypeAlias = Annotated[tuple[float, float], BeforeValidator(latency_of)]
 """Least and most, in milliseconds; written ``2ms``, ``1ms..5ms``."""

@@ -8,7 +8,7 @@ they say, so that every join is complete.
 from collections.abc import Mapping, Sequence
 
 from protocols.engine.nodes import Time
-from protocols.scenario.events.base import Event, MemberChange
+from protocols.scenario.events.base import Event, MemberChange, Written
 from protocols.scenario.groups import GroupPart, MemberPart
 from protocols.scenario.paths import Path
 from protocols.scenario.topology import MemberKey
@@ -38,7 +38,7 @@ class _Member:
 class Membership:
     """Walks through the events in the order of time and completes them. Raises `PartError` where one cannot be."""
 
-    def __init__(self, groups: Mapping[str, GroupPart], events: Sequence[tuple[Event, Path]]) -> None:
+    def __init__(self, groups: Mapping[str, GroupPart], events: Sequence[Written]) -> None:
         self._groups = groups
         self._members: dict[MemberKey, _Member] = {
             MemberKey(group, member): _Member(part)
@@ -52,15 +52,15 @@ class Membership:
         """Process that stands still, to when it goes on."""
         self._paused: dict[tuple[str, MemberKey], Time] = {}
         """What keeps a member busy, and the member, to when it is over."""
-        joins = [each for each in events if each[0].member_change is MemberChange.JOINS]
-        for event, path in joins:
-            for name, field in event.members().items():
-                self._announce(event, name, path, field)
-        for event, path in joins:
-            for name, field in event.members().items():
-                member = self._members[self._key(event, name, (*path, *field))]
-                member.part = member.part or event.part_after(name, None)
-                member.since = member.since or f"it joins at {duration_text(event.at)}"
+        joins = [each for each in events if each.event.member_change is MemberChange.JOINS]
+        for each in joins:
+            for name, path in each.members().items():
+                self._announce(each, name, path)
+        for each in joins:
+            for name, path in each.members().items():
+                member = self._members[self._key(each, name, path)]
+                member.part = member.part or each.event.part_after(name, None)
+                member.since = member.since or f"it joins at {duration_text(each.event.at)}"
         self._processes: dict[str, list[MemberKey]] = {}
         for key in self._members:
             self._processes.setdefault(self._process(key), []).append(key)
@@ -79,55 +79,73 @@ class Membership:
             for name, each in self._groups.items()
         }
 
-    def completed(self, event: Event, path: Path) -> Event:
+    def completed(self, written: Written) -> Event:
         """The event with its group and, for a join, with all that the member is. Events come in the order of time."""
+        event = written.event
         groups: dict[str, None] = {}
         parts: dict[str, MemberPart | None] = {}
-        for name, field in event.members().items():
-            inside = (*path, *field)
-            key = self._key(event, name, inside)
+        for name, path in written.members().items():
+            key = self._key(written, name, path)
             member = self._members[key]
-            after = event.part_after(name, member.part)
+            after = event.part_after(name, self._before(written, key, path))
             if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
-                self._start(event, key, after, inside)
+                self._start(written, key, after, path)
             elif not member.is_there:
-                raise PartError(inside, f"{name} does not run at {duration_text(event.at)}: {member.since}")
+                raise PartError(path, f"{name} does not run at {duration_text(event.at)}: {member.since}")
             elif event.member_change is MemberChange.PAUSES:
-                self._pause(event, key, inside)
+                self._pause(event, key, path)
             elif event.member_change is MemberChange.ENDS:
                 self._end(event, key)
             groups[key.group], parts[name], member.part = None, after, after
         if len(groups) > 1:
             field, *_ = event.members().values()
-            raise PartError((*path, field[0]), "members of several groups, expected an event for each group")
+            raise PartError((*written.path, field[0]), "members of several groups, expected an event for each group")
         return event.completed(next(iter(groups)), parts) if groups else event
 
-    def _announce(self, event: Event, name: str, path: Path, field: Path) -> None:
+    def _announce(self, written: Written, name: str, path: Path) -> None:
         """Members that only a join tells of are known from the beginning."""
-        inside = (*path, *field)
+        event = written.event
         found = self._groups_of.setdefault(name, [])
         if event.group is None and not found:
-            if len(self._groups) != 1:
-                raise PartError(inside, f"{name} joins no group, expected group: one of {', '.join(self._groups)}")
-            group = next(iter(self._groups))
+            possible = self._groups_of.get(event.taken_from() or "") or list(self._groups)
+            if len(possible) != 1:
+                raise PartError(path, f"{name} joins no group, expected group: one of {', '.join(self._groups)}")
+            (group,) = possible
         else:
             group = event.group or found[0]
         if group not in self._groups:
-            raise PartError((*path, "group"), f"unknown group {group!r}, {suggestion(group, self._groups)}")
+            raise PartError((*written.path, "group"), f"unknown group {group!r}, {suggestion(group, self._groups)}")
         key = MemberKey(group, name)
         if key not in self._members:
             part = event.part_after(name, None)
-            if part is None or not {"subscribe", "pattern"} & part.model_fields_set:
-                raise PartError(inside, f"{name} joins without subscribe: [topic, ...] or pattern: ...")
+            if event.taken_from() is None and not (part and {"subscribe", "pattern"} & part.model_fields_set):
+                raise PartError(path, f"{name} joins without subscribe: [topic, ...] or pattern: ...")
             self._members[key] = _Member(part)
             found.append(group)
 
-    def _key(self, event: Event, name: str, path: Path) -> MemberKey:
+    def _before(self, written: Written, key: MemberKey, path: Path) -> MemberPart | None:
+        """What a member is before an event: what it was, or what the one is like which it starts."""
+        like, own = written.event.taken_from(), self._members[key].part
+        if like is None or own is None:
+            return own
+        other = self._members[self._key(written, like, path if written.shorthand else (*written.path, "like"))].part
+        if other is None or not {"subscribe", "pattern"} & other.model_fields_set:
+            raise PartError(path, f"{key.member} is like {like}, which was never there, expected a member before it")
+        if other.instance_id is not None and own.instance_id is None:
+            raise PartError(
+                path,
+                f"{key.member} would fence {like}, whose instance_id {other.instance_id!r} it has, expected another"
+                " instance_id (join), or no surge (rolling)",
+            )
+        return other.model_copy(update={"process": own.process, "instance_id": own.instance_id})
+
+    def _key(self, written: Written, name: str, path: Path) -> MemberKey:
+        event = written.event
         groups = self._groups_of.get(name, [])
         if event.group is not None:
             if event.group not in self._groups:
                 expected = suggestion(event.group, self._groups)
-                raise PartError((*path[:2], "group"), f"unknown group {event.group!r}, {expected}")
+                raise PartError((*written.path, "group"), f"unknown group {event.group!r}, {expected}")
             groups = [each for each in groups if each == event.group]
         if not groups:
             where = "" if event.group is None else f" in group {event.group}"
@@ -144,23 +162,23 @@ class Membership:
             return part.process
         return key.member if len(self._groups_of[key.member]) == 1 else f"{key.group}/{key.member}"
 
-    def _begin(self, events: Sequence[tuple[Event, Path]]) -> None:
+    def _begin(self, events: Sequence[Written]) -> None:
         """Members that are listed are there from 0s on, but those to whom a join happens first."""
         listed = {MemberKey(group, member) for group, each in self._groups.items() for member in each.members}
         seen: set[MemberKey] = set()
-        for event, path in events:
-            for name, field in event.members().items():
-                key = self._key(event, name, (*path, *field))
+        for each in events:
+            for name, path in each.members().items():
+                key = self._key(each, name, path)
                 if key not in seen:
                     seen.add(key)
-                    if event.member_change is MemberChange.JOINS:
+                    if each.event.member_change is MemberChange.JOINS:
                         listed.discard(key)
         for key, member in self._members.items():
             if key in listed:
                 member.start("it runs from 0s on")
 
-    def _start(self, event: Event, key: MemberKey, after: MemberPart | None, path: Path) -> None:
-        name, process, member = key.member, self._process(key), self._members[key]
+    def _start(self, written: Written, key: MemberKey, after: MemberPart | None, path: Path) -> None:
+        event, name, process, member = written.event, key.member, self._process(key), self._members[key]
         if event.member_change is MemberChange.JOINS and member.is_there:
             raise PartError(path, f"{name} joins at {duration_text(event.at)} while it is a member: {member.since}")
         if event.member_change is MemberChange.RESTARTS and not member.was_there:
@@ -171,7 +189,7 @@ class Membership:
             until = duration_text(self._stopped[process])
             raise PartError(path, f"{name} hangs until {until}: only restart with how: crash starts it before")
         if member.part is not None and after is not None and after.process != member.part.process:
-            raise PartError((*path[:-1], "process"), f"{name} had another process before, expected the same or none")
+            raise PartError((*written.path, "process"), f"{name} had another process before, expected the same or none")
         member.start(_since(event))
 
     def _pause(self, event: Event, key: MemberKey, path: Path) -> None:

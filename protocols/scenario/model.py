@@ -67,6 +67,12 @@ class ExpectPart(Part):
     """At most so many queue-seconds with two owners."""
     redelivered: Count | None = None
     """At most so many records are delivered more than once."""
+    longest_stall: Duration | None = None
+    """In no queue do records wait for longer while nobody handles any."""
+    skipped: Count | None = None
+    """At most so many records are never handled, because the group goes on behind them."""
+    waiting: Count | None = None
+    """At the end at most so many records wait, those of the last second left out."""
 
 
 class Scenario(Part):

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from protocols.scenario import groups, model
 from protocols.scenario.events import EVENT_KINDS, Event
-from protocols.scenario.fields import Count, Duration, LatencyRange, Number, Rate, Share
+from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Number, Rate, Share
 from protocols.scenario.units import duration_text
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
@@ -48,6 +48,7 @@ _KINDS: tuple[tuple[object, str], ...] = (
     (Count, "whole number, not negative"),
     (Number, "whole number from 1 on"),
     (Share, "number, not negative"),
+    (EachMember, "text; a list or range: an event of each"),
     (str, "text"),
     (int, "whole number"),
     (float, "number"),

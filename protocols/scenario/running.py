@@ -9,6 +9,7 @@ from protocols.engine.simulation import Observer, Simulation
 from protocols.scenario.cluster import Cluster, MakeCluster
 from protocols.scenario.events import Event, Join
 from protocols.scenario.groups import GroupPart
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC
 
@@ -38,11 +39,13 @@ class Run:
         tracing: bool = False,
         full: bool = False,
         seed: int | None = None,
+        beginning: Beginning = IN_STEP,
     ) -> "Run":
         """A variant that is ready to run: everything is scheduled, nothing has happened.
 
         ``full``: no quiet time is skipped, as where messages are traced. ``seed``: the scenario's, where it is left
-        out. Raises `protocols.errors.UserError` where the system has no such strategy or setting.
+        out. ``beginning``: when and how what is there from 0s on starts. Raises `protocols.errors.UserError` where the
+        system has no such strategy or setting.
         """
         simulation = Simulation(
             seed=scenario.run.seed if seed is None else seed,
@@ -56,7 +59,7 @@ class Run:
         cluster = make(lived, system, simulation)
         if not (full or tracing):
             cluster.fast_forward()
-        calls: dict[int, Event | None] = {simulation.at(0.0, cluster.start, BEGINNING): None}
+        calls: dict[int, Event | None] = {simulation.at(0.0, partial(cluster.start, beginning), BEGINNING): None}
         for event in lived.events:
             calls[simulation.at(event.at, partial(cluster.apply, event), event.describe())] = event
         return cls(simulation, cluster, calls, scenario.run.for_)

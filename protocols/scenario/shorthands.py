@@ -31,6 +31,29 @@ def names(given: object, path: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
+def each_name(given: object, path: Path) -> list[tuple[object, Path]]:
+    """One name, a range of names, or a list of both, without any twice: every name, and where it is written from the
+    field on. What is no text is handed on as it is, for who knows what the field may hold."""
+    if isinstance(given, str):
+        return [(name, ()) for name in _names_in(given, path)]
+    if not isinstance(given, list | tuple):
+        return [(given, ())]
+    if not given:
+        raise PartError(path, "nobody, expected at least one name")
+    found: dict[object, Path] = {}
+    for number, each in enumerate(given):
+        inside = (*path, number)
+        if not isinstance(each, str):
+            raise PartError(
+                inside, f"{short(each)} is no text, expected a name (in quotes if it looks like another type)"
+            )
+        for name in _names_in(each, inside):
+            if name in found:
+                raise PartError(inside, f"{name!r} appears twice, expected each name once")
+            found[name] = (number,)
+    return list(found.items())
+
+
 def items(given: object, path: Path) -> Sequence[object]:
     """``given`` if it is a list, else `PartError`."""
     if not isinstance(given, list | tuple):

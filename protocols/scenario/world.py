@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from protocols.engine.links import Fault
+from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Owns
@@ -54,6 +55,14 @@ def apply_to_world(event: Event, simulation: Simulation, topology: Topology) -> 
         return False
     applied(event, simulation, topology)
     return True
+
+
+def start_later(simulation: Simulation, delay: Time, start: Callable[[], None]) -> None:
+    """Something starts after so many milliseconds: at once where that is 0."""
+    if delay:
+        simulation.at(simulation.now + delay, start)
+    else:
+        start()
 
 
 def end_process(simulation: Simulation, topology: Topology, node: str) -> bool:

@@ -41,7 +41,7 @@ def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -
     numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
     lines = ["sequenceDiagram"]
     lines += (f"    participant {number} as {_text(name)}" for name, number in numbers.items())
-    lines += _drawn(timeline, sent, facts, shown, numbers, since, end)
+    lines += _drawn(timeline, facts, shown, numbers, since, end)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -59,7 +59,6 @@ def _shown(trace: Trace, facts: list[ObservedFact]) -> set[int]:
 
 def _drawn(
     timeline: Timeline,
-    sent: list[Sent],
     facts: list[ObservedFact],
     shown: set[int],
     numbers: Mapping[str, str],
@@ -69,7 +68,7 @@ def _drawn(
     everybody = ",".join(dict.fromkeys([*numbers.values()][:1] + [*numbers.values()][-1:]))
     between: list[Sent] = []
     latest, drawn, left_out = since, 0, 0
-    for at, one in _in_order(timeline, sent, facts, since, end):
+    for at, one in _in_order(timeline, facts, since, end):
         if isinstance(one, Sent) and one.number not in shown:
             between.append(one)
             continue
@@ -104,13 +103,18 @@ def _arrow(one: Sent, numbers: Mapping[str, str]) -> str:
 
 
 def _in_order(
-    timeline: Timeline, sent: list[Sent], facts: list[ObservedFact], since: Time, end: Time
+    timeline: Timeline, facts: list[ObservedFact], since: Time, end: Time
 ) -> list[tuple[Time, Sent | ObservedFact | str]]:
-    """Events first, then facts, then messages, where all happen at the same time."""
+    """Events before what happens at the same time; messages and facts as the nodes sent and told them."""
     happenings = [each for each in timeline.causes.happenings if since <= each.at <= end]
     found: list[tuple[Time, Sent | ObservedFact | str]] = [(each.at, each.text) for each in happenings]
-    found += [(each.now, each) for each in facts]
-    found += [(each.at, each) for each in sent]
+    told = {id(each) for each in facts}
+    for each in timeline.sent_and_told:
+        if isinstance(each, Sent):
+            if since <= each.at <= end:
+                found.append((each.at, each))
+        elif id(each) in told:
+            found.append((each.now, each))
     return sorted(found, key=lambda each: each[0])
 
 

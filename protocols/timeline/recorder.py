@@ -85,7 +85,7 @@ class Recorder:
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None:
-        self._tracing().add(Sent(now, arrives, sender, to, message, number, cause))
+        self._tracing().add(Sent(now, arrives, sender, to, message, number, cause, len(self._facts)))
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
         if lost is not None:

@@ -15,7 +15,7 @@ from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.observed import ObservedFact
 from protocols.timeline.ownership import OwnershipFigures
 from protocols.timeline.rebalances import Rebalance, completed
-from protocols.timeline.trace import Trace
+from protocols.timeline.trace import Sent, Trace
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,20 @@ class Timeline:
     def rebalance_count(self) -> int:
         """Generations completed (Kafka), distinct causes after which a member's queues changed (RocketMQ)."""
         return completed(self.rebalances)
+
+    @cached_property
+    def sent_and_told(self) -> tuple[Sent | ObservedFact, ...]:
+        """Messages and facts in the order in which the nodes sent and told them, also where all happen at one time.
+
+        Raises `ValueError` where the simulation did not trace.
+        """
+        if self.trace is None:
+            raise ValueError("the order of messages and facts needs a simulation that traces")
+        found: list[tuple[int, int, Sent | ObservedFact]] = [
+            (each.after_facts, 0, each) for each in self.trace.messages
+        ]
+        found += [(place, 1, each) for place, each in enumerate(self.facts)]
+        return tuple(each for _, _, each in sorted(found, key=lambda each: each[:2]))
 
     @property
     def settle(self) -> Time:

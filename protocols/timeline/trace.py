@@ -11,7 +11,7 @@ from protocols.timeline.fact_descriptions import queue_name
 
 class Sent(NamedTuple):
     """A message; ``arrives`` is None where it was lost. ``number`` is its delivery, ``cause`` what was being handled
-    when it was sent (0: nothing)."""
+    when it was sent (0: nothing), ``after_facts`` how many facts the nodes had told before."""
 
     at: Time
     arrives: Time | None
@@ -20,6 +20,7 @@ class Sent(NamedTuple):
     message: Message
     number: int
     cause: int
+    after_facts: int
 
 
 class HandledEvent(NamedTuple):

@@ -51,7 +51,7 @@ class BrokerNode:
             topic_changes.open_queues(broker, now, config)
         registering.register(broker, disk.topics.to_register(), out)
         out.set_timer(REGISTER, now + settings.register_first_ms)
-        out.set_timer(SCAN, now + settings.scan_channels_interval_ms)
+        out.set_timer(SCAN, now + settings.scan_channels_first_ms)
         out.set_timer(FLUSH, now + settings.flush_first_ms)
         if not settings.real_time_notify_consumer_change:
             out.set_timer(NOTIFY, now + settings.collected_notify_first_ms)

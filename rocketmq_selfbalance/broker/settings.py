@@ -20,7 +20,7 @@ class BrokerSettings:
     channel_expired_timeout_ms: Time = 120_000.0
     """A consumer without a heartbeat for longer is removed by the scan."""
     scan_channels_interval_ms: Time = 10_000.0
-    """Also the time of the first scan."""
+    scan_channels_first_ms: Time = 10_000.0
     server_channel_max_idle_ms: Time = 120_000.0
     """A connection on which nothing was read and written for so long is closed."""
     notify_consumer_ids_changed_enable: bool = True

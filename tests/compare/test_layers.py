@@ -29,6 +29,7 @@ ORDER = (
     "comparison",
     "conformance",
     "testing",
+    "lessons",
     "cli",
 )
 """Folders and single files, as in the table of DEVELOPERS.md."""

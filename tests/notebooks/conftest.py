@@ -1,4 +1,4 @@
-"""The notebooks' own modules are found from their folder, as Jupyter finds them."""
+"""`execute.py` is found from the notebooks' folder."""
 
 import sys
 from pathlib import Path

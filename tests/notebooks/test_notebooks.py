@@ -1,20 +1,30 @@
-"""What the committed notebooks show is what their cells put out."""
+"""What the committed notebooks show is what their cells put out, and they need nothing but the package."""
 
+import ast
 import re
+import sys
+import tomllib
+from base64 import b64decode
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
-
 from execute import executed, notebooks
+
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 SPARK = "8-a-million-groups"
 """In `make test` its cells are run with fewer groups, where there is a Spark session already
 (`tests/compare/measure/spark/test_notebook.py`)."""
 
 ALL = notebooks()
+
+ASKING = re.compile(r"^## Your prediction$|\*Prediction:", re.MULTILINE)
+"""How a notebook asks for a prediction."""
 
 
 def _names(paths: list[Path]) -> list[str]:
@@ -44,21 +54,82 @@ def test_the_one_with_spark_puts_out_what_is_committed() -> None:
 def test_pictures_are_whole_and_come_with_words(path: Path) -> None:
     for cell in nbformat.read(path, as_version=4).cells:
         for output in cell.get("outputs", []):
-            picture = output.get("data", {}).get("image/svg+xml")
-            if picture is not None:
+            for picture in _pictures(output):
                 root = ElementTree.fromstring(picture)
                 assert root.find("{http://www.w3.org/2000/svg}title") is not None
                 assert "href" not in picture
                 assert len(output["data"]["text/plain"].splitlines()) > 1
 
 
+def _pictures(output: Any) -> list[str]:
+    """The pictures of an output, in the open or folded."""
+    data = output.get("data", {})
+    inside = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', data.get("text/html", ""))
+    shown = [data["image/svg+xml"]] if "image/svg+xml" in data else []
+    return [*shown, *(b64decode(each).decode() for each in inside)]
+
+
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_each_has_a_goal_a_prediction_and_two_exercises(path: Path) -> None:
+def test_every_prediction_comes_before_its_answer_which_is_folded(path: Path) -> None:
+    """Of the cells from a prediction to the next words all outputs are folded, and those words too, unless they begin
+    something new."""
+    cells = nbformat.read(path, as_version=4).cells
+    asking = [at for at, cell in enumerate(cells) if cell["cell_type"] == "markdown" and ASKING.search(cell["source"])]
+    assert asking
+    for at in asking:
+        after = next(place for place, cell in enumerate(cells) if place > at and cell["cell_type"] == "markdown")
+        shown = [_is_folded(output) for cell in cells[at + 1 : after] for output in cell["outputs"]]
+        assert shown, cells[at]["source"]
+        assert all(shown), cells[at]["source"]
+        assert cells[after]["source"].startswith(("<details>\n<summary>", "## ")), cells[after]["source"]
+
+
+def _is_folded(output: Any) -> bool:
+    shown = output.get("data", {}).get("text/html", "")
+    return shown.startswith("<details>\n<summary>") and shown.endswith("</details>")
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_nothing_is_imported_but_the_package_and_what_it_depends_on(path: Path) -> None:
+    """A plain install runs a notebook: no test, tool or file beside it, and no dependency of developers alone."""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    packages = {each.rstrip("*") for each in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    needed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["notebooks"]]
+    declared = {_normal(re.split(r"[<>=\[;, ]", each)[0]) for each in needed}
+    distributions = packages_distributions()
+    for name in _imported(_code(nbformat.read(path, as_version=4))):
+        known = name in packages or name in sys.stdlib_module_names
+        assert known or declared & {_normal(each) for each in distributions.get(name, [])}, name
+
+
+def test_a_helper_beside_the_notebooks_would_be_seen() -> None:
+    assert set(_imported("def f():\n    import checks.kinds\nfrom runs import run\nfrom . import beside")) == {
+        "checks",
+        "runs",
+        "",
+    }
+
+
+def _imported(code: str) -> Iterator[str]:
+    """The top-level packages that a notebook's code imports; empty for one beside it."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (each.name.split(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "" if node.level else (node.module or "").split(".")[0]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_each_has_a_goal_what_it_needs_and_two_exercises(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     words = "\n".join(cell["source"] for cell in notebook.cells if cell["cell_type"] == "markdown")
     number = path.stem.split("-")[0]
     assert "**Goal.**" in words
-    assert re.search(r"rediction", words)
+    assert "`notebooks`: `pip install " in notebook.cells[0]["source"]
     assert re.findall(r"^## Exercise (\S+)", words, re.MULTILINE) == [f"{number}.1", f"{number}.2"]
     assert all(f'check("{number}.{each}"' in _code(notebook) for each in (1, 2))
 

@@ -1,18 +1,23 @@
 """The page: story, verdict and table read without a script; timelines and player are drawn by one from data."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from compare.comparison.document import Measured
 from compare.comparison.report.graph import graphs
-from compare.comparison.report.table import COLUMNS, rows
+from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
 from compare.comparison.runs import MeasuredRun
+from compare.comparison.variation import variation
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.measure.runs.spread import figure
 from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
+from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
+from protocols.scenario.events.together import described
+from protocols.scenario.jitter import shifted
 from protocols.scenario.model import LoadPart, Scenario
 from protocols.scenario.units import duration_text
 
@@ -49,6 +54,7 @@ def write_comparison(found: Sequence[Measured]) -> str:
         title=", ".join(scenario.name for scenario, _, _ in found),
         scenarios=[_static(scenario, document) for scenario, _, document in found],
         columns=COLUMNS,
+        tables=[("what hurts", 0, SHARING_AT), ("who has how much, and what it took", SHARING_AT, len(COLUMNS))],
     )
 
 
@@ -62,13 +68,18 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
     for record in document["variants"]:
         first.setdefault(record["label"], record)
     records = list(first.values())
+    varying = [record["seed"] for record in records if record["jitter"]]
     seeds = document.get("seeds", {})
     return {
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
-        "facts": _facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
-        "events": [(_clock(event.at), event.describe()) for event in _events(scenario)],
+        "facts": [
+            *_facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
+            *([variation(scenario)] if varying else []),
+        ],
+        "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
+        "assumptions": [each["text"] for each in document["assumptions"]],
         "rows": rows(records, seeds),
         "runs": max((each["runs"] for each in seeds.values()), default=1),
         "variants": [_variant(record, document["verdict"]) for record in records],
@@ -145,8 +156,14 @@ def _load(load: LoadPart) -> list[str]:
     return [", ".join([f"{load.produce:g} records per second and queue", *rates, *more])]
 
 
-def _events(scenario: Scenario) -> list[Event]:
-    return sorted((event for event in scenario.events if event.at <= scenario.run.for_), key=lambda each: each.at)
+def _events(scenario: Scenario) -> list[tuple[Time, str]]:
+    """When something happens (milliseconds), and what."""
+    at_each = groupby(sorted(scenario.events, key=_at), _at)
+    return [(at, text) for at, events in at_each if at <= scenario.run.for_ for text in described(events)]
+
+
+def _at(event: Event) -> Time:
+    return event.at
 
 
 def _clock(at: float) -> str:
@@ -157,9 +174,11 @@ def _clock(at: float) -> str:
 
 
 def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    varying = [run.variant.seed for run in runs if run.record is not None and run.record["jitter"]]
+    lived = shifted(scenario, varying[0]) if varying else scenario
     return {
         "end": scenario.run.for_,
-        "events": [[event.at, visible(event.describe())] for event in _events(scenario)],
+        "events": [[at, visible(text)] for at, text in _events(lived)],
         "variants": [
             {
                 "label": visible(run.variant.label),

@@ -81,6 +81,9 @@ COLUMNS = (
     Column("messages", "messages", -1, "number of messages besides those that fetch records"),
 )
 
+SHARING_AT = next(at for at, column in enumerate(COLUMNS) if column.path == "fairness.jain")
+"""The columns before it are the table of what hurts; those from it on that of who has how much and what it took."""
+
 _PARTS = re.compile(r"[^:_+-]*[:_+-]|[^:_+-]+")
 _RATIOS = frozenset({"fairness.jain", "optimum.jain"})
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from compare.documents.comparison import CheckRecord, Record
 from compare.scenarios.run_variant import RunResult
@@ -84,8 +85,18 @@ _BREACHES: Mapping[str, Callable[[float, Record], str]] = {
     "double_owned_queue_s": lambda limit, found: _above(
         limit, found["double_owned_queue_s"], "time with several owners", " queue-seconds"
     ),
+    "longest_stall": lambda limit, found: _longer(
+        limit, found["harm"]["longest_stall_s"], "longest time without progress"
+    ),
+    "skipped": lambda limit, found: _above(limit, _work(found, "skipped"), "records never handled"),
+    "waiting": lambda limit, found: _above(limit, _work(found, "waiting"), "records waiting at the end"),
     "redelivered": lambda limit, found: _above(limit, found["redelivered"], "records delivered more than once"),
 }
+
+
+def _work(found: Record, name: Literal["skipped", "waiting"]) -> int | None:
+    work = found["harm"]["work"]
+    return None if work is None else work[name]
 
 
 def _longer(limit: float, value_s: float | None, what: str) -> str:

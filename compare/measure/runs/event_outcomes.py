@@ -13,6 +13,7 @@ from compare.scenarios.persistent_conflicts import Reasons, reasons
 from compare.scenarios.run_variant import RunResult
 from protocols import Allocation
 from protocols.engine.nodes import Time
+from protocols.scenario.events.together import described
 from protocols.scenario.model import Scenario
 from protocols.timeline import Timeline
 
@@ -86,7 +87,7 @@ def _record(
     return {
         "at_s": _s(phase.at),
         "until_s": _s(phase.until),
-        "events": [event.describe() for event in phase.events],
+        "events": described(phase.events),
         "kinds": [type(event).__name__ for event in phase.events],
         "fairness": fairness,
         "optimum": optimum_then,

@@ -3,7 +3,8 @@ the time in between cost."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import TypeVar
 
 from compare.scenarios.ending import Ending, ending
@@ -66,6 +67,18 @@ def phases_of(scenario: Scenario, numbering: Numbering) -> tuple[Phase, ...]:
     return tuple(
         Phase(at, until, tuple(by_time[at]), ending(_up_to(scenario, at), numbering))
         for at, until in zip(times, [*times[1:], end], strict=True)
+    )
+
+
+def at_other_times(phases: Sequence[Phase], scenario: Scenario) -> tuple[Phase, ...]:
+    """The phases of a scenario in which the same events happen in the same order at other times
+    (`protocols.scenario.jitter`): who and what is there after them is the same."""
+    events = iter(scenario.events)
+    happening = [tuple(islice(events, len(phase.events))) for phase in phases]
+    times = [0.0, *(each[0].at for each in happening[1:]), scenario.run.for_]
+    return tuple(
+        replace(phase, at=at, until=until, events=each)
+        for phase, each, (at, until) in zip(phases, happening, pairwise(times), strict=True)
     )
 
 

@@ -51,10 +51,14 @@ class ProductionHistory:
         silent = [part.per_second <= 0 for part in self.parts]
         return [span for span, each in zip(spans, silent, strict=True) if each and span[0] < span[1]]
 
+    @property
+    def rate(self) -> float:
+        """Records per second, while they can be written."""
+        return max(each.per_second for each in self.parts)
+
     def refused(self, since: Time, until: Time) -> int:
         """Records of the even production that could not be written between two times."""
-        rate = max(each.per_second for each in self.parts)
-        return sum(floor((end - start) * rate / 1000) for start, end in self.silences(since, until))
+        return sum(floor((end - start) * self.rate / 1000) for start, end in self.silences(since, until))
 
     def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
         """From now on so many records come per second."""

@@ -33,6 +33,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "label": result.variant.label,
         "system": result.variant.part.system,
         "seed": result.variant.seed,
+        "jitter": result.variant.jitter,
         "broadcasting": sorted(timeline.broadcasting),
         "owners": {
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]

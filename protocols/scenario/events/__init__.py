@@ -14,6 +14,7 @@ from protocols.scenario.events.pauses import Hang, StopPolling
 from protocols.scenario.events.poison import Poison
 from protocols.scenario.events.production import Produce
 from protocols.scenario.events.reset import Reset
+from protocols.scenario.events.rolling import Rolling
 from protocols.scenario.events.starts import Join, Restart
 from protocols.scenario.events.subscription import Subscribe
 from protocols.scenario.events.topics import AddTopic, DeleteTopic, Queues
@@ -25,6 +26,7 @@ for _kind in (
     Hang,
     StopPolling,
     Restart,
+    Rolling,
     Disconnect,
     Subscribe,
     Commit,
@@ -58,6 +60,7 @@ __all__ = [
     "Queues",
     "Reset",
     "Restart",
+    "Rolling",
     "StopPolling",
     "Subscribe",
     "register",

@@ -5,12 +5,13 @@ asks which class an event is of but the clusters, which apply it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Self
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.cluster_state import ClusterState
-from protocols.scenario.fields import Duration, Part
+from protocols.scenario.fields import EACH_MEMBER, Duration, Part
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.paths import Path
 from protocols.scenario.queue_names import NamedCount
@@ -60,13 +61,29 @@ class Event(Part):
         return next(name for name in cls.model_fields if name not in Event.model_fields)
 
     @classmethod
+    def takes_several(cls) -> bool:
+        """Whether a list or a range of names in its first field means one such event of each."""
+        return EACH_MEMBER in cls.model_fields[cls.kind_name()].metadata
+
+    @classmethod
     def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
         """The event from what somebody wrote, shorthands among it. Raises `PartError` for what it cannot be."""
         return validated(cls, fields, path)
 
+    def plain(self, path: Path) -> Sequence["Written"]:
+        """The events that it stands for, in the order in which they happen; an event is itself, a shorthand others.
+        Raises `PartError` where a shorthand cannot be."""
+        return (Written(self, path),)
+
     def describe(self) -> str:
         """What happens, in a few words without the time: "c3 joins", "c1 hangs for 40s"."""
-        raise NotImplementedError
+        (member,) = self.members()
+        return f"{member} {self.what(several=False)}"
+
+    def what(self, several: bool) -> str | None:
+        """What one member ("hangs for 40s") or several of them ("hang for 40s") do; None where the event is not of one
+        member alone. Equal words mean equal events, but for the member."""
+        return None
 
     def check(self, there: ClusterState, path: Path) -> None:
         """Raises `PartError` where the event cannot happen. Members are no concern of it: `member_change` says what
@@ -82,14 +99,22 @@ class Event(Part):
         """Whether all members of the process have the fate of the one that is named."""
         return False
 
+    def taken_from(self) -> str | None:
+        """The member like which the one is that starts, where the event says nothing else."""
+        return None
+
     def process_of_members(self) -> str | None:
         """The process in which members live from now on that it starts; None: each in the one that it had, or in one of
         its own."""
         return None
 
     def lasts(self) -> Time:
-        """For how long a member stands still, in milliseconds."""
+        """For how long it lasts (a member stands still, the network fails), in milliseconds."""
         return 0.0
+
+    def refers_to(self) -> Sequence[Time]:
+        """Other moments of the run that it names, in milliseconds."""
+        return ()
 
     def part_after(self, member: str, before: MemberPart | None) -> MemberPart | None:
         """What a member that the event names is from now on, after it was ``before`` (None: never there)."""
@@ -117,3 +142,20 @@ class Event(Part):
     def broker_changes(self) -> Mapping[str, bool]:
         """Broker to whether it runs from now on."""
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An event, and where in the scenario somebody wrote it."""
+
+    event: Event
+    path: Path
+    """Where the event, or the shorthand that means it, is."""
+    name: Path | None = None
+    """Where its member's name is, from ``path`` on; None: in the event's own fields."""
+    shorthand: bool = False
+    """Whether its time is not written, but follows from what is."""
+
+    def members(self) -> dict[str, Path]:
+        """The members that it names, and where each name is written."""
+        return {name: (*self.path, *(self.name or field)) for name, field in self.event.members().items()}

@@ -8,8 +8,9 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from protocols.scenario.events.base import Event
+from protocols.scenario.events.base import Event, Written
 from protocols.scenario.paths import Path
+from protocols.scenario.shorthands import each_name
 from protocols.scenario.validation import PartError, field_names, mapping, short, suggestion
 
 E = TypeVar("E", bound=Event)
@@ -19,7 +20,7 @@ _KINDS: dict[str, type[Event]] = {}
 EVENT_KINDS: Mapping[str, type[Event]] = MappingProxyType(_KINDS)
 """The field that says what happens (``join``, ``crash``, ...) to the kind of event, in the order of the reference."""
 
-_TELL_NO_KIND = ("at", "group", "for", "strategy", "settings", "how", "does")
+_TELL_NO_KIND = ("at", "group", "for", "strategy", "settings", "how", "does", "gap", "downtime", "surge", "at_once")
 """Fields that are taken for a part of an event whose kind is left out, and not for an unknown kind."""
 
 
@@ -37,12 +38,20 @@ def unregister(kind: type[Event]) -> None:
     del _KINDS[kind.kind_name()]
 
 
-def read_event(given: object, brokers: Sequence[str], path: Path) -> Event:
-    """An event as it is written; what it is called by says which kind it is. Raises `PartError`."""
+def read_events(given: object, brokers: Sequence[str], path: Path) -> Sequence[Written]:
+    """An event as it is written, or the plain events that it means: one of each member where it names several, those of
+    a shorthand. What it is called by says which kind it is. Raises `PartError`."""
     if isinstance(given, Event):
-        return given
+        return given.plain(path)
     fields = mapping(given, path)
-    return _kind(fields, path).read(fields, brokers, path)
+    kind = _kind(fields, path)
+    field = kind.kind_name()
+    if not kind.takes_several():
+        return kind.read(fields, brokers, path).plain(path)
+    return [
+        Written(kind.read({**fields, field: member}, brokers, path), path, (field, *item))
+        for member, item in each_name(fields[field], (*path, field))
+    ]
 
 
 def _kind(fields: Mapping[str, object], path: Path) -> type[Event]:

@@ -5,10 +5,11 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
+from protocols.engine.nodes import Time
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events.base import Event
 from protocols.scenario.events.cluster_state import ClusterState, need_server
-from protocols.scenario.fields import Duration
+from protocols.scenario.fields import Duration, EachMember
 from protocols.scenario.paths import Path
 from protocols.scenario.shorthands import names
 from protocols.scenario.units import duration_text
@@ -18,15 +19,16 @@ from protocols.scenario.validation import PartError, suggestion, validated
 class Disconnect(Event):
     """A member's connections are cut; the process continues and reconnects. ``broker``: only the one to it."""
 
-    disconnect: str
+    disconnect: EachMember
     """The member."""
     broker: str | None = None
     """Cut only the connection to this broker."""
 
     example: ClassVar[str] = "{at: 105s, disconnect: c1, broker: broker-a}"
 
-    def describe(self) -> str:
-        return f"{self.disconnect} loses its connection{f' to {self.broker}' if self.broker else 's'}"
+    def what(self, several: bool) -> str:
+        whose = "lose their connections" if several else f"loses its connection{'' if self.broker else 's'}"
+        return f"{whose} to {self.broker}" if self.broker else whose
 
     def check(self, there: ClusterState, path: Path) -> None:
         if self.broker is not None:
@@ -90,6 +92,9 @@ class Network(Event):
                 raise PartError(
                     (*path, field), f"belongs to network: {field}, but the event has network: {self.network}"
                 )
+
+    def lasts(self) -> Time:
+        return self.for_
 
     def processes(self) -> Sequence[str]:
         return self.between

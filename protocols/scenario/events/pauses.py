@@ -7,7 +7,7 @@ from pydantic import Field
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import Event, MemberChange
-from protocols.scenario.fields import Duration
+from protocols.scenario.fields import Duration, EachMember
 from protocols.scenario.paths import Path
 from protocols.scenario.units import duration_text
 
@@ -15,7 +15,7 @@ from protocols.scenario.units import duration_text
 class Hang(Event):
     """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
 
-    hang: str
+    hang: EachMember
     """The member; others in its process hang with it."""
     for_: Duration = Field(alias="for")
     """How long."""
@@ -24,8 +24,8 @@ class Hang(Event):
     member_change = MemberChange.PAUSES
     acts_late = True
 
-    def describe(self) -> str:
-        return f"{self.hang} hangs for {duration_text(self.for_)}"
+    def what(self, several: bool) -> str:
+        return f"{'hang' if several else 'hangs'} for {duration_text(self.for_)}"
 
     def members(self) -> Mapping[str, Path]:
         return {self.hang: ("hang",)}
@@ -40,7 +40,7 @@ class Hang(Event):
 class StopPolling(Event):
     """A member's user loop hangs for a while; the client's background work continues."""
 
-    stop_polling: str
+    stop_polling: EachMember
     """The member."""
     for_: Duration = Field(alias="for")
     """How long."""
@@ -49,8 +49,8 @@ class StopPolling(Event):
     member_change = MemberChange.PAUSES
     acts_late = True
 
-    def describe(self) -> str:
-        return f"{self.stop_polling} stops polling for {duration_text(self.for_)}"
+    def what(self, several: bool) -> str:
+        return f"{'stop' if several else 'stops'} polling for {duration_text(self.for_)}"
 
     def members(self) -> Mapping[str, Path]:
         return {self.stop_polling: ("stop_polling",)}

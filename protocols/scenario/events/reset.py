@@ -1,7 +1,9 @@
 """An administrator resets offsets."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from protocols.engine.nodes import Time
 from protocols.scenario.events.base import Event
 from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.fields import Duration
@@ -30,6 +32,9 @@ class Reset(Event):
     def describe(self) -> str:
         how = " through the clients" if self.via == "client" else ""
         return f"offsets of {self.reset_offsets} in {self.topic} are set back to {duration_text(self.to)}{how}"
+
+    def refers_to(self) -> Sequence[Time]:
+        return (self.to,)
 
     def check(self, there: ClusterState, path: Path) -> None:
         if self.reset_offsets not in there.groups:

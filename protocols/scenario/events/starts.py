@@ -7,7 +7,7 @@ from pydantic import Field
 
 from protocols.scenario.events.base import Event, MemberChange
 from protocols.scenario.events.cluster_state import ClusterState
-from protocols.scenario.fields import Duration, Number, Settings
+from protocols.scenario.fields import Duration, EachMember, Number, Settings
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.paths import Path
 from protocols.scenario.shorthands import check_subscription, with_names
@@ -17,8 +17,11 @@ from protocols.scenario.validation import validated
 class Join(Event):
     """A member starts (first, or again after it left)."""
 
-    join: str
+    join: EachMember
     """The member; if it joins again, fields that the event omits keep their former values."""
+    like: str | None = None
+    """Another member, whose fields it has where the event says nothing else; ``process`` and ``instance_id`` are its
+    own."""
     subscribe: tuple[str, ...] | None = None
     """Topics, in the order in which the member lists them; they need not exist."""
     pattern: str | None = None
@@ -52,14 +55,17 @@ class Join(Event):
         check_subscription(made.subscribe, made.pattern, path)
         return made
 
-    def describe(self) -> str:
-        return f"{self.join} joins"
+    def what(self, several: bool) -> str:
+        return "join" if several else "joins"
 
     def check(self, there: ClusterState, path: Path) -> None:
         there.need_strategies(self.strategy, path)
 
     def members(self) -> Mapping[str, Path]:
         return {self.join: ("join",)}
+
+    def taken_from(self) -> str | None:
+        return self.like
 
     def process_of_members(self) -> str | None:
         return self.process
@@ -70,7 +76,7 @@ class Join(Event):
     def completed(self, group: str, members: Mapping[str, MemberPart | None]) -> Self:
         part = members[self.join]
         return self.model_copy(
-            update={"group": group} | {field: getattr(part, field) for field in MemberPart.model_fields}
+            update={"group": group, "like": None} | {field: getattr(part, field) for field in MemberPart.model_fields}
         )
 
 
@@ -78,7 +84,7 @@ class Restart(Event):
     """A member that crashed, left or runs starts again as a new process: where it runs it is closed properly first
     (``how: leave``) or killed (``how: crash``). ``strategy`` and ``settings`` change what it runs with."""
 
-    restart: str
+    restart: EachMember
     """The member."""
     how: Literal["leave", "crash"] = "leave"
     """How a running member ends. A crash also restarts the others in its process."""
@@ -90,9 +96,9 @@ class Restart(Event):
     example: ClassVar[str] = "{at: 100s, restart: c2, strategy: cooperative-sticky}"
     member_change = MemberChange.RESTARTS
 
-    def describe(self) -> str:
+    def what(self, several: bool) -> str:
         how = " after a kill" if self.how == "crash" else ""
-        return f"{self.restart} restarts{how}" + (f" with {self.strategy}" if self.strategy else "")
+        return f"{'restart' if several else 'restarts'}{how}" + (f" with {self.strategy}" if self.strategy else "")
 
     def check(self, there: ClusterState, path: Path) -> None:
         there.need_strategies(self.strategy, path)

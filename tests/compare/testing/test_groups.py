@@ -108,6 +108,27 @@ def test_a_group_in_which_a_queue_will_never_have_an_owner_settles_too(rocketmq_
     assert clock.now < 300
 
 
+def test_an_event_may_be_of_several_members(group_pair: GroupPair) -> None:
+    pair = group_pair(members=["c1", "c2"]).settle()
+    pair.happen(join=["c3", "c4"], like="c1").settle().happen(crash="c1..c2").settle()
+    for group in pair:
+        assert list(group.owners()) == ["c3", "c4"]
+        assert [event.describe() for event in group.scenario().events] == [
+            *("c3 joins", "c4 joins", "c1 crashes", "c2 crashes")
+        ]
+
+
+def test_members_are_restarted_one_after_the_other(group_pair: GroupPair, clock: Clock) -> None:
+    pair = group_pair(members=["c1", "c2"]).settle()
+    before = clock.now
+    pair.rolling("c1", "c2", gap=30, downtime="10s")
+    assert clock.now == before + 40
+    pair.settle().rolling("c1", "c2", gap=30, surge="5s").settle()
+    for group in pair:
+        assert list(group.members) == ["c1.2", "c2.2"]
+        assert sorted(map(len, group.owners().values())) == [3, 3]
+
+
 def test_topics_and_subscriptions_change_at_run_time(group_pair: GroupPair) -> None:
     pair = group_pair(
         members=["c1", "c2"], kafka_settings={"metadata.max.age.ms": 10_000}, assignor="roundrobin"
@@ -157,6 +178,13 @@ def test_every_kind_of_event_can_happen(system: str) -> None:
         (lambda group: group.add_queues("odrers", 2), "no topic 'odrers'"),
         (lambda group: group.restart("c1", strategy="best"), "best"),
         (lambda group: group.happen(explode="c1"), "unknown event 'explode'"),
+        (lambda group: group.happen(join=["c3", "c2"], subscribe="orders"), "c2 joins while it is already a member"),
+        (lambda group: group.happen(join="c2..c3", subscribe="orders"), "c2 joins while it is already a member"),
+        (lambda group: group.happen(join=[]), "join: nobody, expected at least one name"),
+        (lambda group: group.happen(rolling=["c1"], gap="1s"), "expected the method rolling"),
+        (lambda group: group.rolling("c1", gap=-1), "gap: -1 is negative"),
+        (lambda group: group.rolling("c1", "c2", gap=1, downtime="2s"), "rolling.gap: 1s is shorter than downtime"),
+        (lambda group: group.rolling("c1", gap=1, for_="2s"), "rolling.for_: unknown field 'for_'"),
         (lambda group: group.push_consumer("c3"), "has no push consumer"),
         (lambda group: group(assignor="range", strategy="sticky"), "both name the strategy"),
         (lambda group: group(members="c1"), "expected a list of names"),

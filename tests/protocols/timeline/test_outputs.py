@@ -18,6 +18,7 @@ from protocols.timeline.rows import COLUMNS, SNAPSHOT, ownership_at, rows
 from protocols.timeline.sizes import MEDIUM, SMALL, size_class, values_in
 from protocols.timeline.story import story
 from protocols.timeline.tables import table, write_parquet
+from protocols.timeline.trace import Sent
 from tests.protocols.timeline.timeline_made import A, B, owns, recorded
 
 
@@ -96,9 +97,36 @@ def test_the_diagram_shows_what_led_to_something_and_counts_the_rest() -> None:
     ]
 
 
-def test_a_diagram_needs_a_trace() -> None:
+class Telling(Server):
+    """Tells what it owns between two messages, all at one time."""
+
+    def start(self, now: Time, out: Outbox) -> None:
+        out.observe(Owns("g", "c1", (A,), 1))
+        out.send("server", Ask(1))
+        out.observe(Owns("g", "c1", (), None))
+        out.send("server", Ask(2))
+
+
+def test_messages_and_facts_of_one_time_have_the_order_in_which_a_node_sent_and_told_them() -> None:
+    recorder = Recorder()
+    simulation = Simulation(latency=Latency(2, 2), observer=recorder, tracing=True)
+    simulation.start("server", Server())
+    simulation.at(500.0, lambda: simulation.start("c1", Telling()), "c1 joins")
+    simulation.run(1000.0)
+    timeline = recorder.timeline(1000.0, None, simulation.messages)
+    kinds = [type(each.message if isinstance(each, Sent) else each.fact) for each in timeline.sent_and_told]
+    assert kinds[:4] == [Owns, Ask, Owns, Ask]
+    drawn = [line.strip() for line in sequence(timeline).splitlines()]
+    told = drawn.index("Note over n1: c1 owns T-0 (generation 1) (0.5s)")
+    ask = "n1->>n2: Ask (0.5s)"
+    assert drawn[told + 1 : told + 3] == [ask, "Note over n1: c1 owns nothing (0.5s)"]
+
+
+def test_a_diagram_and_the_order_of_messages_need_a_trace() -> None:
     with pytest.raises(ValueError, match="traces"):
         sequence(traced(tracing=False))
+    with pytest.raises(ValueError, match="traces"):
+        _ = traced(tracing=False).sent_and_told
 
 
 def test_tracing_changes_no_figure() -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from compare.documents.comparison import HarmRecord, ReasonRecord
+from compare.documents.comparison import HarmRecord, ReasonRecord, WorkRecord
+from compare.measure.runs.completeness import is_behind
 from compare.measure.runs.harm.readers import broadcasting_reads, shared_reads
 from compare.measure.runs.harm.reasons import Reason, most_important
 from compare.measure.runs.harm.stalls import pauses_of, stalls
@@ -10,6 +11,7 @@ from compare.measure.runs.harm.why_repeated import why_repeated
 from compare.measure.runs.harm.why_stalled import WhyStalled
 from compare.measure.runs.harm.why_unread import why_refused, why_skipped
 from compare.measure.runs.harm.why_unsettled import why_unsettled
+from compare.measure.runs.harm.why_waiting import why_waiting
 from compare.measure.runs.harm.work import work_of
 from compare.measure.runs.phases import Phase
 from compare.measure.runs.production_history import productions
@@ -40,17 +42,20 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     work = work_of(timeline, shared, production)
     passed = (*work.passed, *work_of(timeline, alone, production).passed)
-    found["work"] = {
+    counted: WorkRecord = {
         "written": work.written,
         "handled": work.handled,
         "waiting": work.waiting,
         "skipped": sum(each.end - each.first for each in passed),
         "refused": work.refused,
     }
+    found["work"] = counted
     if passed:
         because["skipped"] = _documents(why_skipped(timeline, passed, production))
     if work.refused:
         because["refused"] = _documents(why_refused(timeline, shared, production))
+    if is_behind(counted):
+        because["waiting"] = _documents(why_waiting(result, shared, production, waiting=work.waiting, settled=settled))
     if shared:
         pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
         stalled = stalls(timeline, shared, production, pauses)

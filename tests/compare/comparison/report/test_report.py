@@ -55,6 +55,13 @@ def test_the_page_asks_the_network_for_nothing_and_has_no_script_but_its_own() -
     assert [name for name, _ in read.elements].count("script") == 2
 
 
+def test_equal_events_are_shown_as_one() -> None:
+    text = report(made(events=[{"at": "20s", "join": "c3..c6", "like": "c1"}, {"at": "40s", "crash": "c1"}]))
+    assert payload(text)["scenarios"][0]["events"] == [[20_000.0, "c3 to c6 join"], [40_000.0, "c1 crashes"]]
+    page = text.split('<script type="application/json"')[0]
+    assert "c3 to c6 join" in page
+
+
 def test_story_verdict_and_figures_read_without_a_script() -> None:
     text = " ".join(Page(page().split('<script type="application/json"')[0]).texts)
     for words in (

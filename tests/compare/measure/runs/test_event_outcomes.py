@@ -24,6 +24,18 @@ def lived(of: Any) -> RunResult:
     return run_variant(variants_of(of)[0])
 
 
+def test_equal_events_of_a_moment_are_told_together_and_their_kinds_one_by_one() -> None:
+    of = made(events=[{"at": "20s", "join": ["c3", "c4"], "like": "c1"}, {"at": "40s", "crash": "c1..c4"}])
+    _, document = ran(of, systems=["kafka:range"])
+    (record,) = document["variants"]
+    assert [(each["at_s"], each["events"], each["kinds"]) for each in record["after"]] == [
+        (0, [], []),
+        (20, ["c3 and c4 join"], ["Join", "Join"]),
+        (40, ["c1 to c4 crash"], ["Crash"] * 4),
+    ]
+    assert any("after c1 to c4 crash" in each["sentence"] for each in document["verdict"])
+
+
 def test_there_is_a_moment_for_the_beginning_and_for_every_time_at_which_something_happens() -> None:
     of = made(
         events=[

@@ -203,3 +203,36 @@ def test_queues_that_nobody_ever_owns_make_no_progress() -> None:
     found = record("rocketmq:AVG", topics={"X": 4, "Y": 4}, group={"name": "g", "members": members})
     assert kinds(found, "no_progress")[0] == "never owned"
     assert not found["harm"]["settled"]
+
+
+def test_more_records_than_members_can_handle_are_the_reason_of_what_waits() -> None:
+    slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "100ms"} for n in (1, 2)}}
+    found = record("kafka:range", group=slow)
+    (why,) = found["harm"]["because"]["waiting"]
+    assert why["kind"] == "overload"
+    assert why["text"] == "40 records per second come and the members of g can handle 20"
+
+
+def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> None:
+    slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "20ms"} for n in (1, 2)}}
+    load = {"produce": "1/s", "rates": {"X-2": "80/s"}}
+    (why,) = record("kafka:range", group=slow, load=load)["harm"]["because"]["waiting"]
+    assert why["kind"] == "hot queue"
+    assert why["text"] == "80 records per second come to X-2 and one member can handle 50"
+    # Twenty threads of one member handle the records of one queue.
+    assert "waiting" not in record("rocketmq:AVG", group=slow, load=load)["harm"]["because"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "why"),
+    [
+        ({"longest_stall": "20s"}, "longest time without progress is 29."),
+        ({"waiting": 0}, ""),
+        ({"skipped": 0}, ""),
+    ],
+)
+def test_a_scenario_may_expect_that_nothing_hurts(expect: dict[str, object], why: str) -> None:
+    found = record("kafka:range", events=[{"at": "60s", "hang": "c1", "for": "30s"}], expect=expect)
+    (check,) = [each for each in found["checks"] if each["demanded"]]
+    assert check["held"] is not bool(why)
+    assert check.get("why", "").startswith(why)

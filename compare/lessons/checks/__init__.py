@@ -1,0 +1,71 @@
+"""Checks of the exercises: right or not, with a hint, without showing how it is done.
+
+What is right is computed by the engine or tried out, and written down nowhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from compare.lessons.checks.kinds import Exercise, Misfit, Open, first_line
+from protocols import UserError
+
+_NOTEBOOKS = {
+    "1": "groups",
+    "2": "kafka",
+    "3": "rocketmq",
+    "4": "strategies",
+    "5": "progress",
+    "6": "fairness",
+    "7": "production",
+    "8": "million",
+    "9": "own_consumer",
+}
+"""Number of a notebook to the module with its exercises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the check says; ``right`` is None while there is no answer yet."""
+
+    right: bool | None
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def check(exercise: str, answer: Any) -> Verdict:
+    """Check an answer; ``exercise`` is its number, such as ``"1.2"``. ``...`` stands for no answer yet.
+
+    Whatever is wrong with an answer, the reader is told in a line and may go on.
+    """
+    exercises = _of_notebook(exercise)
+    if exercise not in exercises:
+        there = ", ".join(map(repr, exercises)) or f"'1.1' to '{len(_NOTEBOOKS)}.2'"
+        return Verdict(False, f"There is no exercise {exercise!r}, expected one of {there}.")
+    if answer is ...:
+        return Verdict(None, f"Exercise {exercise} is open: put your answer in place of the three dots.")
+    kind, hint_for, why = exercises[exercise]
+    try:
+        kind.demand(answer)
+        hint = hint_for(answer)
+    except Open:
+        return Verdict(None, f"Exercise {exercise} is open: write the function.")
+    except Misfit as misfit:
+        hint = str(misfit)
+    except UserError as error:
+        hint = f"That cannot be: {first_line(error)}"
+    if hint is None:
+        return Verdict(True, f"Exercise {exercise}: right. {why}")
+    return Verdict(False, f"Exercise {exercise}: not yet. {hint}")
+
+
+def _of_notebook(exercise: object) -> Mapping[str, Exercise]:
+    """The exercises of the notebook to which this one belongs; none where there is no such notebook."""
+    name = _NOTEBOOKS.get(str(exercise).split(".")[0])
+    if name is None:
+        return {}
+    exercises: Mapping[str, Exercise] = import_module(f"compare.lessons.checks.{name}").EXERCISES
+    return exercises

@@ -1,0 +1,201 @@
+"""Members are restarted one after the other: a shorthand for the plain events of each."""
+
+import pytest
+
+from compare.scenarios.reading import read_text, scenario
+from compare.scenarios.systems import cluster_of
+from protocols.errors import UserError
+from protocols.scenario.events import EVENT_KINDS, Join, Restart, Rolling
+from protocols.scenario.events.rolling import successor
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.reference import reference
+from protocols.scenario.running import Run
+from protocols.scenario.writing import as_yaml
+
+HEAD = """
+name: rolling
+topics: {orders: 8}
+group:
+  name: billing
+  members: {c1..c3: [orders], p1..p2: {subscribe: [orders], process: p}, d: {subscribe: [orders], instance_id: x}}
+run: {for: 3min}
+systems: [kafka:range]
+events:
+"""
+
+
+def read(*events: str) -> Scenario:
+    """The scenario with these events, each on a line of its own from line 10 on."""
+    return read_text(HEAD + "".join(f"  - {each}\n" for each in events), "day.yaml")
+
+
+def told(*events: str) -> list[str]:
+    return [f"{event.at / 1000:g}: {event.describe()}" for event in read(*events).events]
+
+
+def test_one_after_the_other_is_away_for_its_downtime() -> None:
+    assert told("{at: 60s, rolling: c1..c3, gap: 30s, downtime: 10s}") == [
+        "60: c1 leaves",
+        "70: c1 restarts",
+        "90: c2 leaves",
+        "100: c2 restarts",
+        "120: c3 leaves",
+        "130: c3 restarts",
+    ]
+
+
+def test_without_a_downtime_it_is_a_restart() -> None:
+    day = read("{at: 60s, rolling: [c3, c1], gap: 30s, strategy: sticky, settings: {a: 1}}")
+    assert day.events == (
+        Restart(at=60_000.0, group="billing", restart="c3", strategy="sticky", settings={"a": 1}),
+        Restart(at=90_000.0, group="billing", restart="c1", strategy="sticky", settings={"a": 1}),
+    )
+    assert told("{at: 1s, rolling: c1, gap: 0s, how: crash}") == ["1: c1 restarts after a kill"]
+
+
+def test_a_kill_and_a_new_version() -> None:
+    assert told("{at: 60s, rolling: c1..c2, gap: 30s, downtime: 10s, how: crash, strategy: 'sticky,range'}") == [
+        "60: c1 crashes",
+        "70: c1 restarts with sticky,range",
+        "90: c2 crashes",
+        "100: c2 restarts with sticky,range",
+    ]
+
+
+def test_several_at_once() -> None:
+    assert told("{at: 60s, rolling: c1..c3, gap: 10s, downtime: 10s, at_once: 2}") == [
+        "60: c1 leaves",
+        "60: c2 leaves",
+        "70: c1 restarts",
+        "70: c2 restarts",
+        "70: c3 leaves",
+        "80: c3 restarts",
+    ]
+
+
+def test_successors_join_before_their_predecessors_leave() -> None:
+    events = ("{at: 60s, rolling: c1..c3, gap: 30s, surge: 5s, at_once: 2}",)
+    assert told(*events) == [
+        "60: c1.2 joins",
+        "60: c2.2 joins",
+        "65: c1 leaves",
+        "65: c2 leaves",
+        "90: c3.2 joins",
+        "95: c3 leaves",
+    ]
+
+
+def test_a_successor_is_what_its_predecessor_is_then() -> None:
+    day = read(
+        "{at: 10s, restart: c2, settings: {a: 1, b: 1}}",
+        "{at: 60s, rolling: c1..c2, gap: 30s, surge: 0s, settings: {b: 2}, strategy: sticky}",
+        "{at: 80s, subscribe: {c1.2: [more], c2: [other]}}",
+    )
+    first, second = (each for each in day.events if isinstance(each, Join))
+    assert (first.join, first.subscribe, first.strategy, first.settings) == ("c1.2", ("orders",), "sticky", {"b": 2})
+    assert (second.join, second.subscribe, second.settings) == ("c2.2", ("other",), {"a": 1, "b": 2})
+
+
+def test_successors_are_numbered_on() -> None:
+    assert [successor(name) for name in ("c1", "c1.2", "a.b", "a.9", ".5")] == ["c1.2", "c1.3", "a.b.2", "a.10", ".5.2"]
+    again = "{at: 60s, rolling: c1, gap: 0s, surge: 1s}", "{at: 90s, rolling: c1.2, gap: 0s, surge: 1s}"
+    assert told(*again) == ["60: c1.2 joins", "61: c1 leaves", "90: c1.3 joins", "91: c1.2 leaves"]
+
+
+def test_a_successor_lives_in_a_process_of_its_own() -> None:
+    join, _ = read("{at: 60s, rolling: p1, gap: 0s, surge: 1s}").events
+    assert isinstance(join, Join)
+    assert join.process is None
+
+
+def test_static_members_may_be_restarted_but_have_no_successors() -> None:
+    assert told("{at: 60s, rolling: d, gap: 0s, downtime: 1s}") == ["60: d leaves", "61: d restarts"]
+    with pytest.raises(UserError, match=r"rolling\[1\]: d.2 would fence d, whose instance_id 'x' it has, .* no surge"):
+        read("{at: 60s, rolling: [c1, d], gap: 10s, surge: 1s}")
+
+
+def test_it_is_written_back_as_what_it_stands_for() -> None:
+    day = read("{at: 60s, rolling: c1..c3, gap: 30s, surge: 5s}")
+    assert "rolling" not in as_yaml(day).replace("name: rolling", "")
+    assert read_text(as_yaml(day)) == day
+
+
+def test_a_program_may_give_the_event_itself() -> None:
+    fields = {"name": "r", "topics": {"t": 2}, "group": {"name": "g", "members": {"c1": ["t"]}}, "run": {"for": "1min"}}
+    day = scenario(fields, events=[Rolling(at=1000.0, rolling=("c1",), gap=0.0, downtime=500.0)])
+    assert [event.describe() for event in day.events] == ["c1 leaves", "c1 restarts"]
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        (
+            "{at: 1s, rolling: [c1, c9], gap: 1s}",
+            "rolling[1]: unknown member 'c9', expected one of c1, c2, c3, p1, p2, d",
+        ),
+        ("{at: 1s, rolling: [c1, c1], gap: 1s}", "rolling[1]: 'c1' appears twice, expected each name once"),
+        ("{at: 1s, rolling: [c1, 5], gap: 1s}", "rolling[1]: 5 is no text, expected a name"),
+        ("{at: 1s, rolling: [], gap: 1s}", "rolling: nobody, expected at least one name"),
+        ("{at: 1s, rolling: 5, gap: 1s}", "rolling[0]: 5 is no text, expected a name"),
+        ("{at: 1s, rolling: {c1: c2}, gap: 1s}", "rolling[0]: {'c1': 'c2'} is no text, expected a name"),
+        ("{at: 1s, rolling: c1..c3}", "gap: is missing"),
+        ("{at: 1s, rolling: c1..c3, gap: 5}", "gap: 5 has no unit"),
+        ("{at: 1s, rolling: c1, gap: 1s, for: 1s}", "for: unknown field 'for', expected one of at, group, rolling"),
+        ("{at: 1s, rolling: c1, gap: 1s, how: stop}", "how: 'stop' is unknown, expected 'leave' or 'crash'"),
+        ("{at: 1s, rolling: c1, gap: 1s, at_once: 0}", "at_once: 0 is out of bounds, expected at least 1"),
+        ("{at: 1s, rolling: c1, gap: 1s, strategy: best}", "strategy: unknown strategy 'best'"),
+        ("{at: 1s, rolling: c1, gap: 1s, downtime: 1s, strategy: best}", "strategy: unknown strategy 'best'"),
+        ("{at: 1s, rolling: c1, gap: 1s, surge: 1s, strategy: best}", "strategy: unknown strategy 'best'"),
+        (
+            "{at: 1s, rolling: c1, gap: 9s, surge: 1s, downtime: 1s}",
+            "surge: surge and downtime at once, expected one of them",
+        ),
+        (
+            "{at: 1s, rolling: c1..c2, gap: 9s, downtime: 10s}",
+            "gap: 9s is shorter than downtime: 10s, expected at least as long (at_once restarts several at the same",
+        ),
+        ("{at: 1s, rolling: c1..c2, gap: 9s, surge: 10s}", "gap: 9s is shorter than surge: 10s, expected at least"),
+        (
+            "{at: 170s, rolling: c1..c3, gap: 10s}",
+            "rolling[2]: c3 restarts at 190s is after the end of the run, expected at most 180s",
+        ),
+        (
+            "{at: 170s, rolling: c1, gap: 0s, surge: 11s}",
+            "rolling[0]: c1 leaves at 181s is after the end of the run, expected at most 180s",
+        ),
+        ("{at: 4min, rolling: c1, gap: 0s}", "rolling[0]: c1 restarts at 240s is after the end of the run"),
+        ("{at: 1s, rolling: c1, gap: 0s, group: bill}", "group: unknown group 'bill', did you mean billing?"),
+        ("{at: 1s, rolling: [p1, p2], gap: 0s, at_once: 2, downtime: 1s, how: crash}", "rolling[1]: p2 does not run"),
+        ("{at: 1s, gap: 0s}", "nothing happens, expected one of join, leave,"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(event: str, problem: str) -> None:
+    with pytest.raises(UserError) as raised:
+        read(event)
+    assert f"day.yaml line 10: events[0].{problem}".replace(".nothing", ": nothing") in str(raised.value)
+
+
+def test_a_successor_whose_name_is_taken_is_told() -> None:
+    with pytest.raises(UserError, match=r"rolling\[0\]: c1.2 joins at 9s while it is a member"):
+        read("{at: 1s, join: c1.2, like: c1}", "{at: 9s, rolling: c1, gap: 0s, surge: 1s}")
+
+
+def test_reference_and_schema_hold_it() -> None:
+    section = reference().split("### Event `rolling`\n")[1].split("###")[0]
+    assert "| `gap` | duration (`5s`) | required |" in section
+    schema = next(
+        each
+        for each in Scenario.model_json_schema()["properties"]["events"]["items"]["anyOf"]
+        if "rolling" in each["properties"]
+    )
+    assert schema["required"] == ["at", "rolling", "gap"]
+    crash = EVENT_KINDS["crash"].model_json_schema()["properties"]["crash"]
+    assert crash["anyOf"] == [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+
+
+@pytest.mark.parametrize("system", ["kafka:range", "kafka:range+static", "rocketmq:AVG", "kafka-zookeeper:range"])
+@pytest.mark.parametrize("how", ["downtime: 10s", "surge: 5s", "at_once: 2", "downtime: 10s, how: crash"])
+def test_every_system_lives_through_it(system: str, how: str) -> None:
+    day = read(f"{{at: 30s, rolling: c1..c3, gap: 20s, {how}}}")
+    run = Run.of(day, SystemPart(system=system), cluster_of(system)).run()
+    assert len([event for event in run.calls.values() if event is not None]) == len(day.events)
