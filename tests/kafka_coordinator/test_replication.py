@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Committed, Delivered, Owns, Position
+from protocols.facts import Committed, Delivered, Owns, PassedOver, Position
 from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
 from protocols.scenario.groups import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
@@ -148,3 +148,16 @@ def test_full_and_skipping_runs_tell_the_same(replicas: int, handle: float) -> N
             story(*events, replicas=replicas, handle=handle, full=full).to_end(400) for full in (False, True)
         )
     assert quick.facts == full.facts
+
+
+def test_a_partition_without_a_leader_leaves_its_share_to_the_others() -> None:
+    """100 records a second: half of them each for 2 s, all of them the one, and then the other."""
+    burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 1000})
+    poison = Poison(at=21_000.0, poison="t-1", attempts=1)
+    events = [burst, poison, broker(22, "kill"), broker(40, "return")]
+    given: dict[str, Any] = {"members": {"c1": {"handle": 10.0}}, "topics": {"t": 2}, "brokers": ("b1", "b2")}
+    seen = Story(replicas=1, events=events, **given).to_end(60)
+    done = {number: max(at for at, each in seen.of(Delivered) if each.queue.number == number) for number in (0, 1)}
+    assert done == {0: pytest.approx(31_000, abs=50), 1: pytest.approx(49_000, abs=50)}
+    ((passed, fact),) = seen.of(PassedOver)
+    assert (fact.offset, passed) == (1000, pytest.approx(49_010, abs=50))

@@ -122,6 +122,16 @@ def test_a_pull_consumers_loop_stands_still_with_all_its_queues_and_keeps_them()
     assert len(handled(for_ever, Queue("T", "broker-b", 0))) > 230
 
 
+def test_the_threads_of_a_pull_consumers_loop_handle_what_comes_before_it_at_once() -> None:
+    """Ten records with four threads are three turns of 100 ms, then three attempts."""
+    burst = {"at": 30_000.0, "produce": {"T-broker-a-1": 9}}
+    members = {"c1": {"subscribe": ("T",), "handle": 100.0, "threads": 4}}
+    of = Lived(TOPICS, members, burst, poison(attempts=3), seconds=60, settings={"consumer": "lite_pull"})
+    ((at, _, fact),) = of.told(PassedOver)
+    assert fact.offset == 9
+    assert at == pytest.approx(30 + 3 * 0.1 + 3 * 0.1 + 2 * 1.0, abs=0.05)
+
+
 def test_in_a_broadcasting_group_everybody_drops_it() -> None:
     of = lived(poison(), settings={"messageModel": "BROADCASTING"})
     dropped = {(fact.member, fact.offset, fact.why.split(",")[0]) for _, _, fact in of.told(PassedOver)}

@@ -1,6 +1,7 @@
 """Runs a scenario with 0.8 consumers and keeps what they tell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
@@ -12,6 +13,8 @@ from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import LoadPart, RunPart, Scenario, SystemPart
 from protocols.scenario.running import Run
 
+TEN_EACH = LoadPart(produce=10.0)
+
 
 class Told(NamedTuple):
     """A fact with its time in milliseconds."""
@@ -21,7 +24,9 @@ class Told(NamedTuple):
 
 
 class Story(Unobserved):
-    """Three members c1, c2, c3 on six partitions of t, unless told otherwise; 10 records per second and partition."""
+    """Three members c1, c2, c3 on six partitions of t, unless told otherwise; 10 records per second and partition.
+
+    ``user``: fields of all members about the user's code."""
 
     def __init__(
         self,
@@ -33,14 +38,16 @@ class Story(Unobserved):
         latency: tuple[float, float] = (1.0, 5.0),
         strategy: str = "range",
         topics: tuple[str, ...] = ("t",),
+        load: LoadPart = TEN_EACH,
+        user: Mapping[str, Any] = MappingProxyType({}),
         **settings: Any,
     ) -> None:
         self.facts: list[Told] = []
         scenario = Scenario(
             name="story",
             topics={topic: TopicPart(queues={"broker-a": partitions}) for topic in topics},
-            groups={"g": GroupPart(members={each: MemberPart(subscribe=topics) for each in members})},
-            load=LoadPart(produce=10.0),
+            groups={"g": GroupPart(members={each: MemberPart(subscribe=topics, **user) for each in members})},
+            load=load,
             run=RunPart.model_validate({"for": seconds * 1000.0, "seed": seed, "latency": latency}),
             events=tuple(sorted(events, key=lambda event: event.at)),
         )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from compare.measure.runs.completeness import did_the_work
+from compare.narrative.verdict import verdict
 from tests.compare.compared import made, ran
 
 
@@ -26,6 +27,11 @@ def record(system: str, **more: Any) -> dict[str, Any]:
 
 def kinds(of: Mapping[str, Any], harm: str) -> list[str]:
     return [each["kind"] for each in of["harm"]["because"].get(harm, ())]
+
+
+def said(of: Mapping[str, Any], words: str) -> list[str]:
+    """The sentences of the verdict in which these words are."""
+    return [each.text for each in verdict(of) if words in each.text]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("system", ["kafka:range", "rocketmq:AVG", "kafka-zookeeper:range"])
@@ -111,6 +117,48 @@ def test_what_is_written_before_a_pattern_finds_its_topic_is_never_handled_from_
         assert work["skipped"] == 0
     assert work["written"] == work["handled"] + work["skipped"] + work["waiting"]
     assert did_the_work(found) is not skipped  # type: ignore[arg-type]
+
+
+def test_a_record_that_kafkas_code_skips_is_not_handled_and_waits_no_more() -> None:
+    """Both partitions of c1 stand still while its code tries the record nine seconds long."""
+    found = record("kafka:range", events=[{"at": "60s", "poison": "X-1", "attempts": 10}])
+    work = found["harm"]["work"]
+    assert (work["skipped"], work["waiting"], work["written"] - work["handled"]) == (1, 0, 1)
+    (why,) = found["harm"]["because"]["skipped"]
+    assert (why["kind"], why["text"], why["members"]) == ("passed over", "skipped after 10 attempts", ["c1"])
+    assert said(found, "never handles") == [
+        "Kafka range never handles 1 record, because c1 cannot handle it: skipped after 10 attempts."
+    ]
+    assert found["harm"]["stalled_queues"] == 2
+    assert found["harm"]["longest_stall_s"] == pytest.approx(9, abs=0.01)
+    assert not did_the_work(found)  # type: ignore[arg-type]
+
+
+def test_records_behind_one_that_is_tried_for_ever_wait() -> None:
+    found = record("kafka:range", events=[{"at": "60s", "poison": "X-1"}])
+    work = found["harm"]["work"]
+    assert work["skipped"] == 0
+    assert work["waiting"] == pytest.approx(2 * 10 * 120, abs=25)
+    assert found["harm"]["longest_stall_s"] == pytest.approx(120, abs=0.01)
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_a_record_that_ends_among_the_dead_letters_is_not_handled_and_waits_no_more(orderly: bool) -> None:
+    """Only its own queue waits, and only where records are handled in order: for the second and the third attempt."""
+    found = record(
+        "rocketmq:AVG",
+        events=[{"at": "60s", "poison": "X-1"}],
+        systems=[{"system": "rocketmq:AVG", "settings": {"maxReconsumeTimes": 2, "orderly": orderly}}],
+    )
+    work = found["harm"]["work"]
+    assert (work["skipped"], work["waiting"]) == (1, 0)
+    assert work["written"] - work["handled"] - 1 < 8
+    (why,) = found["harm"]["because"]["skipped"]
+    assert (why["kind"], why["text"], why["members"]) == ("passed over", "given back to its broker", ["c1"])
+    assert said(found, "never handles") == [
+        "RocketMQ AVG never handles 1 record, because c1 cannot handle it: given back to its broker."
+    ]
+    assert found["harm"]["longest_stall_s"] == (pytest.approx(2, abs=0.1) if orderly else 0)
 
 
 def test_polls_longer_than_their_limit_never_let_a_group_settle() -> None:
