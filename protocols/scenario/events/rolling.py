@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import Event, Written
@@ -14,7 +14,7 @@ from protocols.scenario.fields import Duration, Settings
 from protocols.scenario.paths import Path
 from protocols.scenario.shorthands import each_name
 from protocols.scenario.units import duration_text
-from protocols.scenario.validation import PartError, validated
+from protocols.scenario.validation import PartError, short, validated
 
 _NUMBERED = re.compile(r"(.+)\.(\d{1,9})", re.ASCII | re.DOTALL)
 
@@ -42,12 +42,21 @@ class Rolling(Event):
     settings: Settings = Field(default_factory=dict)
     """Settings added to its former ones."""
 
+    _places: tuple[Path, ...] = PrivateAttr(default=())
+    """Where each name is written, from the field on: several names may be one range; empty where none is."""
+
     example: ClassVar[str] = "{at: 30s, rolling: [c1, c2], gap: 10s, downtime: 5s, strategy: cooperative-sticky}"
 
     @classmethod
     def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
-        names = [name for name, _ in each_name(fields["rolling"], (*path, "rolling"))]
-        return validated(cls, {**fields, "rolling": names}, path)
+        inside = (*path, "rolling")
+        named = each_name(fields["rolling"], inside)
+        for name, place in named:
+            if not isinstance(name, str):
+                raise PartError((*inside, *place), f"{short(name)} is no list of members, expected [c1, c2] or c1..c6")
+        made = validated(cls, {**fields, "rolling": [name for name, _ in named]}, path)
+        made._places = tuple(place for _, place in named)
+        return made
 
     def plain(self, path: Path) -> Sequence[Written]:
         if self.surge is not None and self.downtime:
@@ -59,7 +68,7 @@ class Rolling(Event):
                 (*path, "gap"), f"{shorter}, expected at least as long (at_once restarts several at the same time)"
             )
         return [
-            Written(event, path, ("rolling", number), shorthand=True)
+            Written(event, path, ("rolling", *(self._places[number] if self._places else (number,))), shorthand=True)
             for first in range(0, len(self.rolling), self.at_once)
             for number, event in self._batch(first)
         ]
@@ -68,7 +77,7 @@ class Rolling(Event):
         """The events of the members that are restarted together from the ``first`` on, each with its member's place, in
         the order of time."""
         at = self.at + first // self.at_once * self.gap
-        members = list(enumerate(self.rolling))[first : first + self.at_once]
+        members = list(enumerate(self.rolling[first : first + self.at_once], first))
         if self.surge is not None:
             for number, member in members:
                 yield number, self._successor(member, at)

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from compare.scenarios.reading import read_text, scenario
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from tests.protocols.scenario.texts import LINES
+from tests.protocols.scenario.texts import LINES as DAY
+
+EXPECT = len(DAY) - 1
+SEVERAL = (
+    "  - {at: 200s, join: c4..c6, like: c1}",
+    "  - {at: 210s, hang: [c1, c4..c5], for: 5s}",
+    "  - {at: 220s, rolling: [c3, c4..c6], gap: 20s, downtime: 10s, at_once: 2, how: crash}",
+    "  - {at: 260s, rolling: c5, gap: 5s, surge: 5s, settings: {session.timeout.ms: 6000}}",
+)
+LINES = (*DAY[:EXPECT], *SEVERAL, *DAY[EXPECT:])
+"""The day with events of several members before its expectations."""
 
 
 def refused(make: Callable[[], Scenario]) -> str | None:
@@ -59,6 +69,10 @@ def mutated(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
+def test_the_day_that_is_mutated_is_read() -> None:
+    assert refused(lambda: read_text("\n".join(LINES), "day.yaml")) is None
+
+
 @settings(max_examples=100, deadline=None)
 @given(mutated())
 def test_a_mutated_scenario_is_read_or_refused_in_one_line(text: str) -> None:
@@ -76,6 +90,7 @@ def test_a_mutated_scenario_is_read_or_refused_in_one_line(text: str) -> None:
                 st.lists(inner, max_size=3)
                 | st.dictionaries(
                     st.sampled_from(["at", "join", "for", "members", "subscribe", "queues", "system", "c1"])
+                    | st.sampled_from(["crash", "rolling", "gap", "surge", "like"])
                     | st.integers(),
                     inner,
                     max_size=3,

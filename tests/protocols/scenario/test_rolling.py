@@ -133,11 +133,14 @@ def test_a_program_may_give_the_event_itself() -> None:
             "{at: 1s, rolling: [c1, c9], gap: 1s}",
             "rolling[1]: unknown member 'c9', expected one of c1, c2, c3, p1, p2, d",
         ),
+        ("{at: 1s, rolling: c1..c9, gap: 1s}", "rolling: unknown member 'c4'"),
+        ("{at: 1s, rolling: [c1..c2, c3..c9, p1], gap: 1s}", "rolling[1]: unknown member 'c4'"),
         ("{at: 1s, rolling: [c1, c1], gap: 1s}", "rolling[1]: 'c1' appears twice, expected each name once"),
         ("{at: 1s, rolling: [c1, 5], gap: 1s}", "rolling[1]: 5 is no text, expected a name"),
+        ("{at: 170s, rolling: c1..c3, gap: 9s}", "rolling: c3 restarts at 188s is after the end of the run"),
         ("{at: 1s, rolling: [], gap: 1s}", "rolling: nobody, expected at least one name"),
-        ("{at: 1s, rolling: 5, gap: 1s}", "rolling[0]: 5 is no text, expected a name"),
-        ("{at: 1s, rolling: {c1: c2}, gap: 1s}", "rolling[0]: {'c1': 'c2'} is no text, expected a name"),
+        ("{at: 1s, rolling: 5, gap: 1s}", "rolling: 5 is no list of members, expected [c1, c2] or c1..c6"),
+        ("{at: 1s, rolling: {c1: c2}, gap: 1s}", "rolling: {'c1': 'c2'} is no list of members, expected [c1, c2]"),
         ("{at: 1s, rolling: c1..c3}", "gap: is missing"),
         ("{at: 1s, rolling: c1..c3, gap: 5}", "gap: 5 has no unit"),
         ("{at: 1s, rolling: c1, gap: 1s, for: 1s}", "for: unknown field 'for', expected one of at, group, rolling"),
@@ -157,13 +160,13 @@ def test_a_program_may_give_the_event_itself() -> None:
         ("{at: 1s, rolling: c1..c2, gap: 9s, surge: 10s}", "gap: 9s is shorter than surge: 10s, expected at least"),
         (
             "{at: 170s, rolling: c1..c3, gap: 10s}",
-            "rolling[2]: c3 restarts at 190s is after the end of the run, expected at most 180s",
+            "rolling: c3 restarts at 190s is after the end of the run, expected at most 180s",
         ),
         (
             "{at: 170s, rolling: c1, gap: 0s, surge: 11s}",
-            "rolling[0]: c1 leaves at 181s is after the end of the run, expected at most 180s",
+            "rolling: c1 leaves at 181s is after the end of the run, expected at most 180s",
         ),
-        ("{at: 4min, rolling: c1, gap: 0s}", "rolling[0]: c1 restarts at 240s is after the end of the run"),
+        ("{at: 4min, rolling: c1, gap: 0s}", "rolling: c1 restarts at 240s is after the end of the run"),
         ("{at: 1s, rolling: c1, gap: 0s, group: bill}", "group: unknown group 'bill', did you mean billing?"),
         ("{at: 1s, rolling: [p1, p2], gap: 0s, at_once: 2, downtime: 1s, how: crash}", "rolling[1]: p2 does not run"),
         ("{at: 1s, gap: 0s}", "nothing happens, expected one of join, leave,"),
@@ -176,7 +179,7 @@ def test_mistakes_are_told_in_one_line(event: str, problem: str) -> None:
 
 
 def test_a_successor_whose_name_is_taken_is_told() -> None:
-    with pytest.raises(UserError, match=r"rolling\[0\]: c1.2 joins at 9s while it is a member"):
+    with pytest.raises(UserError, match=r"rolling: c1.2 joins at 9s while it is a member"):
         read("{at: 1s, join: c1.2, like: c1}", "{at: 9s, rolling: c1, gap: 0s, surge: 1s}")
 
 
