@@ -11,10 +11,11 @@ def because_clause(why: list[str]) -> str:
 
 
 def some(part: int, whole: int, what: str) -> str:
-    """ "all 6 queues", "2 of 6 queues", "the only queue"."""
+    """ "all 6 queues", "2 of 6 queues", "the only queue"; ``whole`` may be less, as where a group has no members left
+    who read queues."""
     if part < whole:
         return f"{part} of {many(whole, what)}"
-    return {1: f"the only {what}", 2: f"both {what}s"}.get(whole, f"all {many(whole, what)}")
+    return {1: f"the only {what}", 2: f"both {what}s"}.get(part, f"all {many(part, what)}")
 
 
 def never_owned(record: SharedRecord, least_s: float) -> tuple[str, int] | None:

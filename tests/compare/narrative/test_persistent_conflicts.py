@@ -66,3 +66,10 @@ def test_in_kafka_a_coordinator_decides_and_no_such_reason_is_looked_for() -> No
     record, _ = of({"c1": ["X"], "c2": {"subscribe": ["Y"]}}, "kafka:range", topics={"X": 4, "Y": 4})
     assert [(each["why_unowned"], each["why_shared"]) for each in record["after"]] == [([], [])]
     assert record["fairness"]["unowned_queues"] == 0
+
+
+def test_queues_of_a_group_that_has_no_members_left_are_counted() -> None:
+    crash = {"events": [{"at": "60s", "crash": "c1"}, {"at": "120s", "restart": "c1"}]}
+    _, told = of({"c1": member()}, "kafka:range", **crash)
+    (without,) = [sentence for sentence in told if "without an owner" in sentence]
+    assert "leaves all 8 partitions without an owner for up to" in without
