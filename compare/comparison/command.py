@@ -129,12 +129,10 @@ def compare(
     plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
     told = _told(plans, [*stories, *sequences])
     if told:
-        for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
-            if given is not None:
-                raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
-        chosen_plans = [plan.of_labels(told) for plan in plans]
-        check_work(chosen_plans, Machine.this(), not no_limit)
-        return _tell(chosen_plans, stories, sequences)
+        _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
+        plans = [plan.of_labels(told) for plan in plans]
+        check_work(plans, Machine.this(), not no_limit)
+        return _tell(plans, stories, sequences)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
     orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
@@ -160,6 +158,12 @@ def compare(
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
+
+
+def _only_stories(outputs: Mapping[str, Path | None]) -> None:
+    for option, given in outputs.items():
+        if given is not None:
+            raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
 
 
 def _tell(plans: Sequence[Plan], stories: Sequence[str], sequences: Sequence[str]) -> int:
