@@ -17,6 +17,7 @@ NAMES = (
     "comparison",
     "pytest_fixture",
     "examples",
+    "estimate",
 )
 
 

@@ -1,12 +1,13 @@
 """The verb `compare`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from compare.comparison.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.comparison.document import Measured
+from compare.comparison.limits import Machine, check_work
 from compare.comparison.measuring import measured
 from compare.comparison.parquet import write_runs
 from compare.comparison.plan import Plan, SeedChoice
@@ -68,6 +69,9 @@ class _NamesStrategies(click.Command):
     help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
 )
 @click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
+@click.option(
+    "--no-limit", is_flag=True, help="Run also what is estimated to take longer than a day or too much memory."
+)
 @click.option("--story", "stories", multiple=True, metavar="LABEL", help="Print the events of this variant as text.")
 @click.option(
     "--sequence",
@@ -102,6 +106,7 @@ def compare(
     many: int | None,
     jitter: str | None,
     full: bool,
+    no_limit: bool,
     stories: tuple[str, ...],
     sequences: tuple[str, ...],
     report: Path | None,
@@ -124,10 +129,10 @@ def compare(
     plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
     told = _told(plans, [*stories, *sequences])
     if told:
-        for option, given in (("--report", report), ("--baseline", baseline), ("--parquet", parquet)):
-            if given is not None:
-                raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
-        return _tell(plans, told, stories, sequences)
+        _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
+        plans = [plan.of_labels(told) for plan in plans]
+        check_work(plans, Machine.this(), not no_limit)
+        return _tell(plans, stories, sequences)
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
     orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
@@ -135,6 +140,8 @@ def compare(
         check_report(report)
     if parquet is not None:
         check_folder(parquet)
+    # The tables need every message.
+    check_work([*plans, *([] if parquet is None else [plan.in_full() for plan in plans])], Machine.this(), not no_limit)
     found = measured(plans, orders, lambda finished: _print(finished, None, format))
     changed = None if before is None else [changes(before, each) for _, _, each in found]
     # First what was computed is told: a file that cannot be written takes nothing of it away.
@@ -153,13 +160,17 @@ def compare(
     return 1 if failed else 0
 
 
-def _tell(plans: Sequence[Plan], told: Collection[str], stories: Sequence[str], sequences: Sequence[str]) -> int:
+def _only_stories(outputs: Mapping[str, Path | None]) -> None:
+    for option, given in outputs.items():
+        if given is not None:
+            raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
+
+
+def _tell(plans: Sequence[Plan], stories: Sequence[str], sequences: Sequence[str]) -> int:
     """Print stories and diagrams; 1 where something that a scenario expects does not hold in these variants."""
     failed = []
     for plan in plans:
         for variant in plan.variants:
-            if variant.label not in told:
-                continue
             with plan.naming():
                 result = run_variant(plan.lived(variant), tracing=variant.label in sequences, full=plan.full)
             failed += _failures(plan.scenario, variant, failures(run_record(result)))

@@ -1,9 +1,9 @@
 """What a comparison is to run: scenarios with their variants and seeds, and how each run is ordered."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compare.comparison.runs import RunOrder
 from compare.scenarios.variants import Variant, jittered, variants_of
@@ -54,6 +54,14 @@ class Plan:
     def lived(self, variant: Variant) -> Variant:
         """The variant as it is run."""
         return jittered(variant) if self.jitter else variant
+
+    def of_labels(self, labels: Collection[str]) -> "Plan":
+        """Only the variants with these labels."""
+        return replace(self, variants=[each for each in self.variants if each.label in labels])
+
+    def in_full(self) -> "Plan":
+        """The same without skipping any quiet time."""
+        return replace(self, full=True)
 
     def asked(self) -> Mapping[str, int]:
         """Label to the number of its runs."""
