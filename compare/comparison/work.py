@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from compare.scenarios.variants import Variant
 from protocols.scenario.events import MemberChange
-from protocols.scenario.model import Scenario
+from protocols.scenario.model import LoadPart, Scenario
 from protocols.scenario.systems import split_system
 from protocols.scenario.topology import listed_members
 from protocols.scenario.units import duration_text
@@ -152,8 +152,8 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What a scenario's work depends on. ``hours`` of virtual time; ``rate``: records per second and queue; ``handle``:
-    the longest time that a member takes for a record, in seconds."""
+    """What a scenario's work depends on. ``hours`` of virtual time; ``rate``: records per second and queue, the mean;
+    ``handle``: the longest time that a member takes for a record, in seconds."""
 
     members: int
     queues: int
@@ -181,7 +181,7 @@ class Sizes:
             queues=most,
             events=len(scenario.events),
             hours=scenario.run.for_ / HOUR,
-            rate=scenario.load.produce,
+            rate=_mean_rate(scenario.load, queues),
             handle=max((part.handle for part in parts.values()), default=0.0) / 1000,
         )
 
@@ -217,6 +217,13 @@ class Sizes:
         keeps_up = self.rate * self.queues * self.handle < self.members * THREADS
         first, after_event = READ_SINGLY_S
         return every if full or not keeps_up else min(every, first + after_event * self.events)
+
+
+def _mean_rate(load: LoadPart, queues: Mapping[str, int]) -> float:
+    """Records per second of a queue, over all of these topics with their numbers of queues."""
+    total = sum(count * load.rates.get(topic, load.produce) for topic, count in queues.items())
+    total += sum(rate for name, rate in load.rates.items() if name not in queues)
+    return total / max(1, sum(queues.values()))
 
 
 class Reason(NamedTuple):
