@@ -14,6 +14,7 @@ from protocols.scenario.events import EVENT_KINDS, Event, MemberChange, register
 from protocols.scenario.events.catalogue import unregister
 from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.fields import Duration
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.paths import Path
 from protocols.scenario.process_peers import ProcessPeers
@@ -154,7 +155,7 @@ class Cluster:
         self.simulation, self.topology = simulation, Topology.of(scenario)
         self.drained: list[tuple[Time, str]] = []
 
-    def start(self) -> None: ...
+    def start(self, beginning: Beginning = IN_STEP) -> None: ...
 
     def apply(self, event: Event) -> None:
         apply_event(event, self, self.own, self.simulation, self.topology)

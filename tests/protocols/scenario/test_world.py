@@ -10,6 +10,7 @@ from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
 from protocols.scenario.events import Event
+from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.reading import scenario
 from protocols.scenario.running import BEGINNING, Run
@@ -66,7 +67,7 @@ class Cluster:
         self.static = [part.instance_id for group in scenario.groups.values() for part in group.members.values()]
         self.finished = False
 
-    def start(self) -> None:
+    def start(self, beginning: Beginning = IN_STEP) -> None:
         for name, broker in self.brokers.items():
             self.simulation.start(name, broker)
         for node in self.topology.members:
