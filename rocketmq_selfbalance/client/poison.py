@@ -2,7 +2,7 @@
 becomes of it (spec 6.5, 6.6, 6.7).
 
 A record is known by the queue where it was first. What comes back through a retry topic is a copy that says so, and how
-often it was sent back (`Retried`).
+often it was sent back (`Retried`; in RocketMQ ``MessageExt.reconsumeTimes``).
 """
 
 from collections.abc import Iterable, Mapping

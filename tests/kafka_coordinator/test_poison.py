@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Committed, Delivered, PassedOver, TimedOut
+from protocols.facts import Committed, Delivered, PassedOver, StandsStill, TimedOut
 from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.groups import TopicPart
@@ -37,7 +37,7 @@ def offsets(seen: Observed, number: int) -> set[int]:
 
 
 def stuck(seen: Observed) -> list[str]:
-    return [text.split()[0] for text in seen.notes() if "stands still" in text]
+    return [fact.member for _, fact in seen.of(StandsStill)]
 
 
 def test_the_loop_stands_still_with_all_its_partitions_until_the_attempts_are_used_up() -> None:

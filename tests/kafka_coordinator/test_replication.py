@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Committed, Delivered, Owns, PassedOver, Position
+from protocols.facts import Committed, Delivered, Owns, PassedOver, Position, StandsStill
 from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
 from protocols.scenario.groups import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
@@ -110,7 +110,7 @@ def test_what_is_sent_at_once_is_refused_without_a_leader() -> None:
     events = broker(60, "stop"), Produce(at=70_000.0, produce={"t": 60}), Poison(at=71_000.0, poison="t-3")
     seen = story(*events, broker(90, "return")).to_end(120)
     assert [len(handled(seen)[number]) for number in range(6)] == [250, 250, 180, 180, 250, 250]
-    assert not [text for text in seen.notes() if "stands still" in text]
+    assert seen.of(StandsStill) == []
 
 
 def test_a_topic_that_is_created_meanwhile_waits_for_its_leader() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Delivered, Noted, PassedOver
+from protocols.facts import Delivered, PassedOver, StandsStill
 from protocols.queues import Queue
 from rocketmq_selfbalance.codes import DLQ_PREFIX
 from tests.rocketmq_selfbalance.lived import Lived
@@ -80,9 +80,7 @@ def test_a_member_that_joins_later_cannot_handle_it_either() -> None:
 def test_an_ordered_queue_stands_still_for_ever_and_no_other_does() -> None:
     of = lived(poison(), settings={"orderly": True})
     assert passed(of) == []
-    assert [fact.text for _, _, fact in of.told(Noted)] == [
-        "c1 stands still on record 60 of T-broker-a-1, which it cannot handle"
-    ]
+    assert [fact for _, _, fact in of.told(StandsStill)] == [StandsStill("g", "c1", POISONED, 60)]
     assert handled(of) == set(range(60))
     assert len(handled(of, Queue("T", "broker-a", 0))) > 230
     assert of.broker("broker-a").offsets.query("g", "T", 1) == 60
@@ -90,7 +88,7 @@ def test_an_ordered_queue_stands_still_for_ever_and_no_other_does() -> None:
 
 def test_a_change_of_owner_moves_the_block() -> None:
     of = lived(poison(), {"at": 60_000.0, "leave": "c1"}, settings={"orderly": True})
-    assert [fact.text.split()[0] for _, _, fact in of.told(Noted) if "stands still" in fact.text] == ["c1", "c2"]
+    assert [fact.member for _, _, fact in of.told(StandsStill)] == ["c1", "c2"]
     assert handled(of) == set(range(60))
 
 

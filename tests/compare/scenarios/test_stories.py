@@ -13,7 +13,8 @@ from compare.measure.runs.record import run_record
 from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import variants_of
-from protocols.facts import Noted, TimedOut
+from protocols.facts import Noted, StandsStill, TimedOut
+from protocols.queues import Queue
 from protocols.scenario.reading import read
 from protocols.timeline.properties import ONE_OWNER, SETTLES
 
@@ -166,8 +167,9 @@ def test_every_watcher_of_zookeeper_acts_at_a_crash_for_itself() -> None:
 @pytest.mark.parametrize("variant", ["kafka:range", "kafka:cooperative-sticky"])
 def test_a_record_that_nobody_can_handle_takes_one_member_after_the_other_out_of_the_group(variant: str) -> None:
     run = lived("poison-record", variant)
-    notes = [(each.now, each.fact.text) for each in run.timeline.facts if isinstance(each.fact, Noted)]
-    stuck = [(at, text.split()[0]) for at, text in notes if "stands still on record 120 of orders-2" in text]
+    still = [(each.now, each.fact) for each in run.timeline.facts if isinstance(each.fact, StandsStill)]
+    assert {(fact.queue, fact.offset) for _, fact in still} == {(Queue("orders", "", 2), 120)}
+    stuck = [(at, fact.member) for at, fact in still]
     left = [(each.now, each.fact.member) for each in run.timeline.facts if isinstance(each.fact, TimedOut)]
     assert sorted(member for _, member in stuck) == ["c1", "c2", "c3", "c4"]
     assert [member for _, member in left] == [member for _, member in stuck]

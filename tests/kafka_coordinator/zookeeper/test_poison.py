@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Committed, Delivered, Noted, PassedOver
+from protocols.facts import Committed, Delivered, PassedOver, StandsStill
 from protocols.scenario.events import Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.model import LoadPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 
 
 def stuck(story: Story) -> list[str]:
-    return [told.fact.text.split()[0] for told in story.of(Noted) if "stands still" in told.fact.text]
+    return [told.fact.member for told in story.of(StandsStill)]
 
 
 def handled(story: Story, number: int) -> set[int]:

@@ -54,7 +54,7 @@ NAMES: Mapping[str, str] = {
 }
 """A name of RocketMQ's own to the room where a search for it has to lead."""
 
-OURS = {"__init__", "following", "instance_state", "observed", "resting", "timers", "world"}
+OURS = {"__init__", "following", "instance_state", "observed", "passing_over", "resting", "timers", "world"}
 """Rooms that model no class of RocketMQ's."""
 
 MOST_ROOMS = 4
