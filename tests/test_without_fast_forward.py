@@ -36,7 +36,15 @@ print(json.dumps(everything_told(full=True)))
 """
 
 
-def everything_told(*, full: bool) -> dict[str, list[str]]:
+SHIFTED_MS = 20.0
+"""Where several records come within a round trip, RocketMQ's computed pulls are not as many as in the full run, and
+later messages on the same link take other latencies: at most so much earlier or later (docs/engine.md)."""
+
+BUSY = {"hot-key rocketmq:AVG"}
+"""Examples of which that is true."""
+
+
+def everything_told(*, full: bool) -> dict[str, list[tuple[float, str]]]:
     """Example and variant to all facts with their times.
 
     In RocketMQ reading under load is computed as a function of time, to the same records but not to the tick: there
@@ -51,7 +59,7 @@ def everything_told(*, full: bool) -> dict[str, list[str]]:
             if system.startswith("rocketmq"):
                 without = [fact for fact in facts.told if not isinstance(fact[2], Committed | Delivered | Position)]
                 told = sorted((fact[0], repr(fact[1:3])) for fact in without)
-            found[f"{path.stem} {variant.label}"] = [f"{time} {fact}" for time, fact in told]
+            found[f"{path.stem} {variant.label}"] = told
     return found
 
 
@@ -71,4 +79,13 @@ def test_every_example_runs_in_full_where_the_layer_cannot_be_imported() -> None
     with skipping_at_once("kafka_coordinator"), skipping_at_once("rocketmq_selfbalance"):
         quick = everything_told(full=False)
     assert len(quick) > len(EXAMPLES)
-    assert [name for name in quick if quick[name] != in_full[name]] == []
+    in_full = {name: [(at, fact) for at, fact in told] for name, told in in_full.items()}
+    assert [name for name in quick if name not in BUSY and quick[name] != in_full[name]] == []
+    for name in BUSY:
+        by_member = [
+            sorted(told, key=lambda each: (each[1].split(",")[0], each[0])) for told in (quick[name], in_full[name])
+        ]
+        assert [fact for _, fact in by_member[0]] == [fact for _, fact in by_member[1]], name
+        assert all(abs(quickly - fully) <= SHIFTED_MS for (quickly, _), (fully, _) in zip(*by_member, strict=True)), (
+            name
+        )

@@ -2,13 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from compare.comparison.columns import SETTLED
 from compare.console.output import number, ratio
 from compare.documents.comparison import Record, SeedsRecord
 from compare.measure.figures import Figure
-from compare.measure.runs.completeness import did_the_work, shares, usually_did_the_work, usually_settles
+from compare.measure.runs.completeness import (
+    did_the_work,
+    records_lost,
+    shares,
+    usually_did_the_work,
+    usually_lost,
+    usually_settles,
+)
 from compare.measure.runs.spread import figure
 
 
@@ -99,7 +107,8 @@ def rows(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[di
     # Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do.
     sharing = [shares(each) for each in records]
     compared = sharing if any(sharing) else [True for _ in records]
-    may = [counts and _did_the_work(each, seeds) for each, counts in zip(records, compared, strict=True)]
+    least = min((_lost(each, seeds) for each, counts in zip(records, compared, strict=True) if counts), default=0)
+    may = [counts and _did_the_work(each, seeds, least) for each, counts in zip(records, compared, strict=True)]
     best = [
         _best(column, [row[at][0] if counts else None for row, counts in zip(values, compared, strict=True)], may)
         for at, column in enumerate(COLUMNS)
@@ -133,9 +142,18 @@ def _value(record: Record, path: str, seeds: Mapping[str, SeedsRecord]) -> tuple
     return spread["median"], spread["p5"], spread["p95"]
 
 
-def _did_the_work(record: Record, seeds: Mapping[str, SeedsRecord]) -> bool:
+def _lost(record: Record, seeds: Mapping[str, SeedsRecord]) -> int:
     over = seeds.get(record["label"])
-    return did_the_work(record) if over is None else usually_did_the_work(over["figures"])
+    return records_lost(record) if over is None else ceil(usually_lost(over["figures"]))
+
+
+def _did_the_work(record: Record, seeds: Mapping[str, SeedsRecord], least_lost: int) -> bool:
+    """Settled, with no more records lost than in any variant: what a broker that is down cannot take in any system, or
+    what nobody's code can handle, is the same work for all."""
+    over = seeds.get(record["label"])
+    if over is None:
+        return did_the_work(record, least_lost)
+    return usually_did_the_work(over["figures"], least_lost)
 
 
 def _best(column: Column, values: Sequence[Figure], may: Sequence[bool]) -> Figure:

@@ -37,11 +37,17 @@ def is_behind(work: WorkRecord) -> bool:
     return work["waiting"] > work["written"] * BEHIND_SHARE
 
 
-def did_the_work(record: Record | SharedRecord) -> bool:
-    """The group settled with one owner for every queue, and all records were written and handled: what it took can be
-    compared."""
+def records_lost(record: Record | SharedRecord) -> int:
+    """Records that could not be written or that nobody handles any more."""
     work = record["harm"]["work"]
-    done = work is None or not (work["refused"] or work["skipped"] or is_behind(work))
+    return 0 if work is None else work["refused"] + work["skipped"]
+
+
+def did_the_work(record: Record | SharedRecord, least_lost: int = 0) -> bool:
+    """The group settled with one owner for every queue, and handled all records but so many that every variant loses:
+    what it took can be compared with others who did the same work."""
+    work = record["harm"]["work"]
+    done = work is None or not (records_lost(record) > least_lost or is_behind(work))
     return done and record["harm"]["settled"] and ends_complete(record)
 
 
@@ -50,11 +56,16 @@ def usually_settles(record: Record | SharedRecord, spread: Mapping[str, Spread] 
     return record["harm"]["settled"] if spread is None else spread["harm.settled"]["p5"] == 1
 
 
-def usually_did_the_work(spread: Mapping[str, Spread]) -> bool:
+def usually_lost(spread: Mapping[str, Spread]) -> float:
+    """Of a variant's figures over many seeds: `records_lost`, which 19 of 20 runs do not exceed."""
+    return sum(spread[f"harm.work.{name}"]["p95"] or 0.0 for name in ("refused", "skipped"))
+
+
+def usually_did_the_work(spread: Mapping[str, Spread], least_lost: float = 0.0) -> bool:
     """Of a variant's figures over many seeds: 19 of 20 runs did."""
     waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
     behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
-    lost = any(spread[f"harm.work.{name}"]["p95"] for name in ("refused", "skipped"))
+    lost = usually_lost(spread) > least_lost
     return spread["harm.settled"]["p5"] == 1 and not behind and not lost and usually_ends_complete(spread)
 
 
