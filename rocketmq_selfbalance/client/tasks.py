@@ -63,7 +63,8 @@ TASKS: Mapping[str, Task] = {
 def begin(client: Instance, now: Time, out: Outbox) -> None:
     """Set all tasks going."""
     for name, task in TASKS.items():
-        client.task_due[name] = now + task.first(client.settings.instance)
+        its = client.settings.instance
+        client.task_due[name] = now + its.tasks_begin_ms + task.first(its)
         out.set_timer(("task of", name), client.task_due[name])
 
 

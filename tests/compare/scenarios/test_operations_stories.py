@@ -141,7 +141,7 @@ def test_rocketmqs_members_share_anew_without_waiting() -> None:
         assert 0.9 < found["longest_gap_s"] < 1.1
         assert 0 < found["double_owned_queue_s"] < 40
         assert 0 < found["redelivered"] < 200
-        assert found["lag"]["drain_s"] < 3
+        assert found["lag"]["drain_s"] < 4
     assert circle["moves"] > 1.9 * avg["moves"]
 
 
@@ -249,7 +249,7 @@ LOCAL = "broadcasting-local-offsets"
 
 def test_a_file_on_the_machine_survives_a_kill_and_not_a_new_pod() -> None:
     before, after = handled(LOCAL, "BROADCASTING", member="c2")
-    assert (before[1], after[0]) == (629, 599)
+    assert (before[1], after[0]) == (629, 600)
     assert 121 < after[2] < 122
     (new,) = handled(LOCAL, "BROADCASTING", member="c4")
     assert (new[0] / 10, new[2]) == (pytest.approx(121, abs=0.2), pytest.approx(121.6, abs=0.1))

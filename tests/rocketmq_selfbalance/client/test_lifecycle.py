@@ -53,7 +53,8 @@ def test_a_lite_pull_consumer_joins_by_the_first_periodic_heartbeat() -> None:
     cluster.start("c1", kind="lite_pull")
     cluster.run(2_500)
     first = min(now for now, _, message in cluster.requests("c1") if isinstance(message, HeartBeat))
-    assert first == began + 1_000
+    # Its tasks begin 100 ms after its creation.
+    assert first == began + 1_100
     assert len(cluster.owns("c1")) == 4
 
 
@@ -67,10 +68,24 @@ def test_tasks_keep_their_periods() -> None:
     def times(kind: type, *, after: float = 0.0) -> list[float]:
         return [now - began for now, _, message in requests if isinstance(message, kind) and now - began > after]
 
-    assert times(GetRouteInfo, after=5)[::2] == [10, 30_010, 60_010]
-    assert [each for each in times(HeartBeat, after=900) if each % 1000 == 0] == [1_000, 31_000, 61_000]
-    persisted = sorted({each for each in times(UpdateConsumerOffset) if each % 5000 == 0})
-    assert persisted[:4] == [10_000, 15_000, 20_000, 25_000]
+    # All begin 100 ms after the creation of the instance.
+    assert times(GetRouteInfo, after=5)[::2] == [110, 30_110, 60_110]
+    assert [each for each in times(HeartBeat, after=900) if each % 1000 == 100] == [1_100, 31_100, 61_100]
+    persisted = sorted({each for each in times(UpdateConsumerOffset) if each % 5000 == 100})
+    assert persisted[:4] == [10_100, 15_100, 20_100, 25_100]
+
+
+def test_the_heartbeat_of_the_first_pass_is_not_in_the_way_of_the_periodic_one() -> None:
+    """As in the recorded sessions: the pass comes first, its heartbeat follows, then the periodic one. Were they due in
+    one moment, the pass would find the lock taken, and brokers would refuse pulls for want of the new subscription until
+    the next heartbeat, 30 s later."""
+    cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=1.0)
+    began = cluster.simulation.now
+    cluster.start("c1")
+    cluster.run(5_000)
+    beats = [now - began for now, _, message in cluster.requests("c1") if isinstance(message, HeartBeat)]
+    assert [each for each in beats if 1_000 <= each < 1_100]
+    assert 1_100 in beats
 
 
 def test_a_consumer_keeps_its_offsets_then_takes_leave_everywhere_then_drops() -> None:
