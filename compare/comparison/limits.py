@@ -1,9 +1,9 @@
 """Before a comparison begins: a word about work that takes long, and a refusal of what cannot reasonably end."""
 
 import os
-import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import click
 
@@ -31,7 +31,11 @@ class Machine:
 
     @classmethod
     def this(cls) -> "Machine":
-        """This machine, as far as this process may use it."""
+        """This machine, as far as this process may use it; without a limit of memory where the system tells none."""
+        try:
+            import resource
+        except ImportError:
+            return cls(os.cpu_count() or 1, inf)
         memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         return cls(os.cpu_count() or 1, memory if limit == resource.RLIM_INFINITY else min(memory, float(limit)))
