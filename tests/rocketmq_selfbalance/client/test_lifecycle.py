@@ -76,9 +76,9 @@ def test_tasks_keep_their_periods() -> None:
 
 
 def test_the_heartbeat_of_the_first_pass_is_not_in_the_way_of_the_periodic_one() -> None:
-    """As in the recorded sessions: the pass comes first, its heartbeat follows, then the periodic one. Were they due in
-    one moment, the pass would find the lock taken, and brokers would refuse pulls for want of the new subscription until
-    the next heartbeat, 30 s later."""
+    """As in the recorded sessions: the pass comes first, its heartbeat follows, then the periodic one. Were they due at
+    one moment, the pass would find the lock taken, and brokers would refuse pulls for want of the new subscription
+    until the next heartbeat, 30 s later."""
     cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=1.0)
     began = cluster.simulation.now
     cluster.start("c1")
