@@ -16,8 +16,8 @@ class InstanceSettings:
 
     tasks_begin_ms: Time = 100.0
     """No setting of RocketMQ's: so long after its creation the instance sets its scheduled tasks going, as it starts
-    other services first. In recorded sessions the first periodic heartbeat comes 65 to 145 ms after the first pass, and both
-    are due a second after these moments; so the heartbeat of that pass is not in the way of the other."""
+    other services first. In recorded sessions the first periodic heartbeat comes 65 to 145 ms after the first pass, and
+    both are due a second after these moments; so the heartbeat of that pass is not in the way of the other."""
     poll_name_server_interval_ms: Time = 30_000.0
     poll_name_server_first_ms: Time = 10.0
     heartbeat_broker_interval_ms: Time = 30_000.0
