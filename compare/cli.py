@@ -17,9 +17,14 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
+    "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
+
+
+OF_SPARK = frozenset({"pandas", "py4j", "pyarrow", "pyspark"})
+"""Packages that only the extra `spark` installs."""
 
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -90,6 +95,10 @@ def main() -> None:
         if isinstance(error, Terminated) or isinstance(error.__cause__, Terminated):
             _refuse("equipoise: ended by SIGTERM", EXIT_CODE)
         _refuse("equipoise: interrupted")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in OF_SPARK:
+            raise
+        _refuse(f"equipoise: {error.name} is not installed: pip install 'equipoise[spark]'")
     except (_ReaderGoneError, BrokenPipeError):
         # Nobody is left to be told.
         _write_no_more()

@@ -25,6 +25,7 @@ ORDER = (
     "narrative",
     "report",
     "states",
+    "examples",
     "audit",
     "comparison",
     "conformance",

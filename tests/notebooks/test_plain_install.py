@@ -10,7 +10,7 @@ import pytest
 from execute import notebooks
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare")
+SOURCES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "examples")
 SPARK = "8-a-million-groups"
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("plain")
     source, environment = home / "source", home / "venv"
     source.mkdir()
-    for name in (*SOURCES, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*SOURCES, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]

@@ -7,6 +7,7 @@ for the group the counts that the sources give. A figure that would not be true 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from compare.measure.engines import figures_of
 from compare.measure.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
@@ -52,9 +53,9 @@ class AuditedGroup:
 
 
 def engine_for(groups: Sequence[ObservedGroup]) -> str:
-    """What counts these groups soonest: ``spark`` or ``local``."""
+    """What counts these groups soonest: ``spark``, where it is installed, or ``local``."""
     rows = sum(len(member.owned or ()) for group in groups for member in group.members or ())
-    return "spark" if rows >= ROWS_FOR_SPARK else "local"
+    return "spark" if rows >= ROWS_FOR_SPARK and find_spec("pyspark") is not None else "local"
 
 
 def judge(

@@ -1,0 +1,91 @@
+"""The examples beside the package: what there is, and how it is copied."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from protocols.errors import UserError
+
+PACKAGE = "equipoise_examples"
+"""The folder `examples` of the sources, as it is installed (setup.py)."""
+
+NOT_EXAMPLES = frozenset({"__init__.py", "__pycache__", ".pytest_cache"})
+
+FOLDERS = {
+    "captures/kafka": "what Kafka's admin tools print about groups of a real cluster",
+    "captures/rocketmq": "what mqadmin prints about groups of a real cluster, a folder for each",
+    "consumer-project": "a small project that tests a consumer with the pytest plugin",
+}
+"""Examples that are folders, and what is in them."""
+
+SCENARIOS = "scenarios"
+EXPECTED = "expected"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """``name``: its path without the ending of a scenario; ``about``: in a few words; ``paths``: its files."""
+
+    name: str
+    about: str
+    paths: tuple[str, ...]
+
+
+def examples() -> list[Example]:
+    """All of them: folders first, then scenarios, by name."""
+    root = files(PACKAGE)
+    paths = sorted(_walk(root, ""))
+    folders = [
+        Example(name, about, tuple(each for each in paths if each.startswith(f"{name}/")))
+        for name, about in FOLDERS.items()
+    ]
+    scenarios = []
+    for path in paths:
+        folder, _, file = path.rpartition("/")
+        if folder == SCENARIOS and file.endswith(".yaml"):
+            stem = file.removesuffix(".yaml")
+            expected = f"{SCENARIOS}/{EXPECTED}/{stem}.md"
+            with_results = (path, *(each for each in (expected,) if each in paths))
+            scenarios.append(Example(f"{SCENARIOS}/{stem}", _title(root, path), with_results))
+    return [*folders, *scenarios]
+
+
+def copy(chosen: list[Example], folder: Path) -> int:
+    """Copy their files below the folder; how many. Raises `UserError` where a file of another content is there."""
+    root = files(PACKAGE)
+    contents = {folder / path: _at(root, path).read_bytes() for each in chosen for path in each.paths}
+    for target, content in contents.items():
+        if target.exists() and (not target.is_file() or target.read_bytes() != content):
+            raise UserError(f"--to {folder}: {target} is there already and differs, expected another folder")
+    try:
+        for target, content in contents.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"--to {folder}: {error.strerror}, expected a folder that can be written") from None
+    return len(contents)
+
+
+def _walk(folder: Traversable, inside: str) -> Iterator[str]:
+    for each in folder.iterdir():
+        if each.name in NOT_EXAMPLES:
+            continue
+        path = f"{inside}{each.name}"
+        if each.is_dir():
+            yield from _walk(each, f"{path}/")
+        else:
+            yield path
+
+
+def _at(root: Traversable, path: str) -> Traversable:
+    for name in path.split("/"):
+        root = root / name
+    return root
+
+
+def _title(root: Traversable, path: str) -> str:
+    """The scenario's name, which its first line holds."""
+    first, _, _ = _at(root, path).read_text(encoding="utf-8").partition("\n")
+    return first.removeprefix("name:").strip().strip("'\"")
