@@ -9,6 +9,7 @@ from compare.measure.runs.harm.why_stalled import (
     AWAY,
     DOWN,
     NEVER_OWNED,
+    NOT_LATEST,
     PAUSED,
     REBALANCING,
     REFUSED,
@@ -78,6 +79,12 @@ def _rebalancing(reason: ReasonRecord, unit: str) -> str:
     return f"the rebalance{_after(reason)} takes {_lasted(reason)}{waiting}"
 
 
+def _refused(reason: ReasonRecord, unit: str) -> str:
+    if reason["text"] == NOT_LATEST:
+        return f"the broker refuses the pulls of {_members(reason)} until a heartbeat brings its subscription"
+    return f"pulls of {_members(reason)} fail for {_lasted(reason)}"
+
+
 def _begins_behind(reason: ReasonRecord, unit: str) -> str:
     where = "the end" if reason["text"] == "last" else f"a later offset ({reason['text']})"
     begins = f"{_members(reason)} {_verb(reason, 'begins', 'begin')} at {where} of the {unit}"
@@ -113,9 +120,7 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
     UNOWNED: lambda reason, unit: f"no member takes the {unit}s",
     NEVER_OWNED: lambda reason, unit: f"the {unit}s have not had any owner by then",
     AGAIN: lambda reason, unit: f"{_members(reason)} only {_verb(reason, 'handles', 'handle')} old records again",
-    REFUSED: lambda reason, unit: (
-        f"the broker refuses the pulls of {_members(reason)} until a heartbeat brings its latest subscription"
-    ),
+    REFUSED: _refused,
     TWO_OWNERS: _two_owners,
     SET_BACK: _set_back,
     NOT_COMMITTED: lambda reason, unit: (

@@ -16,8 +16,12 @@ from compare.measure.runs.harm.work import work_of
 from compare.measure.runs.phases import Phase
 from compare.measure.runs.production_history import productions
 from compare.scenarios.run_variant import RunResult
+from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.process_peers import ProcessPeers
 from protocols.scenario.topology import Topology
+
+MOST_EXPLAINED = 200
+"""Stalls for which reasons are looked for: the longest ones."""
 
 
 def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRecord:
@@ -63,8 +67,10 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
         found["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
         found["stalled_queues"] = len({each.read for each in stalled})
         if stalled:
-            explain = WhyStalled(timeline, production, pauses, stalled)
-            reasons = [reason for each in stalled if (reason := explain.reason(each)) is not None]
+            longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
+            breaks = any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events)
+            explain = WhyStalled(timeline, production, pauses, longest, links_break=breaks)
+            reasons = [reason for each in longest if (reason := explain.reason(each)) is not None]
             because["no_progress"] = _documents(reasons)
     return found
 

@@ -33,6 +33,10 @@ DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, 
 JOIN_SENT = "join sent"
 """How a Kafka client's state machine names that it asks to join: the coordinator waits for all members to do so."""
 
+NOT_LATEST = "subscription unknown or not latest"
+"""Why a RocketMQ broker refuses pulls of a member whose allocation has just changed, or whose group it knows by another
+member's topics."""
+
 PULL_FAILED = "pull failed"
 """How the state machine of a RocketMQ process queue names an answer that is an error."""
 
@@ -51,9 +55,17 @@ class WhyStalled:
     """Answers for every stall of a run."""
 
     def __init__(
-        self, timeline: Timeline, production: Mapping[Queue, ProductionHistory], pauses: Pauses, stalls: Sequence[Stall]
+        self,
+        timeline: Timeline,
+        production: Mapping[Queue, ProductionHistory],
+        pauses: Pauses,
+        stalls: Sequence[Stall],
+        *,
+        links_break: bool,
     ) -> None:
+        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
+        self._links_break = links_break
         stalled = {(each.read.reader, each.read.queue) for each in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -188,8 +200,8 @@ class WhyStalled:
             yield Explained(min(covers, stall.lasted), Reason(AGAIN, 0.0, members=members, records=count))
 
     def _refused(self, stall: Stall) -> Iterator[Explained]:
-        """Pulls of the queue fail: a RocketMQ broker refuses them as long as it does not know the member's latest
-        subscription, which comes with a heartbeat."""
+        """Pulls of the queue fail: where no link and no broker does, because the broker does not know the member's
+        subscription, or not the latest one (spec 2.10), which comes with a heartbeat."""
         name = queue_name(stall.read.queue)
         failed = [
             (at, of) for at, of in self._failed_pulls if stall.since <= at <= stall.until and of.endswith(f" {name}")
@@ -197,7 +209,8 @@ class WhyStalled:
         if failed:
             members = tuple(sorted({of.removesuffix(f" {name}") for _, of in failed}))
             lasted = stall.until - failed[0][0]
-            yield Explained(lasted, Reason(REFUSED, 0.0, members=members, lasted=lasted))
+            why = None if self._links_break else NOT_LATEST
+            yield Explained(lasted, Reason(REFUSED, 0.0, None, why, members, lasted))
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""
