@@ -176,7 +176,7 @@ _stops = _telling(
     NOTICED_S,
     lambda few, low, much, high: (
         f"The longest time of a queue without an owner is {duration(high)} with {much}"
-        + (f"; every queue always has one with {few}." if not low else f", and {_short(low)} with {few}.")
+        + (f"; no queue loses its owner with {few}." if not low else f", and {_short(low)} with {few}.")
     ),
 )
 _doubles = _telling(
