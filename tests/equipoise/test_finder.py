@@ -1,0 +1,56 @@
+"""The door in our own process, where our packages are there under their ordinary names; which folders are ours."""
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+import compare.testing.group
+import equipoise.names
+from equipoise.finder import OurFinder, import_ours
+from equipoise.names import HOME, is_a_home, is_ours
+
+
+def test_nothing_is_loaded_twice() -> None:
+    assert import_module("equipoise.testing").Group is compare.testing.group.Group
+    assert import_module("equipoise.compare") is compare
+    assert import_module("equipoise.testing.group") is compare.testing.group
+
+
+def test_the_home_holds_the_door_and_our_packages() -> None:
+    assert is_a_home(HOME)
+    assert all((HOME / name / "__init__.py").is_file() for name in equipoise.names.PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("file", "ours"),
+    [
+        ("home/compare/__init__.py", True),
+        ("home/compare/cli.py", False),
+        ("home/other/__init__.py", False),
+        ("home/project/compare.py", False),
+        ("elsewhere/compare/__init__.py", False),
+        (None, False),
+    ],
+)
+def test_ours_is_what_lies_beside_the_door(tmp_path: Path, file: str | None, ours: bool) -> None:
+    (tmp_path / "home" / "equipoise").mkdir(parents=True)
+    (tmp_path / "home" / "equipoise" / "names.py").touch()
+    origin = None if file is None else str(tmp_path / file)
+    assert is_ours(ModuleSpec("compare", None, origin=origin)) is ours
+
+
+def test_names_that_are_not_ours_are_left_to_others() -> None:
+    for finder in (OurFinder(apart=True), OurFinder(apart=False)):
+        assert finder.find_spec("json") is None
+        assert finder.find_spec("equipoise.finder") is None
+        assert finder.find_spec("comparer") is None
+    assert OurFinder(apart=False).find_spec("compare") is None
+
+
+def test_only_names_of_ours_are_imported_through_the_door() -> None:
+    assert import_ours("json.decoder") is sys.modules["json"]
+    assert import_ours("compare.testing") is sys.modules["equipoise.compare"]
+    assert import_ours("compare.testing", fromlist=["group"]) is compare.testing
