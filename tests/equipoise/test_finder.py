@@ -50,6 +50,21 @@ def test_names_that_are_not_ours_are_left_to_others() -> None:
     assert OurFinder(apart=False).find_spec("compare") is None
 
 
+def test_what_another_finder_has_is_not_hidden_by_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As that of a project that is installed to be edited."""
+    spec = ModuleSpec("protocols", None, origin=str(tmp_path / "protocols" / "__init__.py"))
+
+    class Finder:
+        def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+            return spec if name == "protocols" else None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    assert OurFinder(apart=True).find_spec("protocols") is spec
+    theirs = OurFinder(apart=True).find_spec("compare")
+    assert theirs is not None
+    assert theirs.origin == str(HOME / "compare" / "__init__.py")
+
+
 def test_only_names_of_ours_are_imported_through_the_door() -> None:
     assert import_ours("json.decoder") is sys.modules["json"]
     assert import_ours("compare.testing") is sys.modules["equipoise.compare"]
