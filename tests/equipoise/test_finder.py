@@ -2,7 +2,7 @@
 
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 import pytest
@@ -58,11 +58,11 @@ def test_what_another_finder_has_is_not_hidden_by_ours(monkeypatch: pytest.Monke
         def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
             return spec if name == "protocols" else None
 
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder, Finder()])
     assert OurFinder(apart=True).find_spec("protocols") is spec
-    theirs = OurFinder(apart=True).find_spec("compare")
-    assert theirs is not None
-    assert theirs.origin == str(HOME / "compare" / "__init__.py")
+    ours = OurFinder(apart=True).find_spec("compare")
+    assert ours is not None
+    assert ours.origin == str(HOME / "compare" / "__init__.py")
 
 
 def test_only_names_of_ours_are_imported_through_the_door() -> None:
