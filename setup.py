@@ -6,7 +6,7 @@ EXAMPLES = "equipoise_examples"
 
 setup(
     packages=[
-        *find_packages(include=["protocols*", "kafka_coordinator*", "rocketmq_selfbalance*", "compare*"]),
+        *find_packages(include=["protocols*", "kafka_coordinator*", "rocketmq_selfbalance*", "compare*", "equipoise"]),
         EXAMPLES,
     ],
     package_dir={EXAMPLES: "examples"},

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
 _HOMES = {
-    "Fairness": "compare.measure.figures",
-    "Optimum": "compare.measure.optimum",
-    "fairness": "compare.measure.figures",
-    "optimum": "compare.measure.optimum",
+    "Fairness": ".measure.figures",
+    "Optimum": ".measure.optimum",
+    "fairness": ".measure.figures",
+    "optimum": ".measure.optimum",
 }
 
 
 def __getattr__(name: str) -> object:
     if name == "spark":
-        return importlib.import_module("compare.spark")
+        return importlib.import_module(".spark", __name__)
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module 'compare' has no attribute {name!r}")

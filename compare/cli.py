@@ -1,7 +1,6 @@
 """The command line: `equipoise VERB ...`. Verbs are imported when they are called, so that help is quick."""
 
 import errno
-import importlib
 import os
 import sys
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ import click
 from compare.console.output import HELP_OPTIONS
 from compare.console.termination import EXIT_CODE, Terminated, hear_sigterm
 from protocols import UserError
+from protocols.named_modules import module_named
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
@@ -42,7 +42,7 @@ class _LazyVerbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command = getattr(importlib.import_module(VERBS[cmd_name][0]), cmd_name)
+        command = getattr(module_named(VERBS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)
         return command
 

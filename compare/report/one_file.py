@@ -10,11 +10,12 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from compare.console.output import visible
+from protocols.named_modules import module_named
 
 
 def asset(package: str, name: str) -> str:
     """The text of an asset of a report's package."""
-    return (files(package) / "assets" / name).read_text(encoding="utf-8")
+    return (files(module_named(package)) / "assets" / name).read_text(encoding="utf-8")
 
 
 def script_of(texts: Sequence[str]) -> str:

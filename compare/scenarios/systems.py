@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 
 from protocols.errors import UserError
+from protocols.named_modules import module_named
 from protocols.scenario.cluster import MakeCluster
 from protocols.scenario.systems import STATIC, SystemStrategies, split_system
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
@@ -60,7 +60,7 @@ def registered(system: str) -> bool:
     if system not in SYSTEMS:
         return False
     try:
-        import_module(SYSTEMS[system].module)
+        module_named(SYSTEMS[system].module)
     except ModuleNotFoundError:
         return False
     return True
@@ -78,14 +78,14 @@ def system_of(name: str) -> System:
 def cluster_of(name: str) -> MakeCluster:
     """What makes the cluster of ``kafka:range``; `UserError` where there is none."""
     found = system_of(name)
-    make: MakeCluster = getattr(import_module(found.module), found.cluster)
+    make: MakeCluster = getattr(module_named(found.module), found.cluster)
     return make
 
 
 def member_settings(name: str | None = None) -> frozenset[str]:
     """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a single member."""
     of = [each for each in SYSTEMS if registered(each)] if name is None else [split_system(name)[0]]
-    return frozenset().union(*(import_module(SYSTEMS[each].settings).member_settings() for each in of))
+    return frozenset().union(*(module_named(SYSTEMS[each].settings).member_settings() for each in of))
 
 
 def variant_names() -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def variant_names() -> tuple[str, ...]:
         f"{name}:{strategy}"
         for name, system in SYSTEMS.items()
         if registered(name)
-        for strategy in import_module(system.strategies).STRATEGIES.of_catalogue
+        for strategy in module_named(system.strategies).STRATEGIES.of_catalogue
     )
 
 
@@ -103,7 +103,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     found = {}
     for name, system in SYSTEMS.items():
         if registered(name):
-            strategies = import_module(system.strategies).STRATEGIES
+            strategies = module_named(system.strategies).STRATEGIES
             records = tuple(strategies[each] for each in strategies)
             found[name] = SystemStrategies(records, system.static_members)
     return found

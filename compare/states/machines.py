@@ -4,11 +4,11 @@ Drawings are made from the graph of the system's own table (`protocols.state_mac
 ``(none)`` stands for "there is no such thing yet".
 """
 
-import importlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from protocols.errors import UserError
+from protocols.named_modules import module_named
 from protocols.state_machine import Edge, StateMachine
 
 BEGINNING = "(none)"
@@ -60,7 +60,7 @@ def machine(system: str, name: str | None) -> Machine:
     if chosen not in named:
         raise UserError(f"--machine {chosen}: {system} has no such state machine, expected one of {', '.join(named)}")
     module, _, attribute = named[chosen].partition(":")
-    table: StateMachine = getattr(importlib.import_module(module), attribute)
+    table: StateMachine = getattr(module_named(module), attribute)
     graph = table.graph()
     place = {state: position for position, state in enumerate(graph.nodes)}
     edges = [Edge(before, said["event"], said["guard"], after) for before, after, said in graph.edges(data=True)]

@@ -57,4 +57,4 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'compare.testing' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"compare.testing.{_HOMES.get(name, 'assertions')}"), name)
+    return getattr(importlib.import_module(f".{_HOMES.get(name, 'assertions')}", __name__), name)

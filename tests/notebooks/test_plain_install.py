@@ -10,7 +10,7 @@ import pytest
 from execute import notebooks
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "examples")
+SOURCES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "equipoise", "examples")
 SPARK = "8-a-million-groups"
 
 pytestmark = pytest.mark.slow

@@ -5,11 +5,11 @@ What is right is computed by the engine or tried out, and written down nowhere.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from compare.lessons.checks.kinds import Exercise, Misfit, Open, first_line
 from protocols import UserError
+from protocols.named_modules import module_named
 
 _NOTEBOOKS = {
     "1": "groups",
@@ -67,5 +67,5 @@ def _of_notebook(exercise: object) -> Mapping[str, Exercise]:
     name = _NOTEBOOKS.get(str(exercise).split(".")[0])
     if name is None:
         return {}
-    exercises: Mapping[str, Exercise] = import_module(f"compare.lessons.checks.{name}").EXERCISES
+    exercises: Mapping[str, Exercise] = module_named(f"compare.lessons.checks.{name}").EXERCISES
     return exercises

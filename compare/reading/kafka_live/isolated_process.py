@@ -27,10 +27,8 @@ GRACE_S = 2.0
 
 READY, PROGRESS, FOUND, REFUSED, BROKEN = "ready", "progress", "found", "refused", "broken"
 
-_CHILD = (
-    "import sys; sys.path[:] = sys.argv[2:]; from compare.reading.kafka_live.child import main; main(int(sys.argv[1]))"
-)
-"""The child finds what we find, however we were started."""
+_CHILD = f"import sys; sys.path[:] = sys.argv[2:]; from {__package__}.child import main; main(int(sys.argv[1]))"
+"""The child finds what we find, however we were started, under the names that our modules have here."""
 
 
 @dataclass(frozen=True, slots=True)

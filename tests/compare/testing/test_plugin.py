@@ -46,8 +46,10 @@ def _scenario_in(output: str) -> str:
     return "\n".join(text) + "\n"
 
 
-def test_loading_the_plugin_imports_nothing_heavy() -> None:
-    code = f"import sys, compare.testing.plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
+@pytest.mark.parametrize("module", ["compare.testing.plugin", "equipoise.compare.testing.plugin"])
+def test_loading_the_plugin_imports_nothing_heavy(module: str) -> None:
+    names = (*HEAVY, "equipoise.protocols")
+    code = f"import sys, {module}; print([name for name in {names!r} if name in sys.modules])"
     assert _run("-c", code, cwd=Path.cwd()).stdout == "[]\n"
 
 
@@ -134,7 +136,7 @@ def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(py
             play(scenario).crash("c1").assert_moves_at_most(-1)
         """
     )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly")
     done.assert_outcomes(failed=2)
     once, _, twice = _without_summary(done.stdout.str()).partition("_ test_and_on _")
     assert once.count("save this as a file") == once.count("run: {for: ") == 1
