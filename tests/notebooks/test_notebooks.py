@@ -15,6 +15,8 @@ import nbformat
 import pytest
 from execute import executed, notebooks
 
+from equipoise.names import DOOR, PACKAGES
+
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 SPARK = "8-a-million-groups"
@@ -93,8 +95,10 @@ def _is_folded(output: Any) -> bool:
 def test_nothing_is_imported_but_the_package_and_what_it_depends_on(path: Path) -> None:
     """A plain install runs a notebook: no test, tool or file beside it, and no dependency of developers alone."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    packages = {each.rstrip("*") for each in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    needed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["notebooks"]]
+    packages = {*PACKAGES, DOOR}
+    extras = project["project"]["optional-dependencies"]
+    assert "equipoise[spark]" in extras["notebooks"]
+    needed = [*project["project"]["dependencies"], *extras["spark"], *extras["notebooks"]]
     declared = {_normal(re.split(r"[<>=\[;, ]", each)[0]) for each in needed}
     distributions = packages_distributions()
     for name in _imported(_code(nbformat.read(path, as_version=4))):
