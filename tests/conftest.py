@@ -45,13 +45,15 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 """Java's better compiler takes longer than all that the tests let Spark do."""
 
 _SPARK = "tests/compare/measure/spark/"
+_DIFFERENTIAL = "tests/compare/testing/differential/"
 
 
 class SparkInOneProcess(LoadScopeScheduling):
-    """Every test goes where there is time, only those of Spark to one process: a session costs more than they do."""
+    """Every test goes where there is time, only those of Spark to one process: a session costs more than they do. So do
+    those that ask the real Kafka client: all of them wait at once, for one broker."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _SPARK if nodeid.startswith(_SPARK) else nodeid
+        return next((each for each in (_SPARK, _DIFFERENTIAL) if nodeid.startswith(each)), nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -243,12 +243,16 @@ class Group(Events, Demands):
 
     def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "KafkaConsumer":
         """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
-        code subscribes. ``config``: as confluent-kafka's, where it differs from the group's settings."""
+        code subscribes. ``config``: a whole one of confluent-kafka's, which names ``bootstrap.servers`` and must name
+        ``group.id``; or what differs from the group's settings."""
         from compare.testing.kafka_consumer import KafkaConsumer
 
         if self.system != "kafka":
             raise UserError(f"{self.label} has no confluent-kafka consumer, expected push_consumer({member!r})")
-        return KafkaConsumer(self, member, config or {})
+        given = dict(config or {})
+        if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
+            given.setdefault("group.id", self.name)
+        return KafkaConsumer(self, member, given)
 
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:

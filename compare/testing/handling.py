@@ -85,6 +85,8 @@ class Handling:
         """Member to when its code goes on after a `StopPolling`."""
         self.pending: set[tuple[Queue, int]] = set()
         """Records that failed and will be tried again (RocketMQ)."""
+        self.metadata: dict[tuple[str, int], tuple[int, str | None]] = {}
+        """Partition to the offset that was committed last by user's code, and what it committed beside it (Kafka)."""
         self._interruptions: list[_Interruption] = []
         self._told: dict[str, list[_Handled]] = {}
         """Members whose code tells itself what it has handled."""

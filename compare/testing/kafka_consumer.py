@@ -6,19 +6,24 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
+from math import inf
+from operator import index
 from typing import TypeAlias
 
+from compare.testing import kafka_arguments as arguments
 from compare.testing import kafka_assignment, kafka_offsets
 from compare.testing import kafka_errors as errors
 from compare.testing.clock import in_ticks
 from compare.testing.handling import HandlingGroup
-from compare.testing.kafka_assignment import subscription_of
-from compare.testing.kafka_member import KafkaMember, Partition
-from compare.testing.kafka_messages import Message, error_message
+from compare.testing.kafka_arguments import NOT_GIVEN
+from compare.testing.kafka_assignment import partitions_of, subscription_of
+from compare.testing.kafka_callbacks import Callbacks
+from compare.testing.kafka_commits import Commits
+from compare.testing.kafka_configuration import configuration
+from compare.testing.kafka_member import KafkaMember
+from compare.testing.kafka_messages import Message, error_message, polled_too_late, unknown_topic
 from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
-from compare.testing.librdkafka_names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
-from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
-from kafka_coordinator.consumer.settings import NAMES
 from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
 
@@ -31,21 +36,27 @@ ENDLESS_MS: Time = 3_600_000.0
 class KafkaConsumer:
     """One member whose loop is the user's. Made by `Group.consumer`; not to be used from several threads.
 
-    ``config`` may be the one of the real consumer: what the model knows of it is taken, anything else (addresses,
-    security) left aside; a name that librdkafka does not know is refused, as it refuses it. What the group's settings
-    say holds where it says nothing.
+    ``config`` is the one of the real consumer, and refused as it refuses it; single settings may be keyword arguments.
+    What the model knows of it is taken, anything else (addresses, security) left aside. What the group's settings say
+    holds where it says nothing.
     """
 
-    def __init__(self, group: HandlingGroup, member: str, config: Mapping[str, object]) -> None:
+    def __init__(
+        self, group: HandlingGroup, member: str, config: Mapping[str, object] | None = None, **more: object
+    ) -> None:
+        if config is not None and not isinstance(config, dict):
+            raise TypeError("expected configuration dict")
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
-        for name in config:
-            if name not in LIBRDKAFKA_NAMES and name not in CONSUMER_NAMES and name not in NAMES:
-                raise errors.exception("_INVALID_ARG", f'No such configuration property: "{name}"')
-        self._config = dict(config)
-        self._inner = KafkaMember(group, member)
+        self._configuration = configuration({**(config or {}), **more}, group.plan.settings)
+        self._inner = inner = KafkaMember(group, member)
+        callbacks = self._configuration.callbacks
+        self._commits = Commits(inner, callbacks.get("on_commit"), group.handling.metadata)
+        self._callbacks = Callbacks(inner, self._configuration, self._clock.time)
         self._closed = self._subscribed = False
         self._listeners: dict[str, Listener | None] = {}
+        self._unknown: list[str] = []
+        """Topics that were subscribed to, are not there, and were not told yet."""
         self._polled_at: Time | None = None
         self._fatal_told = False
 
@@ -57,32 +68,35 @@ class KafkaConsumer:
     def subscribe(
         self,
         topics: Sequence[str],
-        on_assign: Listener | None = None,
-        on_revoke: Listener | None = None,
-        on_lost: Listener | None = None,
+        on_assign: Listener | None = NOT_GIVEN,
+        on_revoke: Listener | None = NOT_GIVEN,
+        on_lost: Listener | None = NOT_GIVEN,
     ) -> None:
         """Become a member that subscribes to these topics (one that begins with ``^`` is a pattern); it joins in
         poll(). Without ``on_lost``, ``on_revoke`` is called instead."""
+        self._check_open()
+        listed = arguments.topics(topics)
+        listeners = arguments.listeners(on_assign, on_revoke, on_lost)
         with self._call():
-            how = subscription_of(topics)
-            self._listeners = {ASSIGNED: on_assign, REVOKED: on_revoke, LOST: on_lost or on_revoke}
+            self._listeners = listeners
+            known = [topic for topic in listed if topic.startswith("^") or topic in self._group.topics]
+            self._unknown = [topic for topic in listed if topic not in known]
+            how = subscription_of(known)
             if not self._subscribed and self._inner.node is not None:
-                self._inner.assign(())
+                self._inner.assign({})
             self._subscribed = True
             if self._inner.node is None:
-                self._inner.start(how, self._config)
+                self._inner.start(how, self._configuration)
             elif "pattern" in how:
                 raise errors.exception("_STATE", "a pattern can only be subscribed to at first")
             else:
-                self._group.happen(subscribe={self.member: list(topics)})
-            self._inner.serve(self._run_listener)
+                self._group.happen(subscribe={self.member: known})
 
     def unsubscribe(self) -> None:
-        """Leave the group; the callbacks run here."""
+        """Leave the group; the callbacks run in the next poll()."""
         with self._call():
             if self._subscribed:
                 self._group.happen(subscribe={self.member: []})
-                self._inner.serve(self._run_listener)
                 self._subscribed = False
 
     def _run_listener(self, called: ListenerCall) -> None:
@@ -94,183 +108,171 @@ class KafkaConsumer:
     def poll(self, timeout: float | None = None) -> Message | None:
         """The next record; None when none came for ``timeout`` seconds of virtual time. May return an error instead;
         after a fatal one nothing comes any more."""
-        found = self._take(1, timeout)
+        found = self._take(1, arguments.timeout(timeout))
         return found[0] if found else None
 
     def consume(self, num_messages: int = 1, timeout: float | None = -1) -> list[Message]:
         """Up to so many records, as many as came within ``timeout`` seconds."""
-        return self._take(num_messages, timeout)
+        count, until = index(num_messages), arguments.timeout(timeout)
+        self._check_open()
+        return self._take(arguments.count(count), until)
 
     def _take(self, most: int, timeout: float | None) -> list[Message]:
         with self._call():
+            if not most:
+                return []
             inner, clock = self._inner, self._clock
-            late = self._exceeded(inner) if self._subscribed else None
-            if late is not None:
-                return [late]
-            endless = timeout is None or timeout < 0
-            until = clock.time + (ENDLESS_MS if timeout is None or endless else in_ticks(timeout))
+            limit = inner.state.config.settings.max_poll_interval_ms if self._subscribed else inf
+            if self._polled_at is not None and clock.time - self._polled_at > limit:
+                after, self._polled_at = clock.time - self._polled_at, clock.time
+                return [polled_too_late(after, limit)]
+            until = clock.time + (ENDLESS_MS if timeout is None else in_ticks(timeout))
             until = min(until, max(clock.limit, clock.time))
+            self._callbacks.serve(clock.time)
             if inner.node is None:
                 self._group.clock.run(until, self._group.world)
+                self._callbacks.serve(clock.time)
                 return []
+            self._commits.serve()
+            if self._unknown:
+                return [unknown_topic(self._unknown.pop(0))]
             try:
                 found = inner.poll(most, until, self._run_listener, fatal_told=self._fatal_told)
             finally:
                 self._polled_at = clock.time
+            if inner.is_alive:
+                self._commits.serve()
+                self._callbacks.serve(clock.time)
             if inner.is_alive and inner.state.user.fatal and not self._fatal_told:
                 name = inner.state.user.fatal
                 self._fatal_told = True
+                self._callbacks.error(name, f"Fatal error: {name}", fatal=True)
                 return [*found, error_message(name, f"Fatal error: {name}", fatal=True)]
-            if endless and not found and inner.is_alive and clock.time < clock.limit:
+            if timeout is None and not found and inner.is_alive and clock.time < clock.limit:
                 raise RuntimeError(f"{self.member}: poll() without a timeout, and no record came for an hour")
             return found
-
-    def _exceeded(self, inner: KafkaMember) -> Message | None:
-        """The error that the first poll() after too long a pause returns."""
-        limit = inner.state.config.settings.max_poll_interval_ms
-        if self._polled_at is None or self._clock.time - self._polled_at <= limit:
-            return None
-        self._polled_at = self._clock.time
-        return error_message("_MAX_POLL_EXCEEDED", f"Application maximum poll interval ({limit}ms) exceeded")
 
     # Commits.
 
     def commit(
         self, message: Message | None = None, offsets: errors.Partitions | None = None, asynchronous: bool = True
     ) -> errors.Listed | None:
-        """Commit the offset after a message, these offsets, or where the user's code stands.
+        """Commit the offset after a message, these offsets, or what is stored: after the last record of each partition
+        that was given out.
 
-        Not ``asynchronous``: waits for the answer, and raises `KafkaException` where it is a refusal. Where there is
-        nothing to commit, it raises with ``_NO_OFFSET``.
+        Not ``asynchronous``: waits for the answer, and raises `KafkaException` where it is a refusal, or where there is
+        nothing new to commit (``_NO_OFFSET``). Else ``on_commit`` of the configuration is told in a later poll().
         """
         with self._call():
-            inner = self._member()
-            wanted = kafka_offsets.to_commit(inner, message, offsets)
-            if not wanted:
-                raise errors.exception("_NO_OFFSET", "Commit failed: Local: No offset stored")
-            inner.commit(wanted)
-            if asynchronous:
-                return None
-            outcome = inner.committed_now()
-            if outcome:
-                raise errors.of_commit(outcome)
-            return [errors.TopicPartition(topic, number, offset) for (topic, number), offset in wanted.items()]
+            named = kafka_offsets.named(message, offsets)
+            if named and self._inner.node is None:
+                self._inner.start({"subscribe": []}, self._configuration)
+            if not asynchronous:
+                return self._commits.commit(message, offsets)
+            self._commits.send(message, offsets)
+            return None
 
     def committed(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """The group's committed offsets of these partitions."""
         with self._call():
-            return kafka_offsets.with_offsets(partitions, self._inner.committed())
+            return self._commits.committed(arguments.partitions(partitions))
 
     def position(self, partitions: errors.Partitions) -> errors.Listed:
         """Where the user's code stands in these partitions: after the last record that it was given."""
         with self._call():
-            return kafka_offsets.with_offsets(partitions, self._inner.position)
+            return kafka_offsets.positions(self._inner, arguments.partitions(partitions))
 
     def store_offsets(self, message: Message | None = None, offsets: errors.Partitions | None = None) -> None:
         """What commits that name no offsets are of, where ``enable.auto.offset.store`` is off: the offset after a
         message, or these."""
         with self._call():
-            wanted = kafka_offsets.named(message, offsets)
-            if not wanted:
-                raise ValueError("expected either message or offsets")
-            inner = self._member()
-            if not inner.stores_itself:
-                raise errors.exception("_INVALID_ARG", "store_offsets() needs enable.auto.offset.store=false")
-            kafka_assignment.check_held(inner, [errors.TopicPartition(*each) for each in wanted])
-            inner.store(wanted)
+            self._commits.store(message, offsets)
 
     # Assignment.
 
     def assignment(self) -> errors.Listed:
         """The partitions that are read now."""
         with self._call():
-            return [errors.TopicPartition(topic, number) for topic, number in self._inner.read]
+            return kafka_assignment.assigned(self._inner)
 
     def assign(self, partitions: errors.Partitions) -> None:
         """Read exactly these partitions: of those that the group has given; or, without a subscription, any, as
         nobody's member, from the offsets that they name or the committed ones."""
-        with self._call():
-            if self._subscribed:
-                kafka_assignment.check_held(self._inner, partitions)
-                self._inner.read.clear()
-                kafka_assignment.begin(self._inner, partitions)
-            else:
-                self._assign_alone(partitions, kafka_assignment.partitions_of(partitions))
+        with self._assigning():
+            kafka_assignment.assign(self._inner, partitions, as_member=self._subscribed)
 
     def unassign(self) -> None:
         """Read nothing any more, until partitions are assigned again."""
-        with self._call():
-            if self._subscribed:
-                self._inner.read.clear()
-            elif self._inner.node is not None:
-                self._inner.assign(())
+        with self._assigning():
+            kafka_assignment.unassign(self._inner, as_member=self._subscribed)
 
     def incremental_assign(self, partitions: errors.Partitions) -> None:
         """Read these partitions, too."""
-        with self._call():
-            if self._subscribed:
-                kafka_assignment.begin(self._inner, partitions)
-            else:
-                self._assign_alone(partitions, [*self._inner.read, *kafka_assignment.partitions_of(partitions)])
+        with self._assigning():
+            kafka_assignment.incremental_assign(self._inner, partitions, as_member=self._subscribed)
 
     def incremental_unassign(self, partitions: errors.Partitions) -> None:
         """Read these partitions no more."""
-        with self._call():
-            gone = kafka_assignment.partitions_of(partitions)
-            if self._subscribed:
-                for each in gone:
-                    self._inner.read.pop(each, None)
-            else:
-                self._assign_alone((), [each for each in self._inner.read if each not in gone])
+        with self._assigning():
+            kafka_assignment.incremental_unassign(self._inner, partitions, as_member=self._subscribed)
+
+    def _assigning(self) -> AbstractContextManager[None]:
+        call = self._call()
+        if self._inner.node is None:
+            self._inner.start({"subscribe": []}, self._configuration)
+        return call
 
     def seek(self, partition: errors.Partitioned) -> None:
         """Read on in a partition from its ``offset``."""
         with self._call():
-            kafka_assignment.begin(self._member(), [partition])
+            kafka_assignment.seek(self._inner, arguments.partition(partition))
 
     def pause(self, partitions: errors.Partitions) -> None:
         """Hand out no records of these partitions; everything else goes on."""
         with self._call():
-            self._inner.paused.update(kafka_assignment.partitions_of(partitions))
+            listed = partitions_of(arguments.partitions(partitions))
+            self._inner.paused.update([each for each in listed if each in self._inner.read])
 
     def resume(self, partitions: errors.Partitions) -> None:
         """Hand them out again."""
         with self._call():
-            self._inner.paused.difference_update(kafka_assignment.partitions_of(partitions))
+            self._inner.paused.difference_update(partitions_of(arguments.partitions(partitions)))
 
-    def _assign_alone(self, named: errors.Partitions, listed: Sequence[Partition]) -> None:
-        queues = {topic: len(each) for topic, each in self._group.topics.items()}
-        kafka_assignment.assign_alone(self._inner, named, listed, queues, self._config)
-
-    def memberid(self) -> str:
-        """The id that the coordinator gave; empty without a membership."""
+    def memberid(self) -> str | None:
+        """The id that the coordinator gave; None without a membership."""
         with self._call():
-            return "" if self._inner.node is None else self._inner.state.membership.member_id
+            return None if self._inner.node is None else self._inner.state.membership.member_id or None
 
     def get_watermark_offsets(
         self, partition: errors.Partitioned, timeout: float | None = None, cached: bool = False
     ) -> tuple[int, int]:
         """The first offset of a partition, and the one of the next record that will be written."""
         with self._call():
-            return 0, self._inner.end_offset((partition.topic, partition.partition))
+            return kafka_offsets.watermarks(self._inner, arguments.partition(partition), cached=cached)
 
     def offsets_for_times(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """Of each partition the first record written at the time (milliseconds) that stands for its offset, or later;
         `OFFSET_END` where there is none."""
         with self._call():
-            return kafka_offsets.at_times(self._inner, partitions)
+            return kafka_offsets.at_times(self._inner, arguments.partitions(partitions))
 
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
         """Brokers and topics, or one topic alone."""
+        if self._closed:
+            raise RuntimeError("Handle has been closed")
         with self._call():
             return metadata_of(self._inner.cluster, topic)
 
     def close(self) -> None:
         """Commit, run the callbacks, leave the group."""
-        if not self._closed:
-            with self._call():
+        if self._closed:
+            return
+        with self._call():
+            if self._inner.calling is None:
                 self._inner.close(self._run_listener)
-                self._closed = True
+            else:
+                self._inner.afterwards = partial(self._inner.close, self._run_listener)
+            self._closed = True
 
     def __enter__(self) -> "KafkaConsumer":
         return self
@@ -287,12 +289,10 @@ class KafkaConsumer:
         """A process that was stopped does nothing before it goes on."""
         self._inner.wake()
 
-    def _member(self) -> KafkaMember:
-        if self._inner.node is None:
-            raise errors.exception("_STATE", "nothing was subscribed to or assigned yet")
-        return self._inner
-
-    def _call(self) -> AbstractContextManager[None]:
+    def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Consumer closed")
+
+    def _call(self) -> AbstractContextManager[None]:
+        self._check_open()
         return self._handling.call(self)

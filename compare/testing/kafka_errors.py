@@ -4,11 +4,14 @@ User's code that catches `confluent_kafka.KafkaException` catches what the doubl
 """
 
 from collections.abc import Mapping, Sequence
+from functools import total_ordering
+from operator import index
 from typing import Final, Protocol, TypeAlias
 
 from kafka_coordinator.consumer.commits import FAILED, REBALANCING, RETRIABLE
 
 CODES: Final[Mapping[str, int]] = {
+    "OFFSET_OUT_OF_RANGE": 1,
     "UNKNOWN_TOPIC_OR_PART": 3,
     "COORDINATOR_LOAD_IN_PROGRESS": 14,
     "COORDINATOR_NOT_AVAILABLE": 15,
@@ -21,6 +24,8 @@ CODES: Final[Mapping[str, int]] = {
     "_MAX_POLL_EXCEEDED": -147,
     "_ASSIGNMENT_LOST": -142,
     "_NO_OFFSET": -168,
+    "_AUTO_OFFSET_RESET": -140,
+    "_CONFLICT": -173,
     "_STATE": -172,
     "_REVOKE_PARTITIONS": -174,
     "_ASSIGN_PARTITIONS": -175,
@@ -34,6 +39,24 @@ CODES: Final[Mapping[str, int]] = {
 }
 """Name of an error to librdkafka's number of it."""
 
+_SAID: Final[Mapping[str, str]] = {
+    "UNKNOWN_TOPIC_OR_PART": "Broker: Unknown topic or partition",
+    "COORDINATOR_LOAD_IN_PROGRESS": "Broker: Coordinator load in progress",
+    "COORDINATOR_NOT_AVAILABLE": "Broker: Coordinator not available",
+    "NOT_COORDINATOR": "Broker: Not coordinator",
+    "ILLEGAL_GENERATION": "Broker: Specified group generation id is not valid",
+    "UNKNOWN_MEMBER_ID": "Broker: Unknown member",
+    "REBALANCE_IN_PROGRESS": "Broker: Group rebalance in progress",
+    "GROUP_MAX_SIZE_REACHED": "Broker: Consumer group has reached maximum size",
+    "FENCED_INSTANCE_ID": "Broker: Static consumer fenced by other consumer with same group.instance.id",
+    "_NO_OFFSET": "Local: No offset stored",
+    "_STATE": "Local: Erroneous state",
+    "_TIMED_OUT": "Local: Timed out",
+    "_INVALID_ARG": "Local: Invalid argument or configuration",
+    "_UNKNOWN_PARTITION": "Local: Unknown partition",
+}
+"""Name of an error to what librdkafka says of it."""
+
 OFFSET_BEGINNING: Final = -2
 OFFSET_END: Final = -1
 OFFSET_STORED: Final = -1000
@@ -44,10 +67,12 @@ class KafkaErrorDouble:
     """What `confluent_kafka.KafkaError` answers, and no more."""
 
     def __init__(self, code: int, reason: str = "", fatal: bool = False) -> None:
-        self._code, self._reason, self._fatal = code, reason, fatal
+        self._code, self._fatal = code, fatal
+        self._reason = reason or said(self.name())
 
     def __repr__(self) -> str:
-        return f'KafkaError{{code={self.name()},val={self._code},str="{self._reason}"}}'
+        fatal = "FATAL," if self._fatal else ""
+        return f'KafkaError{{{fatal}code={self.name()},val={self._code},str="{self._reason}"}}'
 
     def __eq__(self, other: object) -> bool:
         return self._code == (other._code if isinstance(other, KafkaErrorDouble) else other)
@@ -75,6 +100,15 @@ class KafkaErrorDouble:
         """Whether the same call may succeed later; never told for a consumer."""
         return False
 
+    def txn_requires_abort(self) -> bool:
+        """Whether a transaction must be aborted; never told for a consumer."""
+        return False
+
+
+def said(name: str) -> str:
+    """What librdkafka says of an error."""
+    return _SAID.get(name, name)
+
 
 for _name, _code in CODES.items():
     setattr(KafkaErrorDouble, _name, _code)
@@ -84,19 +118,31 @@ class KafkaExceptionDouble(Exception):  # noqa: N818 - the name that it stands f
     """Stands for `confluent_kafka.KafkaException`: ``args[0]`` is the error."""
 
 
+@total_ordering
 class TopicPartitionDouble:
     """What `confluent_kafka.TopicPartition` holds."""
 
-    def __init__(self, topic: str, partition: int = -1, offset: int = OFFSET_INVALID) -> None:
-        self.topic, self.partition, self.offset = topic, partition, offset
+    def __init__(
+        self,
+        topic: str,
+        partition: int = -1,
+        offset: int = OFFSET_INVALID,
+        metadata: str | None = None,
+        leader_epoch: int | None = None,
+    ) -> None:
+        if not isinstance(topic, str):
+            raise TypeError(f"argument 1 must be str, not {type(topic).__name__}")
+        self.topic, self.partition, self.offset = topic, index(partition), index(offset)
+        self.metadata, self.leader_epoch = metadata, leader_epoch
         self.error: KafkaErrorDouble | None = None
 
     def __repr__(self) -> str:
-        return f"TopicPartition{{topic={self.topic},partition={self.partition},offset={self.offset}}}"
+        where = f"topic={self.topic},partition={self.partition},offset={self.offset}"
+        return f"TopicPartition{{{where},leader_epoch={self.leader_epoch},error={self.error}}}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TopicPartitionDouble):
-            return NotImplemented
+            raise NotImplementedError
         return (self.topic, self.partition) == (other.topic, other.partition)
 
     def __lt__(self, other: "TopicPartitionDouble") -> bool:
@@ -112,6 +158,7 @@ class Partitioned(Protocol):
     topic: str
     partition: int
     offset: int
+    metadata: str | None
 
 
 Partitions: TypeAlias = Sequence[Partitioned]
@@ -143,10 +190,9 @@ def exception(name: str, reason: str, *, fatal: bool = False) -> Exception:
 def of_commit(outcome: str) -> Exception:
     """What commit() raises where the model's commit came out so."""
     if outcome == REBALANCING:
-        return exception("REBALANCE_IN_PROGRESS", "Commit failed: the group is rebalancing")
-    if outcome == RETRIABLE:
-        return exception("_TIMED_OUT", "Commit failed: no coordinator answered in time")
-    reason = outcome.removeprefix(FAILED).removeprefix(": ")
-    if not reason:
-        return exception("UNKNOWN_MEMBER_ID", "Commit failed: the consumer is not (or no longer) part of the group")
-    return exception(reason, f"Commit failed: {reason}", fatal=reason == "FENCED_INSTANCE_ID")
+        name = "REBALANCE_IN_PROGRESS"
+    elif outcome == RETRIABLE:
+        name = "_TIMED_OUT"
+    else:
+        name = outcome.removeprefix(FAILED).removeprefix(": ") or "UNKNOWN_MEMBER_ID"
+    return exception(name, f"Commit failed: {said(name)}", fatal=name == "FENCED_INSTANCE_ID")

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import inf
+from typing import NamedTuple
 
 from compare.testing.group_interface import GroupInterface
-from compare.testing.kafka_messages import Message, error_message, written_at
-from kafka_coordinator.cluster import KafkaCluster
-from kafka_coordinator.consumer import Consumer
+from compare.testing.kafka_configuration import Configuration
+from compare.testing.kafka_messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
+from compare.testing.kafka_node import KafkaNode, Partition
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
 from kafka_coordinator.consumer.commands import (
     Assign,
@@ -20,108 +22,78 @@ from kafka_coordinator.consumer.commands import (
     Store,
 )
 from kafka_coordinator.consumer.commits import DONE
-from kafka_coordinator.consumer.settings import NAMES
-from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
-from protocols.engine.nodes import Message as Command
+from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey
 
-Partition = tuple[str, int]
-
-_STOPPED_MS: Time = 3_600_000.0
-_OF_MEMBERS = {"group.instance.id": "instance_id", "client.rack": "rack"}
-_RESETS = {"smallest": "earliest", "beginning": "earliest", "largest": "latest", "end": "latest"}
-"""Other words of librdkafka's for ``auto.offset.reset``."""
+_NO_OFFSET, _FROM_COMMITTED = -1001, -1000
 
 
-class KafkaMember:
+class Stored(NamedTuple):
+    """An offset that a commit without offsets of its own is of."""
+
+    offset: int
+    epoch: int | None = None
+    metadata: str | None = None
+
+
+class KafkaMember(KafkaNode):
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
     def __init__(self, group: GroupInterface, member: str) -> None:
-        self.name = member
-        self._group = group
-        self.node: Consumer | None = None
-        self.read: dict[Partition, None] = {}
-        """The partitions that records are taken from: those assigned and not unassigned by the user."""
+        super().__init__(group, member)
+        self.read: dict[Partition, int] = {}
+        """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
+        the user named; `OFFSET_INVALID` where none."""
+        self.once_read: set[Partition] = set()
+        """Partitions that were read at some time and then taken away."""
         self.paused: set[Partition] = set()
         self.position: dict[Partition, int] = {}
         """Where the user's code stands: the offset after the last record that it was given."""
-        self._stored: dict[Partition, int] | None = None
-        """What the user's code has stored itself; None: where it stands counts as stored."""
+        self.stored: dict[Partition, Stored] = {}
+        """What a commit is of that names no offsets."""
+        self.stores_itself = False
+        """Whether the user's code says what is stored."""
         self._tells_ends = False
         self._ends: dict[Partition, int] = {}
         """The ends of partitions that were told."""
-        self._calling = False
+        self.calling: ListenerCall | None = None
+        """The listener that runs now."""
+        self.answered = False
+        """Whether it has said itself what is to be read."""
+        self.afterwards: Callable[[], None] | None = None
+        """What is to happen when it has returned."""
 
-    @property
-    def state(self) -> ConsumerState:
-        """What its client knows; it has been started."""
-        assert self.node is not None
-        return self.node.state
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether its process runs, or has not begun to."""
-        if self.node is None:
-            return True
-        process = self._group.world.simulation.processes.get(self._place)
-        return process is not None and process.node is self.node
-
-    def start(self, subscription: Mapping[str, object], config: Mapping[str, object]) -> None:
-        """Join with this subscription. Of ``config``, as confluent-kafka has it, what the model knows is taken."""
+    def start(self, subscription: Mapping[str, object], configuration: Configuration) -> None:
+        """Join with this subscription."""
         self.cluster.members.by_hand.add(MemberKey(self._group.name, self.name))
-        settings = {name: value for name, value in config.items() if name in NAMES}
-        reset = settings.get("auto.offset.reset")
-        if reset is not None:
-            settings["auto.offset.reset"] = _RESETS.get(str(reset), reset)
-        fields = {field: config[name] for name, field in _OF_MEMBERS.items() if config.get(name)}
+        settings = dict(configuration.settings)
         more = {"settings": settings} if settings else {}
-        self._group.happen(join=self.name, **subscription, **fields, **more)
-        self.node = self.cluster.consumer(self._place)
-        self._tells_ends = _is_on(config.get("enable.partition.eof", False))
-        if not _is_on(config.get("enable.auto.offset.store", True)):
-            self.store({})
+        self._group.happen(join=self.name, **subscription, **configuration.fields, **more)
+        self.node = self.cluster.consumer(self.place)
+        self._tells_ends, self.stores_itself = configuration.tells_ends, configuration.stores_itself
+        self.store({})
 
-    @property
-    def stored(self) -> Mapping[Partition, int]:
-        """What a commit is of that names no offsets."""
-        return self.position if self._stored is None else self._stored
-
-    @property
-    def stores_itself(self) -> bool:
-        """Whether the user's code says what is stored."""
-        return self._stored is not None
-
-    def store(self, offsets: Mapping[Partition, int]) -> None:
+    def store(self, offsets: Mapping[Partition, Stored]) -> None:
         """These offsets are stored, beside those that are."""
-        self._stored = {**(self._stored or {}), **offsets}
-        self.tell(Store(tuple(self._stored.items())))
+        self.stored.update(offsets)
+        self.tell(Store(tuple([(partition, each.offset) for partition, each in self.stored.items()])))
 
-    def assign(self, partitions: Iterable[Partition]) -> None:
-        """Read these as nobody's member."""
-        self.read = dict.fromkeys(partitions)
+    def assign(self, partitions: Mapping[Partition, int], *, anew: bool = True) -> None:
+        """Read these as nobody's member; ``anew``: not from where some of them were read to before."""
+        kept = {} if anew else {each: at for each, at in self.position.items() if each in partitions}
+        self.read = dict(partitions)
         self.paused &= self.read.keys()
         self._ends = {}
-        self.position = {each: at for each, at in self.position.items() if each in self.read}
-        self.tell(Assign(tuple(self.read)))
+        self.position = kept
+        self.stored = {each: at for each, at in self.stored.items() if each in kept}
+        self.tell(Assign(tuple([each for each in self.read if self.exists(each)])))
+        self.store({})
 
-    def tell(self, command: Command) -> None:
-        """A command to its client."""
-        self._group.world.tell(self._place, command)
-
-    def live(self, until: Time, stop: Callable[[], bool]) -> None:
-        """Let time pass up to ``until``, until ``stop`` says so, or the process is killed."""
-        self._group.clock.run(until, self._group.world, lambda: stop() or not self.is_alive)
-
-    @property
-    def _is_hung(self) -> bool:
-        process = self._group.world.simulation.processes.get(self._place)
-        return process is not None and process.hung
-
-    def wake(self) -> None:
-        """A process that was stopped does nothing before it goes on."""
-        while self.node is not None and self.is_alive and self._is_hung:
-            self.live(self._group.clock.time + _STOPPED_MS, lambda: not self._is_hung)
+    def named(self, partition: Partition) -> int:
+        """The offset that ``assignment`` tells of a partition: what the user named, else the committed one."""
+        named = self.read[partition]
+        return _FROM_COMMITTED if named == _NO_OFFSET and partition in self.state.subscription.positions else named
 
     # Records.
 
@@ -129,7 +101,10 @@ class KafkaMember:
         self, most: int, until: Time, run_listener: Callable[[ListenerCall], None], *, fatal_told: bool
     ) -> list[Message]:
         """Be in poll() until ``most`` records are there, ``until`` is reached, or the client has failed for good and
-        the user was not told."""
+        the user was not told. In a listener nothing comes."""
+        if self.calling is not None:
+            self.live(until, lambda: False)
+            return []
         self.tell(BeginPoll())
         try:
             found: list[Message] = []
@@ -141,6 +116,7 @@ class KafkaMember:
                 if self.state.user.fatal:
                     self.live(until, lambda: False)
                     return found
+                self._reset_beyond()
                 found += self._due(most - len(found))
                 found += self._reached_ends(most - len(found))
                 if len(found) >= most or self._group.clock.time >= until:
@@ -157,19 +133,26 @@ class KafkaMember:
         """Whether the client has something for the user's thread, or reads elsewhere than before."""
         subscription, user = self.state.subscription, self.state.user
         moved = subscription.positions is not positions or subscription.unpositioned is not unpositioned
-        return user.listener_call is not None or bool(user.fatal) or moved or self._is_hung
+        return user.listener_call is not None or bool(user.fatal) or moved or self.is_hung
 
     def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
         """Read on from these offsets."""
         listed = tuple(offsets)
-        self.position.update(listed)
         for partition, _ in listed:
+            self.position.pop(partition, None)
             self._ends.pop(partition, None)
         self.tell(Seek(listed))
 
-    def end_offset(self, partition: Partition, at: Time | None = None) -> int:
-        """The offset of the next record that will be written; or that would have been at an earlier time."""
-        return self.cluster.topics.load.production(partition).end_offset(self._group.clock.time if at is None else at)
+    def reset_offset(self, partition: Partition) -> int:
+        """Where ``auto.offset.reset`` says that reading begins."""
+        return 0 if self.state.config.settings.auto_offset_reset == "earliest" else self.end_offset(partition)
+
+    def _reset_beyond(self) -> None:
+        """Positions beyond the end of their partitions are reset."""
+        positions = self.state.subscription.positions
+        beyond = [each for each, at in positions.items() if each in self.read and at.start > self.end_offset(each)]
+        if beyond:
+            self.seek([(each, self.reset_offset(each)) for each in beyond])
 
     def _reached_ends(self, most: int) -> list[Message]:
         """That partitions were read to their ends, once for each end, where the user wants to be told."""
@@ -179,8 +162,10 @@ class KafkaMember:
         for partition, each in self.state.subscription.positions.items():
             reads = partition in self.read and partition not in self.paused
             if len(found) < most and reads and self._ends.get(partition) != each.start == self.end_offset(partition):
-                self._ends[partition] = each.start
-                found.append(error_message("_PARTITION_EOF", "Broker: No more messages", (*partition, each.start)))
+                self._ends[partition] = end = each.start
+                broker = self.broker_id(partition)
+                said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
+                found.append(error_message("_PARTITION_EOF", said, (*partition, end)))
         return found
 
     def _due(self, most: int) -> list[Message]:
@@ -197,7 +182,13 @@ class KafkaMember:
             self.position[partition] = offset + 1
             record = *partition, offset
             value, key, headers = plan.value(*record), plan.key(*record), plan.headers(*record)
-            found.append(Message(*record, value, key, at, None, self.name, headers))
+            if not self.stores_itself:
+                self.stored[partition] = Stored(offset + 1, EPOCH)
+            fields = {"topic": record[0], "partition": record[1], "offset": offset, "leader_epoch": EPOCH}
+            time = TIMESTAMP_CREATE_TIME, int(at)
+            found.append(made(self.name, **fields, key=key, value=value, headers=headers, timestamp=time))
+        if found and not self.stores_itself:
+            self.store({})
         return found
 
     def _nexts(self) -> Iterable[tuple[Time, Partition]]:
@@ -212,6 +203,9 @@ class KafkaMember:
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
         """Send a commit; nobody waits for its answer yet."""
+        state = self.state
+        if state.membership.generation == NO_GENERATION and not {*state.subscription.topics, *self.read}:
+            self.tell(Assign(tuple(offsets)))  # Nobody's member, who has the coordinator looked up.
         self.tell(CommitNow(tuple(offsets.items())))
 
     def committed_now(self) -> str:
@@ -221,41 +215,39 @@ class KafkaMember:
         self.live(until, lambda: state.commits.by_user is None)
         return "" if not self.is_alive or state.commits.outcome == DONE else state.commits.outcome
 
-    def committed(self) -> dict[Partition, int]:
-        """The group's committed offsets."""
-        commits = self._group.timeline.commits
-        return {(each.queue.topic, each.queue.number): each.offset for each in commits if each.taken}
-
     # Listeners.
 
     def serve(self, run_listener: Callable[[ListenerCall], None]) -> None:
         """Run the user's listeners that the client waits for, one after the other; not from within a listener."""
-        while self.node is not None and self.is_alive and not self._calling:
+        while self.node is not None and self.is_alive and self.calling is None:
             called = self.state.user.listener_call
             if called is None:
                 return
             if called.kind == ASSIGNED:
-                self.read.update(dict.fromkeys(called.partitions))
                 self.paused.difference_update(called.partitions)
-            self._calling = True
+            self.calling, self.answered = called, False
             try:
                 run_listener(called)
             finally:
-                self._calling = False
+                self.calling = None
                 if self.is_alive:
                     self._returned(called)
+                afterwards, self.afterwards = self.afterwards, None
+                if afterwards is not None:
+                    afterwards()
 
     def _returned(self, called: ListenerCall) -> None:
         """A listener has returned, or raised: the client goes on."""
         if called.kind != ASSIGNED:
+            self.once_read.update(called.partitions)
             for each in called.partitions:
                 self.read.pop(each, None)
                 self.position.pop(each, None)
                 self._ends.pop(each, None)
-                if self._stored is not None:
-                    self._stored.pop(each, None)
-            if self._stored is not None:
-                self.store({})
+                self.stored.pop(each, None)
+            self.store({})
+        elif not self.answered and self.state.config.topics + self.state.subscription.topics:
+            self.read.update(dict.fromkeys(called.partitions, _NO_OFFSET))
         self.tell(ListenerReturned())
 
     def close(self, run_listener: Callable[[ListenerCall], None]) -> None:
@@ -268,19 +260,3 @@ class KafkaMember:
         while not node.is_over and self.is_alive and self._group.clock.time < until:
             self.serve(run_listener)
             self.live(until, lambda: node.is_over or node.state.user.listener_call is not None)
-
-    @property
-    def cluster(self) -> KafkaCluster:
-        """Where it lives."""
-        cluster = self._group.world.cluster
-        assert isinstance(cluster, KafkaCluster)
-        return cluster
-
-    @property
-    def _place(self) -> str:
-        return self.cluster.topology.node[MemberKey(self._group.name, self.name)]
-
-
-def _is_on(given: object) -> bool:
-    """A switch of the configuration: a truth value, or librdkafka's words for one."""
-    return str(given).strip().lower() in ("true", "t", "1")

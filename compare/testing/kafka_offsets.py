@@ -2,34 +2,50 @@
 
 from collections.abc import Iterable, Mapping
 
+from compare.testing import kafka_arguments as arguments
 from compare.testing import kafka_errors as errors
-from compare.testing.kafka_member import KafkaMember, Partition
-from compare.testing.kafka_messages import Message
+from compare.testing.kafka_member import KafkaMember
+from compare.testing.kafka_messages import EPOCH, Message
+from compare.testing.kafka_node import Partition
 from protocols.engine.nodes import TICK
 
 
-def named(message: Message | None, offsets: errors.Partitions | None) -> dict[Partition, int] | None:
+def named(message: Message | None, offsets: errors.Partitions | None) -> errors.Listed | None:
     """The offsets that a call names: the one after a message, or a list; None where it names nothing."""
     if message is not None and offsets is not None:
         raise ValueError("message and offsets are mutually exclusive")
     if message is not None:
-        topic, number, offset = message.topic(), message.partition(), message.offset()
-        if topic is None or number is None or offset is None or message.error() is not None:
-            raise errors.exception("_NO_OFFSET", "Commit failed: an error has no offset")
-        return {(topic, number): offset + 1}
+        return [after(arguments.message(message))]
     if offsets is not None:
-        return {(each.topic, each.partition): each.offset for each in offsets}
+        return [_copied(each) for each in arguments.partitions(offsets)]
     return None
 
 
-def to_commit(inner: KafkaMember, message: Message | None, offsets: errors.Partitions | None) -> dict[Partition, int]:
-    """What a commit is of: what it names, else the stored offsets of what is read that differ from the committed."""
-    wanted = named(message, offsets)
-    if wanted is not None:
-        return wanted
-    subscription = inner.state.subscription
-    committed, held = inner.committed(), {*subscription.owned, *subscription.assigned_by_user}
-    return {each: at for each, at in inner.stored.items() if each in held and committed.get(each) != at}
+def after(message: Message) -> errors.TopicPartitionDouble:
+    """The offset to commit when a message was handled. Raises `KafkaException` for an error."""
+    error, topic, number, offset = message.error(), message.topic(), message.partition(), message.offset()
+    if error is not None or topic is None or number is None or offset is None:
+        said = "" if error is None else error.str()
+        raise errors.exception("_INVALID_ARG", f"Cannot commit offsets for message with error: '{said}'")
+    made, epoch = errors.TopicPartition(topic, number, offset + 1), message.leader_epoch()
+    return made if epoch is None else with_epoch(made, epoch)
+
+
+def with_epoch(partition: errors.TopicPartitionDouble, epoch: int) -> errors.TopicPartitionDouble:
+    """The same with the epoch of its leader."""
+    fields = partition.topic, partition.partition, partition.offset
+    if partition.metadata is None:
+        return errors.TopicPartition(*fields, leader_epoch=epoch)
+    return errors.TopicPartition(*fields, partition.metadata, epoch)
+
+
+def _copied(each: errors.Partitioned) -> errors.TopicPartitionDouble:
+    made = errors.TopicPartition(each.topic, each.partition, each.offset)
+    return made if each.metadata is None else errors.TopicPartition(*_fields(made), each.metadata)
+
+
+def _fields(each: errors.TopicPartitionDouble) -> tuple[str, int, int]:
+    return each.topic, each.partition, each.offset
 
 
 def sought(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> list[tuple[Partition, int]]:
@@ -56,6 +72,25 @@ def at_times(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> er
         is_there = first < inner.end_offset(partition)
         found.append(errors.TopicPartition(*partition, first if is_there else errors.OFFSET_END))
     return found
+
+
+def positions(inner: KafkaMember, partitions: errors.Partitions) -> errors.Listed:
+    """Where the user's code stands: after the last record that it was given; else `OFFSET_INVALID`."""
+    found = []
+    for each in with_offsets(partitions, inner.position):
+        found.append(each if each.offset == errors.OFFSET_INVALID else with_epoch(each, EPOCH))
+    return found
+
+
+def watermarks(inner: KafkaMember, partition: errors.Partitioned, *, cached: bool) -> tuple[int, int]:
+    """The first offset and the end; as told by the last fetch, if ``cached``. Raises `KafkaException` for a partition
+    that is not there."""
+    which = partition.topic, partition.partition
+    if cached and which not in inner.position:
+        return errors.OFFSET_INVALID, errors.OFFSET_INVALID
+    if not inner.exists(which):
+        raise errors.exception("_UNKNOWN_PARTITION", "Failed to get watermark offsets: Local: Unknown partition")
+    return 0, inner.end_offset(which)
 
 
 def with_offsets(partitions: errors.Partitions, offsets: Mapping[Partition, int]) -> errors.Listed:

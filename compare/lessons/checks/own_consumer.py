@@ -38,7 +38,7 @@ def _lived(loop: Any, load: _Load, seed: int, **where: int) -> _Lived:
     """What a loop does that is killed ``where`` (`Group.interrupt`), or that nobody kills."""
     group = kafka_group(topics={"orders": load.queues}, members=["other"], produce=load.produce, seed=seed)
     group.settle()
-    consumer = group.consumer("mine", {"enable.auto.commit": False})
+    consumer = group.consumer("mine", {"enable.auto.commit": False, "auto.offset.reset": "earliest"})
     handled: list[Any] = []
     handle = group.watch(handled.append)
     if where:

@@ -5,4 +5,9 @@ TOPICS = {"invoices": 4, "payments": 4, "refunds": 4}
 
 ASSIGNOR = "range"
 
-CONSUMER = {"bootstrap.servers": "kafka:9092", "group.id": "billing", "enable.auto.commit": False}
+CONSUMER = {
+    "bootstrap.servers": "kafka:9092",
+    "group.id": "billing",
+    "enable.auto.commit": False,
+    "auto.offset.reset": "earliest",
+}

@@ -164,7 +164,8 @@ def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never
             group = kafka_group(members=["c2"]).settle()
             group.interrupt(lambda: group.crash("c1"), after_calls=calls)
             handle = group.watch(lambda message: None)
-            group.run(lambda: loop(group.consumer("c1"), lambda message: message and handle(message)), seconds=20)
+            consumer = group.consumer("c1", {"auto.offset.reset": "earliest"})
+            group.run(lambda: loop(consumer, lambda message: message and handle(message)), seconds=20)
             group.settle()
             assert not group.handled_twice()
         """

@@ -1,0 +1,68 @@
+"""Random sequences of calls: the double and the real client answer every one of them alike."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Producer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.compare.testing.differential.mock_cluster import MockCluster
+from tests.compare.testing.differential.plain import told
+from tests.compare.testing.differential.worlds import DoubleWorld, RealWorld, World
+
+RECORDS: Final = 4
+_POLLS: Final = 12
+"""How often a sequence polls for a record before it takes it that none comes."""
+
+Step = Callable[[World, Any, int], Any]
+
+STEPS: Final[dict[str, Step]] = {
+    "read": lambda w, c, k: [
+        (each.offset(), each.value()) for each in w.until(c, lambda message: message is not None, polls=_POLLS)
+    ],
+    "seek": lambda w, c, k: c.seek(w.partition(0, k)),
+    "seek to the beginning": lambda w, c, k: c.seek(w.partition(0, OFFSET_BEGINNING)),
+    "seek to the end": lambda w, c, k: c.seek(w.partition(0, OFFSET_END)),
+    "commit": lambda w, c, k: c.commit(asynchronous=False),
+    "commit an offset": lambda w, c, k: c.commit(offsets=[w.partition(0, k)], asynchronous=False),
+    "committed": lambda w, c, k: [each.offset for each in c.committed([w.partition(0), w.partition(1)], timeout=5)],
+    "position": lambda w, c, k: c.position([w.partition(0)]),
+    "pause": lambda w, c, k: c.pause([w.partition(0)]),
+    "resume": lambda w, c, k: c.resume([w.partition(0)]),
+    "ends": lambda w, c, k: c.get_watermark_offsets(w.partition(0), timeout=5),
+    "assignment": lambda w, c, k: [(each.topic, each.partition) for each in c.assignment()],
+}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[tuple[MockCluster, Producer, Iterator[int]]]:
+    """A mock cluster, who writes to it, and numbers for the worlds that share it."""
+    cluster = MockCluster()
+    producer = Producer({"bootstrap.servers": cluster.address, "linger.ms": 0, "log_level": 0})
+    yield cluster, producer, count()
+    producer.flush(1)
+    del producer
+    cluster.close()
+
+
+def _answers(world: World, steps: list[tuple[str, int]]) -> list[Any]:
+    try:
+        world.produce(0, RECORDS)
+        consumer = world.consumer()
+        consumer.assign([world.partition(0, 0)])
+        return [told(lambda name=name, k=k: STEPS[name](world, consumer, k)) for name, k in steps]
+    finally:
+        world.close()
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, RECORDS - 1)), min_size=2, max_size=8))
+def test_a_sequence_of_calls_is_answered_alike(
+    broker: tuple[MockCluster, Producer, Iterator[int]], steps: list[tuple[str, int]]
+) -> None:
+    cluster, producer, numbers = broker
+    name = f"sequence-{next(numbers)}"
+    assert _answers(DoubleWorld(name), steps) == _answers(RealWorld(name, cluster, producer), steps)
