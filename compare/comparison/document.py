@@ -23,7 +23,6 @@ def document(
     ``seeds``, where a variant ran with several, or should have (``asked``: label to number of runs): label to its
     number of runs and the spread of their figures. ``verdict``: sentences, those about all variants first; ``figures``
     names the values that a sentence rests on (per label where it is about several)."""
-
     records = [run.record for run in runs if run.record is not None]
     first: dict[str, Record] = {}
     for record in records:
