@@ -9,10 +9,10 @@ from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
 from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks
+from compare.testing.confluent.messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.handling import Handling, Interruption, Record
-from compare.testing.kafka_messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
@@ -24,8 +24,8 @@ from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
-    from compare.testing.kafka_consumer import KafkaConsumer
-    from compare.testing.rocketmq_consumer import PushConsumer
+    from compare.testing.confluent.consumer import KafkaConsumer
+    from compare.testing.rocketmq.push_consumer import PushConsumer
 
 R = TypeVar("R")
 
@@ -245,7 +245,7 @@ class Group(Events, Demands):
         """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
         code subscribes. ``config``: a whole one of confluent-kafka's, which names ``bootstrap.servers`` and must name
         ``group.id``; or what differs from the group's settings."""
-        from compare.testing.kafka_consumer import KafkaConsumer
+        from compare.testing.confluent.consumer import KafkaConsumer
 
         if self.system != "kafka":
             raise UserError(f"{self.label} has no confluent-kafka consumer, expected push_consumer({member!r})")
@@ -257,7 +257,7 @@ class Group(Events, Demands):
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
         the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
-        from compare.testing.rocketmq_consumer import PushConsumer
+        from compare.testing.rocketmq.push_consumer import PushConsumer
 
         if self.system != "rocketmq":
             raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")

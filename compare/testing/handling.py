@@ -6,9 +6,9 @@ from math import inf
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from compare.testing.clock import in_ticks
+from compare.testing.confluent.messages import Message
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
-from compare.testing.kafka_messages import Message
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position

@@ -2,7 +2,7 @@
 
 from billing.listener import BillingListener
 
-from compare.testing.rocketmq_consumer import CONSUME_SUCCESS, RECONSUME_LATER
+from compare.testing.rocketmq.push_consumer import CONSUME_SUCCESS, RECONSUME_LATER
 
 
 def test_what_could_not_be_booked_comes_again(rocketmq_group, clock):

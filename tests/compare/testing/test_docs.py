@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from compare.testing import assertions, demands, events
-from compare.testing.kafka_consumer import KafkaConsumer
+from compare.testing.confluent.consumer import KafkaConsumer
 
 pytest_plugins = ["pytester"]
 

@@ -15,8 +15,8 @@ from confluent_kafka import (
 from confluent_kafka import Message as RealMessage
 
 from compare.testing import Group, kafka_group
-from compare.testing.kafka_consumer import KafkaConsumer
-from compare.testing.kafka_messages import Message, written_at
+from compare.testing.confluent.consumer import KafkaConsumer
+from compare.testing.confluent.messages import Message, written_at
 from protocols.load import Production
 
 EARLIEST = {"auto.offset.reset": "earliest"}

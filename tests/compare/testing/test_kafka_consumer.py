@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.testing import Crashed, Group, kafka_group
-from compare.testing.kafka_errors import KafkaErrorDouble, KafkaExceptionDouble, TopicPartitionDouble
-from compare.testing.kafka_messages import error_message
+from compare.testing.confluent.errors import KafkaErrorDouble, KafkaExceptionDouble, TopicPartitionDouble
+from compare.testing.confluent.messages import error_message
 from compare.testing.strategies import faults
 
 EARLIEST = {"auto.offset.reset": "earliest"}

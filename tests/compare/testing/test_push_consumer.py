@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from compare.testing import Group, GroupPair, rocketmq_group
-from compare.testing.rocketmq_consumer import (
+from compare.testing.rocketmq.push_consumer import (
     CONSUME_SUCCESS,
     RECONSUME_LATER,
     SUCCESS,

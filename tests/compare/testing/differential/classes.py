@@ -6,16 +6,16 @@ from typing import Any, Final
 
 import confluent_kafka
 
-from compare.testing import kafka_errors, kafka_messages
+from compare.testing.confluent import errors, messages
 from tests.compare.testing.differential.plain import told
 from tests.compare.testing.differential.probing import add
 from tests.compare.testing.differential.worlds import RealWorld, World
 
 _DOUBLES: Final = SimpleNamespace(
-    KafkaError=kafka_errors.KafkaErrorDouble,
-    KafkaException=kafka_errors.KafkaExceptionDouble,
-    TopicPartition=kafka_errors.TopicPartitionDouble,
-    Message=kafka_messages.Message,
+    KafkaError=errors.KafkaErrorDouble,
+    KafkaException=errors.KafkaExceptionDouble,
+    TopicPartition=errors.TopicPartitionDouble,
+    Message=messages.Message,
 )
 
 

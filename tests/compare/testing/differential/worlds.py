@@ -8,7 +8,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from compare.testing import Group, kafka_group
-from compare.testing.kafka_consumer import KafkaConsumer
+from compare.testing.confluent.consumer import KafkaConsumer
 from tests.compare.testing.differential.mock_cluster import MockCluster
 
 PARTITIONS: Final = 2

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
-from compare.testing import kafka_errors as errors
+from compare.testing.confluent import errors as errors
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 

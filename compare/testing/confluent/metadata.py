@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from compare.testing import kafka_errors as errors
+from compare.testing.confluent import errors as errors
 from kafka_coordinator.cluster import KafkaCluster
 
 

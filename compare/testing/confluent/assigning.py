@@ -6,10 +6,10 @@ cooperative one; in ``on_assign`` nothing is assigned yet, and who assigns there
 
 from collections.abc import Iterable, Mapping
 
-from compare.testing import kafka_arguments as arguments
-from compare.testing import kafka_errors as errors
-from compare.testing import kafka_offsets
-from compare.testing.kafka_member import KafkaMember
+from compare.testing.confluent import arguments as arguments
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent import offset_queries
+from compare.testing.confluent.member import KafkaMember
 from compare.testing.kafka_node import Partition
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
@@ -133,7 +133,7 @@ def _offsets(listed: errors.Partitions) -> dict[Partition, int]:
 
 
 def _begin(inner: KafkaMember, listed: errors.Partitions) -> None:
-    found = [each for each in kafka_offsets.sought(inner, listed) if inner.exists(each[0])]
+    found = [each for each in offset_queries.sought(inner, listed) if inner.exists(each[0])]
     if found:
         inner.seek(found)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from compare.testing import kafka_arguments as arguments
-from compare.testing import kafka_errors as errors
-from compare.testing.kafka_member import KafkaMember
-from compare.testing.kafka_messages import EPOCH, Message
+from compare.testing.confluent import arguments as arguments
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent.member import KafkaMember
+from compare.testing.confluent.messages import EPOCH, Message
 from compare.testing.kafka_node import Partition
 from protocols.engine.nodes import TICK
 

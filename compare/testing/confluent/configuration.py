@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from compare.testing import kafka_errors as errors
-from compare.testing.librdkafka_names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
-from compare.testing.librdkafka_types import DEBUG_FLAGS, NUMBERS, TRUTHS, WORDS
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent.names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
+from compare.testing.confluent.types import DEBUG_FLAGS, NUMBERS, TRUTHS, WORDS
 from kafka_coordinator.consumer.settings import NAMES
 from protocols.errors import UserError
 

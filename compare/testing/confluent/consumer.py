@@ -11,19 +11,19 @@ from math import inf
 from operator import index
 from typing import TypeAlias
 
-from compare.testing import kafka_arguments as arguments
-from compare.testing import kafka_assignment, kafka_offsets
-from compare.testing import kafka_errors as errors
 from compare.testing.clock import in_ticks
+from compare.testing.confluent import arguments as arguments
+from compare.testing.confluent import assigning, offset_queries
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent.arguments import NOT_GIVEN
+from compare.testing.confluent.assigning import partitions_of, subscription_of
+from compare.testing.confluent.callbacks import Callbacks
+from compare.testing.confluent.commits import Commits
+from compare.testing.confluent.configuration import configuration
+from compare.testing.confluent.member import KafkaMember
+from compare.testing.confluent.messages import Message, error_message, polled_too_late, unknown_topic
+from compare.testing.confluent.metadata import ClusterMetadata, metadata_of
 from compare.testing.handling import HandlingGroup
-from compare.testing.kafka_arguments import NOT_GIVEN
-from compare.testing.kafka_assignment import partitions_of, subscription_of
-from compare.testing.kafka_callbacks import Callbacks
-from compare.testing.kafka_commits import Commits
-from compare.testing.kafka_configuration import configuration
-from compare.testing.kafka_member import KafkaMember
-from compare.testing.kafka_messages import Message, error_message, polled_too_late, unknown_topic
-from compare.testing.kafka_metadata import ClusterMetadata, metadata_of
 from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
 
@@ -164,7 +164,7 @@ class KafkaConsumer:
         nothing new to commit (``_NO_OFFSET``). Else ``on_commit`` of the configuration is told in a later poll().
         """
         with self._call():
-            named = kafka_offsets.named(message, offsets)
+            named = offset_queries.named(message, offsets)
             if named and self._inner.node is None:
                 self._inner.start({"subscribe": []}, self._configuration)
             if not asynchronous:
@@ -180,7 +180,7 @@ class KafkaConsumer:
     def position(self, partitions: errors.Partitions) -> errors.Listed:
         """Where the user's code stands in these partitions: after the last record that it was given."""
         with self._call():
-            return kafka_offsets.positions(self._inner, arguments.partitions(partitions))
+            return offset_queries.positions(self._inner, arguments.partitions(partitions))
 
     def store_offsets(self, message: Message | None = None, offsets: errors.Partitions | None = None) -> None:
         """What commits that name no offsets are of, where ``enable.auto.offset.store`` is off: the offset after a
@@ -193,28 +193,28 @@ class KafkaConsumer:
     def assignment(self) -> errors.Listed:
         """The partitions that are read now."""
         with self._call():
-            return kafka_assignment.assigned(self._inner)
+            return assigning.assigned(self._inner)
 
     def assign(self, partitions: errors.Partitions) -> None:
         """Read exactly these partitions: of those that the group has given; or, without a subscription, any, as
         nobody's member, from the offsets that they name or the committed ones."""
         with self._assigning():
-            kafka_assignment.assign(self._inner, partitions, as_member=self._subscribed)
+            assigning.assign(self._inner, partitions, as_member=self._subscribed)
 
     def unassign(self) -> None:
         """Read nothing any more, until partitions are assigned again."""
         with self._assigning():
-            kafka_assignment.unassign(self._inner, as_member=self._subscribed)
+            assigning.unassign(self._inner, as_member=self._subscribed)
 
     def incremental_assign(self, partitions: errors.Partitions) -> None:
         """Read these partitions, too."""
         with self._assigning():
-            kafka_assignment.incremental_assign(self._inner, partitions, as_member=self._subscribed)
+            assigning.incremental_assign(self._inner, partitions, as_member=self._subscribed)
 
     def incremental_unassign(self, partitions: errors.Partitions) -> None:
         """Read these partitions no more."""
         with self._assigning():
-            kafka_assignment.incremental_unassign(self._inner, partitions, as_member=self._subscribed)
+            assigning.incremental_unassign(self._inner, partitions, as_member=self._subscribed)
 
     def _assigning(self) -> AbstractContextManager[None]:
         call = self._call()
@@ -225,7 +225,7 @@ class KafkaConsumer:
     def seek(self, partition: errors.Partitioned) -> None:
         """Read on in a partition from its ``offset``."""
         with self._call():
-            kafka_assignment.seek(self._inner, arguments.partition(partition))
+            assigning.seek(self._inner, arguments.partition(partition))
 
     def pause(self, partitions: errors.Partitions) -> None:
         """Hand out no records of these partitions; everything else goes on."""
@@ -248,13 +248,13 @@ class KafkaConsumer:
     ) -> tuple[int, int]:
         """The first offset of a partition, and the one of the next record that will be written."""
         with self._call():
-            return kafka_offsets.watermarks(self._inner, arguments.partition(partition), cached=cached)
+            return offset_queries.watermarks(self._inner, arguments.partition(partition), cached=cached)
 
     def offsets_for_times(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """Of each partition the first record written at the time (milliseconds) that stands for its offset, or later;
         `OFFSET_END` where there is none."""
         with self._call():
-            return kafka_offsets.at_times(self._inner, arguments.partitions(partitions))
+            return offset_queries.at_times(self._inner, arguments.partitions(partitions))
 
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
         """Brokers and topics, or one topic alone."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from compare.testing import kafka_errors as errors
-from compare.testing import kafka_offsets
-from compare.testing.kafka_member import KafkaMember, Stored
-from compare.testing.kafka_messages import EPOCH, Message
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent import offset_queries
+from compare.testing.confluent.member import KafkaMember, Stored
+from compare.testing.confluent.messages import EPOCH, Message
 from compare.testing.kafka_node import Partition
 from kafka_coordinator.consumer.commits import DONE
 
@@ -97,7 +97,7 @@ class Commits:
     def committed(self, partitions: errors.Partitions) -> errors.Listed:
         """The group's committed offsets, with what was committed beside them."""
         found = []
-        for each in kafka_offsets.with_offsets(partitions, self._inner.committed()):
+        for each in offset_queries.with_offsets(partitions, self._inner.committed()):
             offset, metadata = self._metadata.get((each.topic, each.partition), (None, None))
             known = offset == each.offset and metadata is not None
             found.append(errors.TopicPartition(each.topic, each.partition, each.offset, metadata) if known else each)
@@ -105,7 +105,7 @@ class Commits:
 
     def store(self, message: Message | None, offsets: errors.Partitions | None) -> None:
         """What commits that name no offsets are of, where ``enable.auto.offset.store`` is off."""
-        listed = kafka_offsets.named(message, offsets)
+        listed = offset_queries.named(message, offsets)
         if listed is None:
             raise ValueError("expected either message or offsets")
         inner = self._inner
@@ -119,7 +119,7 @@ class Commits:
     def _listed(self, message: Message | None, offsets: errors.Partitions | None) -> errors.Listed:
         """What a commit is of: what it names, else the stored offsets of all that is read, `OFFSET_INVALID` where
         nothing new is stored."""
-        listed = kafka_offsets.named(message, offsets)
+        listed = offset_queries.named(message, offsets)
         if listed is not None or self._inner.node is None:
             return listed or []
         committed = self._inner.committed()
@@ -158,7 +158,7 @@ def _what(each: errors.Partitioned) -> tuple[int, int | None, str | None]:
 def _partition(partition: Partition, stored: Stored) -> errors.TopicPartitionDouble:
     topic, number = partition
     made = errors.TopicPartition(topic, number, stored.offset, *(() if stored.metadata is None else (stored.metadata,)))
-    return made if stored.epoch is None else kafka_offsets.with_epoch(made, stored.epoch)
+    return made if stored.epoch is None else offset_queries.with_epoch(made, stored.epoch)
 
 
 def _valid(listed: errors.Listed) -> dict[Partition, int]:

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from compare.testing import kafka_errors as errors
-from compare.testing.kafka_configuration import Configuration
-from compare.testing.kafka_member import KafkaMember
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent.configuration import Configuration
+from compare.testing.confluent.member import KafkaMember
 from protocols.engine.nodes import Time
 
 

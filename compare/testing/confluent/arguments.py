@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from compare.testing import kafka_errors as errors
-from compare.testing.kafka_messages import MESSAGES, Message
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent.messages import MESSAGES, Message
 from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
 
 MOST_MESSAGES: Final = 1_000_000

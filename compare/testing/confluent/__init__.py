@@ -1,0 +1,1 @@
+"""The double of confluent-kafka: its classes, settings, errors and answers, in virtual time."""

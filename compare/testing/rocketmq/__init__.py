@@ -1,0 +1,1 @@
+"""Doubles of RocketMQ's clients in virtual time."""
