@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
 from compare.testing.group_interface import GroupInterface
-from compare.testing.kafka_node import KafkaNode, Partition
+from compare.testing.kafka.node import KafkaNode, Partition
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
 from kafka_coordinator.consumer.commands import (
