@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
@@ -267,8 +267,13 @@ class Group(Events, Demands):
         """See `compare.testing.handling.Handling.interrupt`."""
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
 
-    def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
-        """See `compare.testing.handling.Handling.run`."""
+    def run(self, code: Any, *, seconds: float | None = None) -> Any:
+        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio loop
+        in virtual time (`compare.testing.virtual_loop`)."""
+        from compare.testing.virtual_loop import is_asynchronous, run_coroutine
+
+        if is_asynchronous(code):
+            return run_coroutine(self, code, seconds)
         return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
