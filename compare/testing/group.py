@@ -9,11 +9,12 @@ from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
 from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks
-from compare.testing.confluent.messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
+from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.handling import Handling, Interruption, Record
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
+from compare.testing.records import Records
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
 from protocols.errors import UserError
@@ -131,11 +132,17 @@ class Group(Events, Demands):
         self.clock.add(world)
         return world
 
+    @cached_property
+    def records(self) -> Records:
+        """What stands in the records, and what producers have written (`compare.testing.records`)."""
+        return Records(self.world, self.clock, self.plan)
+
     # What happens.
 
     def happen(self, **fields: object) -> Self:
         for event in self.world.happen(fields):
             self.handling.befallen(event)
+            self.records.befallen(event)
         return self
 
     # What is there.
