@@ -261,6 +261,16 @@ class Group(Events, Demands):
             given.setdefault("group.id", self.name)
         return KafkaConsumer(self, member, given)
 
+    def aiokafka(self, *members: str) -> Any:
+        """The classes of aiokafka, bound to this group: `AIOKafkaConsumer` and what goes with it. Consumers are the
+        members of these names, in the order in which they are made; then of their ``client_id``, or ``c1``, ``c2``, ...
+        They live in coroutines that `run` runs."""
+        from compare.testing.aiokafka.namespace import namespace
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no aiokafka consumer, expected push_consumer(...)")
+        return namespace(self, members)
+
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
         the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
@@ -275,8 +285,8 @@ class Group(Events, Demands):
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
 
     def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio loop
-        in virtual time (`compare.testing.virtual_loop`)."""
+        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
+        loop in virtual time (`compare.testing.virtual_loop`)."""
         from compare.testing.virtual_loop import is_asynchronous, run_coroutine
 
         if is_asynchronous(code):

@@ -6,9 +6,10 @@ from math import inf
 from typing import NamedTuple
 
 from compare.testing.confluent.configuration import Configuration
-from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
+from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made
 from compare.testing.group_interface import GroupInterface
 from compare.testing.kafka.node import KafkaNode, Partition
+from compare.testing.kafka.written import written_at
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
 from kafka_coordinator.consumer.commands import (
