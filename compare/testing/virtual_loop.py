@@ -1,8 +1,8 @@
 """An asyncio event loop in virtual time: the user's coroutines run among the members of a group.
 
 `asyncio.sleep`, timeouts, tasks, queues and locks work as ever; where nothing is ready to run, time passes up to the
-next timer, or until a double has something for who waits for it. No thread ever sleeps and nothing is read from a network.
-The loop stands for one process.
+next timer, or until a double has something for who waits for it. No thread ever sleeps and nothing is read from a
+network. The loop stands for one process.
 """
 
 import asyncio
@@ -109,8 +109,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         awaited = any(each.is_awaited for each in alive)
         if until == inf and not awaited:
             raise RuntimeError("every task waits for something that cannot come: no timer, no record, no event is due")
-        self._let_pass(min(until, clock.time + _LONGEST_WAIT_MS))
-        if until == inf and not self._is_ready():
+        longest = clock.time + _LONGEST_WAIT_MS
+        self._let_pass(min(until, longest))
+        if until == inf and clock.time >= longest and not self._is_ready():
             raise RuntimeError("every task waits, and no record came for an hour")
         if clock.time >= self.limit and not self._is_ready():
             self.limit = inf

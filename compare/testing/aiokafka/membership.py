@@ -8,11 +8,13 @@ user's code fetches again.
 import inspect
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from math import inf
 from typing import Any
 
 from compare.testing.aiokafka.classes import TopicPartition
 from compare.testing.aiokafka.waiting import Waiting
+from compare.testing.handling import Crashed
 from compare.testing.kafka.node import Partition
 from compare.testing.kafka.reader import Reader
 from compare.testing.virtual_loop import VirtualLoop
@@ -66,11 +68,17 @@ class Membership:
         self.has_assignment, self.rebalancing = False, True
         if self._subscription is not None and self._reader.node is not None:
             self._loop.group.happen(subscribe={self._reader.name: []})
+            while self._call() is not None:
+                self._reader.tell(ListenerReturned())
         self._subscription = None
         self._reader.take_over(())
 
     async def live(self) -> None:
-        """The task: until the consumer is closed."""
+        """The task: until the consumer is closed, or its process is killed."""
+        with suppress(Crashed):
+            await self._live()
+
+    async def _live(self) -> None:
         while not self.closing:
             await self._waiting.until(self._has_work, next_due=self._idle_until, counts=False)
             if self.closing:

@@ -159,10 +159,9 @@ class OffsetCalls:
     async def topics(self) -> set[str]:
         """All topics that there are."""
         async with self._called():
-            self._subscription.seen.update(self._reader.all_topics())
             return set(self._reader.all_topics())
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """The numbers of a topic's partitions; None for one that the client has not asked for."""
         queues = self._reader.queues([topic])
-        return {each.number for each in queues} if queues and topic in self._subscription.seen else None
+        return {each.number for each in queues} if queues and self._subscription.has_asked_for(topic) else None

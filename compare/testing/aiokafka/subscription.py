@@ -26,8 +26,7 @@ class Subscription:
         self._partitions: tuple[Partition, ...] = ()
         self._listener: Any = None
         self._started = False
-        self.seen: set[str] = set()
-        """The topics that the client has asked for."""
+        self._asked: set[str] = set()
 
     def start(self) -> None:
         """The consumer is connected: what was said before counts now."""
@@ -71,10 +70,11 @@ class Subscription:
     def _apply(self) -> None:
         if not self._started or not self._kind:
             return
-        self.seen |= self._topics
         if self._kind == _PARTITIONS:
             self._read(self._partitions)
-        elif not self._with_group:
+            return
+        self._asked |= self._topics
+        if not self._with_group:
             queues = self._reader.queues(self._matching())
             self._read(tuple((each.topic, each.number) for each in queues))
         elif self._kind == _PATTERN:
@@ -119,6 +119,10 @@ class Subscription:
         if self.by_group:
             return self._membership.rebalancing
         return not self._kind
+
+    def has_asked_for(self, topic: str) -> bool:
+        """Whether the client knows a topic: one that it reads."""
+        return topic in self._asked or any(each[0] == topic for each in self._reader.positions())
 
     def unknown(self) -> list[str]:
         """Topics that were subscribed to and are not there."""

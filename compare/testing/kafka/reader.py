@@ -54,6 +54,7 @@ class Reader(KafkaNode):
         """Partition to the end of its records that were fetched and not handed out, in the order of the fetches."""
         self._sought: set[Partition] = set()
         self._last: dict[Partition, int] = {}
+        self._lacking: dict[Partition, bool] = {}
 
     def begin(self, subscription: Mapping[str, object], settings: Mapping[str, object], **fields: object) -> None:
         """The process starts, and joins if it subscribes to something."""
@@ -90,6 +91,7 @@ class Reader(KafkaNode):
         self.read = tuple(sorted(partitions))
         self.paused &= set(self.read)
         self._sought &= set(self.read)
+        self._lacking = {each: lacks for each, lacks in self._lacking.items() if each in self.read}
         self._fetched = {each: end for each, end in self._fetched.items() if each in self.read}
         self._last = {each: at for each, at in self._last.items() if each in self.read}
         self.highwater = {each: at for each, at in self.highwater.items() if each in self.read}
@@ -136,15 +138,12 @@ class Reader(KafkaNode):
 
     def fetch(self) -> Missing | None:
         """Fetch what is there; or a partition that cannot be read."""
-        committed = None
         for partition in self.read:
             at = self.position(partition)
             if partition in self._fetched or partition in self.paused or at is None:
                 continue
-            if self.reset == NONE and partition not in self._sought:
-                committed = self.committed() if committed is None else committed
-                if partition not in committed:
-                    return Missing(partition, None)
+            if self._lacks(partition):
+                return Missing(partition, None)
             end = self.end_offset(partition)
             if at > end:
                 if self.reset == NONE:
@@ -156,8 +155,16 @@ class Reader(KafkaNode):
                 self._fetched[partition] = end
         return None
 
+    def _lacks(self, partition: Partition) -> bool:
+        """Whether nothing says where to read it: no committed offset, no seek, no reset."""
+        if self.reset != NONE or partition in self._sought:
+            return False
+        if partition not in self._lacking:
+            self._lacking[partition] = partition not in self.committed()
+        return self._lacking[partition]
+
     def take(self, most: int, wanted: Iterable[Partition] = ()) -> list[Taken]:
-        """Up to so many of the records that were fetched, of one partition after the other; of those ``wanted`` only."""
+        """Up to so many of the records that were fetched, of one partition after the other; only of the ``wanted``."""
         only = set(wanted)
         found: list[Taken] = []
         for partition, end in list(self._fetched.items()):
@@ -191,7 +198,10 @@ class Reader(KafkaNode):
         for partition in self.read:
             if partition in self.paused or not self._reads(partition):
                 continue
-            at = written_at(self.state.load.production(partition), self.position(partition) or 0)
+            start = self.position(partition) or 0
+            if self._lacks(partition) or start > self.end_offset(partition):
+                return 0.0
+            at = written_at(self.state.load.production(partition), start)
             found = min(found, inf if at is None else at)
         return found
 
