@@ -62,6 +62,14 @@ class Reader(KafkaNode):
         self._group.happen(join=self.name, **subscription, **fields, settings=dict(settings))
         self.node = self.cluster.consumer(self.place)
 
+    def subscribe(self, topics: list[str]) -> None:
+        """Another subscription, after the first."""
+        self._group.happen(subscribe={self.name: topics})
+
+    def live_on(self, until: Time) -> None:
+        """Let time pass, with nothing to wait for."""
+        self._group.clock.run(until, self._group.world)
+
     @property
     def is_there(self) -> bool:
         """Whether its process was not killed: it runs, has not begun to, or has ended by itself."""
@@ -191,6 +199,11 @@ class Reader(KafkaNode):
         for partition, (first, end) in ends.items():
             self._last[partition] = end
             self.tell(Handle(partition, first, end))
+
+    def hand_out_one(self, partition: Partition, offset: int) -> None:
+        """The same for one record of a poll."""
+        self._last[partition] = offset + 1
+        self.tell(Handle(partition, offset, offset + 1))
 
     def next_due(self) -> Time:
         """When a record of those that are read is there next, in milliseconds."""

@@ -17,7 +17,7 @@ from tests.compare.testing.python_clients.aio_probes import PROBES
 from tests.compare.testing.python_clients.aio_worlds import DoubleWorld, RealWorld, answer
 
 _LEAST_PROBES: Final = 60
-_AT_ONCE: Final = 200
+_AT_ONCE: Final = 60
 
 
 @pytest.fixture(scope="module")
