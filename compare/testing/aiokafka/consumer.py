@@ -292,11 +292,12 @@ class AIOKafkaConsumer(OffsetCalls):
     @property
     def is_alive(self) -> bool:
         """Whether its process runs, or has not begun to."""
-        return self._reader.is_alive
+        return self._reader.is_there
 
     def wake(self) -> None:
         """A process that was stopped does nothing before it goes on."""
-        self._reader.wake()
+        if self._reader.stands:
+            self._reader.wake()
 
     @property
     def _now(self) -> float:

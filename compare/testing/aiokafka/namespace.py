@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from compare.testing.aiokafka import classes as classes
 from compare.testing.aiokafka.consumer import AIOKafkaConsumer
+from compare.testing.aiokafka.producer import AIOKafkaProducer
 from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.naming import Names
 
@@ -29,9 +30,11 @@ def namespace(group: HandlingGroup, members: tuple[str, ...]) -> SimpleNamespace
 
     Consumer.group = group
     Consumer.__name__ = Consumer.__qualname__ = "AIOKafkaConsumer"
+    producer = type("AIOKafkaProducer", (AIOKafkaProducer,), {"__doc__": AIOKafkaProducer.__doc__, "group": group})
     assignors = {name: classes.Assignor(short) for name, short in _ASSIGNORS.items()}
     return SimpleNamespace(
         AIOKafkaConsumer=Consumer,
+        AIOKafkaProducer=producer,
         ConsumerRebalanceListener=classes.ConsumerRebalanceListener,
         ConsumerRecord=classes.ConsumerRecord,
         OffsetAndMetadata=classes.OffsetAndMetadata,

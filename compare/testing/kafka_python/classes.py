@@ -10,11 +10,11 @@ from compare.testing.kafka.python_errors import DOUBLES
 _SIZES = "serialized_key_size serialized_value_size serialized_header_size"
 _STRUCTS = SimpleNamespace(
     TopicPartition=namedtuple("TopicPartition", "topic partition"),
-    OffsetAndMetadata=namedtuple("OffsetAndMetadata", "offset metadata leader_epoch", defaults=(None, "", -1)),
+    OffsetAndMetadata=namedtuple("OffsetAndMetadata", ["offset", "metadata", "leader_epoch"], defaults=(None, "", -1)),
     OffsetAndTimestamp=namedtuple("OffsetAndTimestamp", "offset timestamp leader_epoch"),
     ConsumerGroupMetadata=namedtuple(
         "ConsumerGroupMetadata",
-        "group_id generation_id member_id group_instance_id state",
+        ["group_id", "generation_id", "member_id", "group_instance_id", "state"],
         defaults=(None, -1, "", None, "<unjoined>"),
     ),
 )

@@ -8,6 +8,7 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.naming import Names
 from compare.testing.kafka_python import classes as classes
 from compare.testing.kafka_python.consumer import KafkaConsumer
+from compare.testing.kafka_python.producer import KafkaProducer
 
 
 def namespace(group: HandlingGroup, members: tuple[str, ...]) -> SimpleNamespace:
@@ -24,8 +25,10 @@ def namespace(group: HandlingGroup, members: tuple[str, ...]) -> SimpleNamespace
 
     Consumer.group = group
     Consumer.__name__ = Consumer.__qualname__ = "KafkaConsumer"
+    producer = type("KafkaProducer", (KafkaProducer,), {"__doc__": KafkaProducer.__doc__, "group": group})
     return SimpleNamespace(
         KafkaConsumer=Consumer,
+        KafkaProducer=producer,
         ConsumerRebalanceListener=classes.ConsumerRebalanceListener,
         OffsetAndMetadata=classes.OffsetAndMetadata,
         OffsetAndTimestamp=classes.OffsetAndTimestamp,
