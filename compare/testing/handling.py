@@ -9,6 +9,7 @@ from compare.testing.clock import in_ticks
 from compare.testing.confluent.messages import Message
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
+from compare.testing.transactions import Transactions
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
@@ -158,7 +159,7 @@ class Handling:
         for each in self._all():
             handled.setdefault(each.queue, OffsetSet()).add(each.first, each.end)
         found = []
-        waiting = self.pending - dead_letters(self._group)
+        waiting = (self.pending - dead_letters(self._group)) | self._group.records.hidden()
         for queue, (first, committed) in self._committed().items():
             for start, end in handled.get(queue, OffsetSet()).gaps(first, committed):
                 found += [(queue, offset) for offset in range(start, end) if (queue, offset) not in waiting]
@@ -244,3 +245,7 @@ class HandlingGroup(GroupInterface, Protocol):
     @property
     def handling(self) -> Handling:
         """Which records the user's code has handled, and what happens between its calls."""
+
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""
