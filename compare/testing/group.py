@@ -1,9 +1,9 @@
 """A consumer group in virtual time, to which a test lets things happen."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
@@ -12,9 +12,11 @@ from compare.testing.clock import Clock, in_ticks
 from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
-from compare.testing.handling import Handling, Interruption, Record
+from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.records import Records
+from compare.testing.transactions import Transactions
+from compare.testing.user_code import UserCode
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
 from protocols.errors import UserError
@@ -26,15 +28,14 @@ from protocols.timeline.story import story
 
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
+    from compare.testing.confluent.door import Confluent
     from compare.testing.rocketmq.push_consumer import PushConsumer
-
-R = TypeVar("R")
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands):
+class Group(Events, Demands, UserCode):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -137,12 +138,18 @@ class Group(Events, Demands):
         """What stands in the records, and what producers have written (`compare.testing.records`)."""
         return Records(self.world, self.clock, self.plan)
 
+    @cached_property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""
+        return Transactions(self)
+
     # What happens.
 
     def happen(self, **fields: object) -> Self:
         for event in self.world.happen(fields):
             self.handling.befallen(event)
             self.records.befallen(event)
+            self.transactions.befallen(event)
         return self
 
     # What is there.
@@ -261,24 +268,14 @@ class Group(Events, Demands):
             given.setdefault("group.id", self.name)
         return KafkaConsumer(self, member, given)
 
-    def aiokafka(self, *members: str) -> Any:
-        """The classes of aiokafka, bound to this group: `AIOKafkaConsumer` and what goes with it. Consumers are the
-        members of these names, in the order in which they are made; then of their ``client_id``, or ``c1``, ``c2``, ...
-        They live in coroutines that `run` runs."""
-        from compare.testing.aiokafka.namespace import namespace
+    def confluent(self) -> "Confluent":
+        """confluent-kafka's Consumer, Producer, AdminClient and what is imported beside them, all of this group; see
+        `compare.testing.confluent.door.Confluent`."""
+        from compare.testing.confluent.door import Confluent
 
         if self.system != "kafka":
-            raise UserError(f"{self.label} has no aiokafka consumer, expected push_consumer(...)")
-        return namespace(self, members)
-
-    def kafka_python(self, *members: str) -> Any:
-        """The classes of kafka-python, bound to this group: `KafkaConsumer` and what goes with it; members as in
-        `aiokafka`."""
-        from compare.testing.kafka_python.namespace import namespace
-
-        if self.system != "kafka":
-            raise UserError(f"{self.label} has no kafka-python consumer, expected push_consumer(...)")
-        return namespace(self, members)
+            raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
+        return Confluent(self)
 
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
@@ -288,34 +285,3 @@ class Group(Events, Demands):
         if self.system != "rocketmq":
             raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
         return PushConsumer(self, member, orderly=orderly)
-
-    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
-        """See `compare.testing.handling.Handling.interrupt`."""
-        self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
-
-    def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
-        loop in virtual time (`compare.testing.virtual_loop`)."""
-        from compare.testing.virtual_loop import is_asynchronous, run_coroutine
-
-        if is_asynchronous(code):
-            return run_coroutine(self, code, seconds)
-        return self.handling.run(code, seconds=seconds)
-
-    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
-        """See `compare.testing.handling.Handling.watch`."""
-        return self.handling.watch(handler)
-
-    def handled_twice(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.twice`."""
-        return self._told(self.handling.twice())
-
-    def never_handled(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.never`."""
-        return self._told(self.handling.never())
-
-    def _told(self, records: list[Record]) -> list[Record]:
-        """These records; where there are any, a test is likely to fail."""
-        if records:
-            self.failed()
-        return records

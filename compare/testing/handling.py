@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
+from compare.testing.transactions import Transactions
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
@@ -78,7 +79,7 @@ class Handling:
     """What the user's code in one group does. Calls of all its consumers are counted together, from 1 on."""
 
     def __init__(self, group: GroupInterface) -> None:
-        self._group = group
+        self.group = group
         self.calls = 0
         """How many calls of consumers have begun."""
         self.standing: dict[str, Time] = {}
@@ -110,7 +111,7 @@ class Handling:
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
         (then `TimeIsUp` is raised out of the next call). Returns what the code returns, None where it was stopped."""
-        clock = self._group.clock
+        clock = self.group.clock
         before = clock.limit
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
         try:
@@ -160,7 +161,7 @@ class Handling:
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""
         told = self._told.setdefault(member, [])
-        told.append(_Handled(self._group.clock.time, member, queue, first, first + count))
+        told.append(_Handled(self.group.clock.time, member, queue, first, first + count))
 
     def tells_itself(self, member: str) -> None:
         """Only what is told counts as handled by this member."""
@@ -183,7 +184,7 @@ class Handling:
         for each in self._all():
             handled.setdefault(each.queue, OffsetSet()).add(each.first, each.end)
         found = []
-        waiting = self.pending - dead_letters(self._group)
+        waiting = (self.pending - dead_letters(self.group)) | self.group.records.hidden()
         for queue, (first, committed) in self._committed().items():
             for start, end in handled.get(queue, OffsetSet()).gaps(first, committed):
                 found += [(queue, offset) for offset in range(start, end) if (queue, offset) not in waiting]
@@ -193,14 +194,14 @@ class Handling:
     def _all(self) -> Iterable[_Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""
         found = [each for told in self._told.values() for each in told]
-        for each in self._group.timeline.counted_deliveries():
+        for each in self.group.timeline.counted_deliveries():
             if each.member not in self._told:
                 found.append(_Handled(each.until, each.member, each.queue, each.first, each.end))
         return sorted(found, key=lambda each: each.at)
 
     def _committed(self) -> Mapping[Queue, tuple[int, int]]:
         """Queue to where it was read first and to what is committed now."""
-        timeline = self._group.timeline
+        timeline = self.group.timeline
         first: dict[Queue, int] = {}
         for told in timeline.facts:
             if isinstance(told.fact, Position):
@@ -221,7 +222,7 @@ class Handling:
         number = self.calls
         self._strike(number, before=True)
         self._check(double)
-        clock = self._group.clock
+        clock = self.group.clock
         if clock.time >= clock.limit:
             clock.limit = inf
             raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
@@ -241,7 +242,7 @@ class Handling:
     def befallen(self, event: Event) -> None:
         """Something happened to the group."""
         if isinstance(event, StopPolling):
-            self.standing[event.stop_polling] = self._group.clock.time + event.for_
+            self.standing[event.stop_polling] = self.group.clock.time + event.for_
 
     def _strike(self, number: int, *, before: bool) -> None:
         for each in list(self._interruptions):
@@ -254,7 +255,7 @@ class Handling:
                 each.what()
 
     def _check(self, double: Double) -> None:
-        clock = self._group.clock
+        clock = self.group.clock
         until = self.standing.pop(double.member, 0.0)
         if until > clock.time:
             clock.run(until)
@@ -269,3 +270,7 @@ class HandlingGroup(GroupInterface, Protocol):
     @property
     def handling(self) -> Handling:
         """Which records the user's code has handled, and what happens between its calls."""
+
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""

@@ -6,7 +6,7 @@ In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `Grou
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.commands import OffsetsDecided, OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import delete, describe, list_groups
 from kafka_coordinator.coordinator.expiry import expire
@@ -21,6 +21,7 @@ from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
+from kafka_coordinator.coordinator.transactions import complete
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
 from kafka_coordinator.messages import (
     CoordinatorFound,
@@ -75,6 +76,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     ListGroups: list_groups,
     OffsetsLeaders: _set_leaders,
     Topics: _set_topics,
+    OffsetsDecided: complete,
 }
 """Requests and commands that every broker handles."""
 

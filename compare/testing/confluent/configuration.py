@@ -56,6 +56,8 @@ class Configuration:
     """Whether the user's code says what is stored (``enable.auto.offset.store`` is off)."""
     tells_ends: bool
     """``enable.partition.eof``."""
+    committed_only: bool
+    """``isolation.level``: whether only committed records are read."""
 
 
 def configuration(given: Mapping[Any, object], group_settings: Mapping[str, object]) -> Configuration:
@@ -94,6 +96,7 @@ def configuration(given: Mapping[Any, object], group_settings: Mapping[str, obje
         _number(plain.get("statistics.interval.ms", 0)),
         plain.get("enable.auto.offset.store", True) is False,
         plain.get("enable.partition.eof", False) is True,
+        str(plain.get("isolation.level", "read_committed")).lower() == "read_committed",
     )
 
 
@@ -161,3 +164,7 @@ def _check_together(values: Mapping[str, object]) -> None:
             f"Failed to create consumer: All partition.assignment.strategy ({given}) assignors must have the same"
             " protocol type, online migration between assignors with different protocol types is not supported"
         )
+
+
+checked, refused, callbacks_refused = _checked, _refused, _CALLBACKS
+"""What a producer's configuration has in common with a consumer's."""

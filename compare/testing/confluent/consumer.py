@@ -18,6 +18,7 @@ from compare.testing.confluent import errors as errors
 from compare.testing.confluent.arguments import NOT_GIVEN
 from compare.testing.confluent.assigning import partitions_of, subscription_of
 from compare.testing.confluent.callbacks import Callbacks
+from compare.testing.confluent.client_information import ClientInformation
 from compare.testing.confluent.commits import Commits
 from compare.testing.confluent.configuration import configuration
 from compare.testing.confluent.member import KafkaMember
@@ -33,7 +34,7 @@ ENDLESS_MS: Time = 3_600_000.0
 """poll() without a timeout gives up (`RuntimeError`) when no record came for so long."""
 
 
-class KafkaConsumer:
+class KafkaConsumer(ClientInformation):
     """One member whose loop is the user's. Made by `Group.consumer`; not to be used from several threads.
 
     ``config`` is the one of the real consumer, and refused as it refuses it; single settings may be keyword arguments.

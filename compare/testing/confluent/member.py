@@ -6,8 +6,9 @@ from math import inf
 from typing import NamedTuple
 
 from compare.testing.confluent.configuration import Configuration
+from compare.testing.confluent.isolation import Isolation
 from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made
-from compare.testing.group_interface import GroupInterface
+from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.node import KafkaNode, Partition
 from compare.testing.kafka.written import written_at
 from kafka_coordinator.assignors.inputs import NO_GENERATION
@@ -42,8 +43,9 @@ class Stored(NamedTuple):
 class KafkaMember(KafkaNode):
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
-    def __init__(self, group: GroupInterface, member: str) -> None:
+    def __init__(self, group: HandlingGroup, member: str) -> None:
         super().__init__(group, member)
+        self.isolation = Isolation(group.transactions)
         self.read: dict[Partition, int] = {}
         """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
         the user named; `OFFSET_INVALID` where none."""
@@ -73,6 +75,7 @@ class KafkaMember(KafkaNode):
         more = {"settings": settings} if settings else {}
         self._group.happen(join=self.name, **subscription, **configuration.fields, **more)
         self.node = self.cluster.consumer(self.place)
+        self.isolation.committed_only = configuration.committed_only
         self._tells_ends, self.stores_itself = configuration.tells_ends, configuration.stores_itself
         self.store({})
 
@@ -119,22 +122,26 @@ class KafkaMember(KafkaNode):
                     self.live(until, lambda: False)
                     return found
                 self._reset_beyond()
+                self._skip_hidden()
                 found += self._due(most - len(found))
                 found += self._reached_ends(most - len(found))
                 if len(found) >= most or self._group.clock.time >= until:
                     return found
                 due = min((at for at, _ in self._nexts()), default=inf)
                 subscription = self.state.subscription
-                elsewhere = partial(self._wants_user, subscription.positions, subscription.unpositioned)
+                elsewhere = partial(
+                    self._wants_user, subscription.positions, subscription.unpositioned, self.state.load
+                )
                 self.live(min(until, due), elsewhere)
         finally:
             if self.is_alive:
                 self.tell(EndPoll())
 
-    def _wants_user(self, positions: object, unpositioned: object) -> bool:
-        """Whether the client has something for the user's thread, or reads elsewhere than before."""
+    def _wants_user(self, positions: object, unpositioned: object, load: object) -> bool:
+        """Whether the client has something for the user's thread, reads elsewhere than before, or other records."""
         subscription, user = self.state.subscription, self.state.user
         moved = subscription.positions is not positions or subscription.unpositioned is not unpositioned
+        moved = moved or self.state.load is not load
         return user.listener_call is not None or bool(user.fatal) or moved or self.is_hung
 
     def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
@@ -156,6 +163,18 @@ class KafkaMember(KafkaNode):
         if beyond:
             self.seek([(each, self.reset_offset(each)) for each in beyond])
 
+    def _skip_hidden(self) -> None:
+        """Positions stand behind records that are not shown."""
+        positions = self.state.subscription.positions.items()
+        moved = [(each, self.isolation.after_hidden(each, at.start)) for each, at in positions if each in self.read]
+        skipped = [(each, offset) for each, offset in moved if offset != self.state.subscription.positions[each].start]
+        if skipped:
+            self.tell(Seek(tuple(skipped)))
+
+    def readable_end(self, partition: Partition) -> int:
+        """Up to where records are handed out."""
+        return self.isolation.readable_end(partition, self.end_offset(partition))
+
     def _reached_ends(self, most: int) -> list[Message]:
         """That partitions were read to their ends, once for each end, where the user wants to be told."""
         if not self._tells_ends:
@@ -163,7 +182,7 @@ class KafkaMember(KafkaNode):
         found: list[Message] = []
         for partition, each in self.state.subscription.positions.items():
             reads = partition in self.read and partition not in self.paused
-            if len(found) < most and reads and self._ends.get(partition) != each.start == self.end_offset(partition):
+            if len(found) < most and reads and self._ends.get(partition) != each.start == self.readable_end(partition):
                 self._ends[partition] = end = each.start
                 broker = self.broker_id(partition)
                 said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
@@ -189,6 +208,7 @@ class KafkaMember(KafkaNode):
             fields = {"topic": topic, "partition": number, "offset": offset, "leader_epoch": EPOCH}
             time = TIMESTAMP_CREATE_TIME, int(at) if written is None else written
             found.append(made(self.name, **fields, key=key, value=value, headers=headers, timestamp=time))
+            self._skip_hidden()
         if found and not self.stores_itself:
             self.store({})
         return found
@@ -198,7 +218,7 @@ class KafkaMember(KafkaNode):
         for partition, each in self.state.subscription.positions.items():
             if partition in self.read and partition not in self.paused:
                 at = written_at(self.state.load.production(partition), each.start)
-                if at is not None:
+                if at is not None and each.start < self.isolation.readable_end(partition, each.start + 1):
                     yield at, partition
 
     # Commits.
