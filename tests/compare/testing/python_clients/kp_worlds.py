@@ -15,7 +15,7 @@ from tests.compare.testing.differential.mock_cluster import MockCluster
 from tests.compare.testing.python_clients.plain import plain
 
 PARTITIONS: Final = 2
-_MORE_POLLS: Final = 8
+_MORE_POLLS: Final = 5
 VERSION: Final = (2, 3)
 """The mock cluster does not answer the question for its versions as kafka-python asks it."""
 AS_THE_MOCK: Final = {"group.initial.rebalance.delay.ms": 0}
