@@ -12,7 +12,8 @@ from compare.testing.clock import Clock, in_ticks
 from compare.testing.confluent.messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
-from compare.testing.handling import Handling, Interruption, Record
+from compare.testing.handling import Handling, Record
+from compare.testing.interruptions import Interruption
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
@@ -134,8 +135,10 @@ class Group(Events, Demands):
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        for event in self.world.happen(fields):
-            self.handling.befallen(event)
+        remaining = self.handling.remaining(fields)
+        if remaining is not None:
+            for event in self.world.happen(remaining):
+                self.handling.befallen(event)
         return self
 
     # What is there.
@@ -252,7 +255,9 @@ class Group(Events, Demands):
         given = dict(config or {})
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
-        return KafkaConsumer(self, member, given)
+        consumer = KafkaConsumer(self, member, given)
+        self.handling.made(consumer)
+        return consumer
 
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
@@ -261,7 +266,9 @@ class Group(Events, Demands):
 
         if self.system != "rocketmq":
             raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        return PushConsumer(self, member, orderly=orderly)
+        consumer = PushConsumer(self, member, orderly=orderly)
+        self.handling.made(consumer)
+        return consumer
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """See `compare.testing.handling.Handling.interrupt`."""

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from compare.testing.handling import HandlingGroup
+from compare.testing.stopping import Crashed
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.queues import Queue
@@ -124,6 +125,8 @@ class PushConsumer:
         """Become a member."""
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
+        if self.member in self._handling.interruptions.killed:
+            raise Crashed(f"{self.member} was killed")
         key = MemberKey(self.group.name, self.member)
         self._cluster.members.by_hand.add(key)
         self._handling.tells_itself(self.member)
