@@ -10,9 +10,11 @@ from compare.testing.clock import in_ticks
 from compare.testing.confluent.messages import Message
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
 from compare.testing.interruptions import Interruption, Interruptions
-from compare.testing.records import CodeEnded, Handled, RecordRange, Records
-from compare.testing.stopping import Crashed, Stopping, Swallowed, TimeIsUp
+from compare.testing.stopping import Crashed as Crashed
+from compare.testing.stopping import Stopping, Swallowed
+from compare.testing.stopping import TimeIsUp as TimeIsUp
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.scenario.events import Event, Join, StopPolling
@@ -46,6 +48,9 @@ class Double(Protocol):
 
     def wake(self) -> None:
         """Let time pass until its process goes on, where it was stopped."""
+
+
+D = TypeVar("D", bound=Double)
 
 
 class Handling:
@@ -131,9 +136,9 @@ class Handling:
         self._told.setdefault(member, [])
 
     @property
-    def records(self) -> Records:
+    def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        return Records(self._group.timeline, self._all(), self.pending - dead_letters(self._group))
+        return HandledRecords(self._group.timeline, self._all(), self.pending - dead_letters(self._group))
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -154,13 +159,14 @@ class Handling:
 
     # What the doubles call.
 
-    def made(self, double: Double) -> None:
+    def made(self, double: D) -> D:
         """The user's code has a consumer, which has not joined yet."""
         if self.doubles.get(double.member) is not double:
             self.doubles[double.member] = double
             self.interruptions.killed.discard(double.member)
             if double.member not in self._group.members:
                 self.interruptions.unjoined.add(double.member)
+        return double
 
     @contextmanager
     def call(self, double: Double, *, reads: bool = False) -> Iterator[None]:

@@ -6,13 +6,13 @@ Records count as handled as `compare.testing.handling.Handling` says. A failure 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from compare.measure.runs.production_history import productions_of
 from compare.narrative.formatting import many
 from compare.testing.clock import in_ticks
 from compare.testing.failures import fail
+from compare.testing.handled_records import RecordRange
 from compare.testing.handling import HandlingGroup
+from compare.testing.queue_ends import end_offset
 from compare.testing.record_stories import MOST, RecordStories, names_of
-from compare.testing.records import RecordRange
 from protocols.queues import Queue
 
 CATCHING_UP_S = 5.0
@@ -77,11 +77,15 @@ def _nothing_lost(group: HandlingGroup) -> None:
 def _ends(group: HandlingGroup, within: float) -> dict[Queue, int]:
     """The queues of the topics that members read, to their ends so many seconds ago."""
     now = max(0.0, group.clock.time - in_ticks(within))
-    written = productions_of(group.world.scenario, group.label)
-    read = {
-        queue.topic for queue in (*group.handling.records.reads, *(each for _, each in group.world.ending.expected()))
+    read = {queue.topic for queue in group.handling.records.reads}
+    read |= {queue.topic for _, queue in group.world.ending.expected()}
+    cluster = group.world.cluster
+    return {
+        queue: end_offset(cluster, queue, now)
+        for topic, queues in group.topics.items()
+        if topic in read
+        for queue in queues
     }
-    return {queue: each.end_offset(now) for queue, each in written.items() if queue.topic in read}
 
 
 def _amount(ranges: Sequence[RecordRange]) -> int:

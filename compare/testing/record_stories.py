@@ -4,7 +4,7 @@ over from where. Lines with their times, in order."""
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from compare.testing.records import CodeEnded, Handled, Reads, RecordRange, Records
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Reads, RecordRange
 from protocols.engine.nodes import Time
 from protocols.facts import Callback, PassedOver, RebalanceBegan, TimedOut
 from protocols.timeline import Timeline
@@ -36,7 +36,7 @@ def names_of(ranges: Sequence[RecordRange], most: int = 4) -> str:
 class RecordStories:
     """Stories about one group's records; ``ends``: when the user's code was stopped."""
 
-    def __init__(self, timeline: Timeline, records: Records, ends: Iterable[CodeEnded]) -> None:
+    def __init__(self, timeline: Timeline, records: HandledRecords, ends: Iterable[CodeEnded]) -> None:
         self._timeline, self._records, self._ends = timeline, records, list(ends)
 
     def of_lost(self, lost: RecordRange) -> list[str]:
@@ -118,7 +118,7 @@ class RecordStories:
         return self._records.reads.get(about.queue, [])
 
     def _deliveries(self, about: RecordRange) -> list[Handled]:
-        """Records of the range that members were given, without those that count as handled."""
+        """HandledRecords of the range that members were given, without those that count as handled."""
         return [
             Handled(each.until, each.member, each.queue, max(each.first, about.first), min(each.end, about.end))
             for each in self._timeline.deliveries

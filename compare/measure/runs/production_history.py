@@ -76,16 +76,12 @@ class ProductionHistory:
 def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
     the scenario has no load."""
-    return productions_of(result.variant.scenario, result.variant.part.system)
-
-
-def productions_of(scenario: Scenario, name: str) -> dict[Queue, ProductionHistory]:
-    """The same of a scenario in a system (``kafka:range``)."""
+    scenario = result.variant.scenario
     if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
-    system, _ = split_system(name)
+    system, _ = split_system(result.variant.part.system)
     replicas = Replicas(scenario.brokers, scenario.replication[system]) if system in scenario.replication else None
-    producers = _Producers.of(scenario, system_of(name).numbering, replicas)
+    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering, replicas)
     for event in scenario.events:
         producers.live_through(event)
     return producers.written

@@ -209,8 +209,7 @@ class PushConsumer:
         return queue, offset, self._tries.get((queue, offset), 0)
 
     def _message(self, queue: Queue, offset: int, times: int, now: Time) -> MessageExt:
-        plan = self.group.plan
-        value, key = plan.value(queue.topic, queue.number, offset), plan.key(queue.topic, queue.number, offset)
+        value, key, _, _ = self.group.records.content(queue, offset)
         return MessageExt(
             queue.topic,
             queue.broker,
