@@ -10,7 +10,7 @@ from compare.testing.confluent import arguments as arguments
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent import offset_queries
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.kafka_node import Partition
+from compare.testing.kafka.node import Partition
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
 

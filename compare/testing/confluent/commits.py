@@ -7,7 +7,7 @@ from compare.testing.confluent import errors as errors
 from compare.testing.confluent import offset_queries
 from compare.testing.confluent.member import KafkaMember, Stored
 from compare.testing.confluent.messages import EPOCH, Message
-from compare.testing.kafka_node import Partition
+from compare.testing.kafka.node import Partition
 from kafka_coordinator.consumer.commits import DONE
 
 _UNKNOWN = "UNKNOWN_TOPIC_OR_PART"

@@ -118,7 +118,7 @@ class KafkaConsumer:
         return self._take(arguments.count(count), until)
 
     def _take(self, most: int, timeout: float | None) -> list[Message]:
-        with self._call():
+        with self._call(reads=True):
             if not most:
                 return []
             inner, clock = self._inner, self._clock
@@ -291,8 +291,10 @@ class KafkaConsumer:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise RuntimeError("Consumer closed")
+            error = RuntimeError("Consumer closed")
+            self._handling.refused(self, error)
+            raise error
 
-    def _call(self) -> AbstractContextManager[None]:
+    def _call(self, *, reads: bool = False) -> AbstractContextManager[None]:
         self._check_open()
-        return self._handling.call(self)
+        return self._handling.call(self, reads=reads)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
 from compare.testing.group_interface import GroupInterface
-from compare.testing.kafka_node import KafkaNode, Partition
+from compare.testing.kafka.node import KafkaNode, Partition
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
 from kafka_coordinator.consumer.commands import (
@@ -24,6 +24,7 @@ from kafka_coordinator.consumer.commands import (
 from kafka_coordinator.consumer.commits import DONE
 from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
+from protocols.queues import Queue
 from protocols.scenario.topology import MemberKey
 
 _NO_OFFSET, _FROM_COMMITTED = -1001, -1000
@@ -171,7 +172,7 @@ class KafkaMember(KafkaNode):
     def _due(self, most: int) -> list[Message]:
         """Records that are there, the oldest first."""
         found: list[Message] = []
-        plan, now = self._group.plan, self._group.clock.time
+        now = self._group.clock.time
         while len(found) < most:
             ready = [(at, partition) for at, partition in self._nexts() if at <= now]
             if not ready:
@@ -180,12 +181,12 @@ class KafkaMember(KafkaNode):
             offset = self.state.subscription.positions[partition].start
             self.tell(Handle(partition, offset, offset + 1))
             self.position[partition] = offset + 1
-            record = *partition, offset
-            value, key, headers = plan.value(*record), plan.key(*record), plan.headers(*record)
+            topic, number = partition
+            value, key, headers, written = self._group.records.content(Queue(topic, "", number), offset)
             if not self.stores_itself:
                 self.stored[partition] = Stored(offset + 1, EPOCH)
-            fields = {"topic": record[0], "partition": record[1], "offset": offset, "leader_epoch": EPOCH}
-            time = TIMESTAMP_CREATE_TIME, int(at)
+            fields = {"topic": topic, "partition": number, "offset": offset, "leader_epoch": EPOCH}
+            time = TIMESTAMP_CREATE_TIME, int(at) if written is None else written
             found.append(made(self.name, **fields, key=key, value=value, headers=headers, timestamp=time))
         if found and not self.stores_itself:
             self.store({})

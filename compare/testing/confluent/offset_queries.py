@@ -6,7 +6,7 @@ from compare.testing.confluent import arguments as arguments
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import EPOCH, Message
-from compare.testing.kafka_node import Partition
+from compare.testing.kafka.node import Partition
 from protocols.engine.nodes import TICK
 
 

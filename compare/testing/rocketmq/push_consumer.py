@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from compare.testing.handling import HandlingGroup
+from compare.testing.stopping import Crashed
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.queues import Queue
@@ -124,6 +125,8 @@ class PushConsumer:
         """Become a member."""
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
+        if self.member in self._handling.interruptions.killed:
+            raise Crashed(f"{self.member} was killed")
         key = MemberKey(self.group.name, self.member)
         self._cluster.members.by_hand.add(key)
         self._handling.tells_itself(self.member)
@@ -206,8 +209,7 @@ class PushConsumer:
         return queue, offset, self._tries.get((queue, offset), 0)
 
     def _message(self, queue: Queue, offset: int, times: int, now: Time) -> MessageExt:
-        plan = self.group.plan
-        value, key = plan.value(queue.topic, queue.number, offset), plan.key(queue.topic, queue.number, offset)
+        value, key, _, _ = self.group.records.content(queue, offset)
         return MessageExt(
             queue.topic,
             queue.broker,
