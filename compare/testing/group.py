@@ -134,8 +134,9 @@ class Group(Events, Demands):
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        for event in self.world.happen(fields):
-            self.handling.befallen(event)
+        with self.clock.turn:
+            for event in self.world.happen(fields):
+                self.handling.befallen(event)
         return self
 
     # What is there.

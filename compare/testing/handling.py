@@ -9,6 +9,7 @@ from compare.testing.clock import in_ticks
 from compare.testing.confluent.messages import Message
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
+from compare.testing.plans import DEFAULT
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.facts import Position
@@ -87,9 +88,23 @@ class Handling:
         """Records that failed and will be tried again (RocketMQ)."""
         self.metadata: dict[tuple[str, int], tuple[int, str | None]] = {}
         """Partition to the offset that was committed last by user's code, and what it committed beside it (Kafka)."""
+        self._group_id: str | None = None
         self._interruptions: list[_Interruption] = []
         self._told: dict[str, list[_Handled]] = {}
         """Members whose code tells itself what it has handled."""
+
+    def check_group_id(self, given: str) -> None:
+        """Consumers of one group name one ``group.id``: the group's name, or for a group that was given none what the
+        first of them names. Raises `UserError` for a second one."""
+        named = self._group.name != DEFAULT.name
+        first = self._group.name if named else self._group_id or given
+        if given not in (first, self._group.name):
+            raise UserError(
+                f"group.id is {given!r} in a group whose group.id is {first!r},"
+                f" expected one group.id for all of them, or a group of its own: kafka_group(name={given!r})"
+            )
+        if given != self._group.name:
+            self._group_id = given
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """Let something happen between two calls of the user's code.
@@ -191,18 +206,19 @@ class Handling:
 
     @contextmanager
     def call(self, double: Double) -> Iterator[None]:
-        """Around every call of the user's code. Raises `Crashed` and `TimeIsUp`."""
-        self.calls += 1
-        number = self.calls
-        self._strike(number, before=True)
-        self._check(double)
+        """Around every call of the user's code, from whichever thread. Raises `Crashed` and `TimeIsUp`."""
         clock = self._group.clock
-        if clock.time >= clock.limit:
-            clock.limit = inf
-            raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
-        yield
-        self._strike(number, before=False)
-        self._check(double)
+        with clock.turn:
+            self.calls += 1
+            number = self.calls
+            self._strike(number, before=True)
+            self._check(double)
+            if clock.time >= clock.limit:
+                clock.limit = inf
+                raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
+            yield
+            self._strike(number, before=False)
+            self._check(double)
 
     @contextmanager
     def served(self, double: Double) -> Iterator[None]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, standing_still, timers
 from kafka_coordinator.consumer.commands import (
     Assign,
+    AssignAsMember,
     BeginPoll,
     Close,
     CommitNow,
@@ -116,6 +117,7 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     Handle: by_hand.handle,
     Seek: by_hand.seek,
     Assign: by_hand.assign,
+    AssignAsMember: by_hand.assign_as_member,
     Store: by_hand.store,
     ListenerReturned: by_hand.returned,
     ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),
