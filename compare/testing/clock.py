@@ -5,6 +5,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Protocol
 
+from compare.testing.turns import Turn
 from protocols.engine.nodes import TICK, Time
 from protocols.errors import UserError
 
@@ -29,6 +30,10 @@ class Clock:
         self._given = 0
         self.limit: Time = inf
         """When user's code that runs is to be stopped (`compare.testing.handling.run`), in milliseconds."""
+        self.turn = Turn()
+        """Taken by whoever lets time pass, or changes what lives on the clock."""
+        self.clients = 0
+        """How many clients of user's code were made."""
 
     def __repr__(self) -> str:
         return f"<Clock at {self.now:g}s>"
@@ -74,6 +79,10 @@ class Clock:
     def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
         """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives. What is put on
         the clock may let time pass itself, and so may listeners: it may be later than ``until`` then."""
+        with self.turn:
+            self._run(until, first, stop)
+
+    def _run(self, until: Time, first: Living | None, stop: Callable[[], bool] | None) -> None:
         while True:
             due = max(self.time, min(until, self._actions[0][0]) if self._actions else until)
             reached = due if first is None else first.run(due, stop)

@@ -139,11 +139,12 @@ class Group(Events, Demands, Replayable):
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        remaining = self.handling.remaining(fields)
-        if remaining is not None:
-            for event in self.world.happen(remaining):
-                self.handling.befallen(event)
-                self.records.befallen(event)
+        with self.clock.turn:
+            remaining = self.handling.remaining(fields)
+            if remaining is not None:
+                for event in self.world.happen(remaining):
+                    self.handling.befallen(event)
+                    self.records.befallen(event)
         return self
 
     # What is there.

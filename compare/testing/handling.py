@@ -12,10 +12,12 @@ from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
 from compare.testing.interruptions import Interruption, Interruptions
+from compare.testing.plans import DEFAULT
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from protocols.engine.nodes import Time
+from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.events import Event, Join, StopPolling
 from protocols.timeline.fact_descriptions import queue_name
@@ -66,6 +68,7 @@ class Handling:
         """Records that failed and will be tried again (RocketMQ)."""
         self.metadata: dict[tuple[str, int], tuple[int, str | None]] = {}
         """Partition to the offset that was committed last by user's code, and what it committed beside it (Kafka)."""
+        self._group_id: str | None = None
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
         self.doubles: dict[str, Double] = {}
@@ -76,6 +79,19 @@ class Handling:
         """Members whose code tells itself what it has handled."""
         self._stopping: Stopping | None = None
         """What has stopped the code that runs."""
+
+    def check_group_id(self, given: str) -> None:
+        """Consumers of one group name one ``group.id``: the group's name, or for a group that was given none what the
+        first of them names. Raises `UserError` for a second one."""
+        named = self._group.name != DEFAULT.name
+        first = self._group.name if named else self._group_id or given
+        if given not in (first, self._group.name):
+            raise UserError(
+                f"group.id is {given!r} in a group whose group.id is {first!r},"
+                f" expected one group.id for all of them, or a group of its own: kafka_group(name={given!r})"
+            )
+        if given != self._group.name:
+            self._group_id = given
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """Let something happen between two calls of the user's code.
@@ -170,29 +186,30 @@ class Handling:
 
     @contextmanager
     def call(self, double: Double, *, reads: bool = False) -> Iterator[None]:
-        """Around every call of the user's code; ``reads``: whether it asks for records. Raises `Crashed` and
-        `TimeIsUp`."""
-        self.made(double)
-        if self._stopping is not None:
-            self._stopping.check(double.member, reads=reads)
-        try:
-            self.calls += 1
-            number = self.calls
-            self.interruptions.strike(number, before=True)
-            self._check(double)
-            clock = self._group.clock
-            if clock.time >= clock.limit:
-                clock.limit = inf
-                self.ends.append(CodeEnded(clock.time, double.member, f"the code of {double.member} is stopped"))
-                raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
-            yield
-            self.interruptions.strike(number, before=False)
-            self._check(double)
-        except BaseException as error:
-            thrown = self.interruptions.thrown
-            if self._stopping is not None and thrown is not error and thrown is not type(error):
-                self._stopping.raised(error, double.member)
-            raise
+        """Around every call of the user's code, from whichever thread; ``reads``: whether it asks for records. Raises
+        `Crashed` and `TimeIsUp`."""
+        clock = self._group.clock
+        with clock.turn:
+            self.made(double)
+            if self._stopping is not None:
+                self._stopping.check(double.member, reads=reads)
+            try:
+                self.calls += 1
+                number = self.calls
+                self.interruptions.strike(number, before=True)
+                self._check(double)
+                if clock.time >= clock.limit:
+                    clock.limit = inf
+                    self.ends.append(CodeEnded(clock.time, double.member, f"the code of {double.member} is stopped"))
+                    raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
+                yield
+                self.interruptions.strike(number, before=False)
+                self._check(double)
+            except BaseException as error:
+                thrown = self.interruptions.thrown
+                if self._stopping is not None and thrown is not error and thrown is not type(error):
+                    self._stopping.raised(error, double.member)
+                raise
 
     def refused(self, double: Double, error: Exception) -> None:
         """A call of a consumer that is closed is about to raise this."""

@@ -20,6 +20,7 @@ from kafka_coordinator.consumer import (
 )
 from kafka_coordinator.consumer.commands import (
     Assign,
+    AssignAsMember,
     BeginPoll,
     Close,
     CommitNow,
@@ -128,6 +129,7 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     Handle: by_hand.handle,
     Seek: by_hand.seek,
     Assign: by_hand.assign,
+    AssignAsMember: by_hand.assign_as_member,
     Store: by_hand.store,
     ListenerReturned: by_hand.returned,
     ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),

@@ -23,6 +23,7 @@ CODES: Final[Mapping[str, int]] = {
     "FENCED_INSTANCE_ID": 82,
     "_MAX_POLL_EXCEEDED": -147,
     "_ASSIGNMENT_LOST": -142,
+    "_FATAL": -150,
     "_NO_OFFSET": -168,
     "_AUTO_OFFSET_RESET": -140,
     "_CONFLICT": -173,
@@ -49,10 +50,12 @@ _SAID: Final[Mapping[str, str]] = {
     "REBALANCE_IN_PROGRESS": "Broker: Group rebalance in progress",
     "GROUP_MAX_SIZE_REACHED": "Broker: Consumer group has reached maximum size",
     "FENCED_INSTANCE_ID": "Broker: Static consumer fenced by other consumer with same group.instance.id",
+    "_FATAL": "Local: Fatal error",
     "_NO_OFFSET": "Local: No offset stored",
     "_STATE": "Local: Erroneous state",
     "_TIMED_OUT": "Local: Timed out",
     "_INVALID_ARG": "Local: Invalid argument or configuration",
+    "_TRANSPORT": "Local: Broker transport failure",
     "_UNKNOWN_PARTITION": "Local: Unknown partition",
 }
 """Name of an error to what librdkafka says of it."""

@@ -20,8 +20,8 @@ from compare.testing.confluent.messages import Message, written_at
 from protocols.load import Production
 
 EARLIEST = {"auto.offset.reset": "earliest"}
-NOT_MODELLED = {"cluster_id", "consumer_group_metadata", "set_sasl_credentials"}
-"""Calls about transactions and log-in."""
+NOT_MODELLED = {"consumer_group_metadata"}
+"""Calls about transactions."""
 
 
 def _public(kind: type) -> set[str]:
@@ -43,7 +43,7 @@ def _filled(**plan: Any) -> Group:
     return group.produce("orders", 20)
 
 
-def test_the_double_has_every_call_of_the_real_consumer_but_those_of_transactions_and_log_in() -> None:
+def test_the_double_has_every_call_of_the_real_consumer_but_those_of_transactions() -> None:
     assert _public(Consumer) - _public(KafkaConsumer) == NOT_MODELLED
     changes_it = {name for name in _public(RealMessage) if name.startswith("set_")}
     assert _public(RealMessage) - _public(Message) - changes_it <= {
