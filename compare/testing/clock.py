@@ -27,6 +27,8 @@ class Clock:
         self._living: list[Living] = []
         self._actions: list[tuple[Time, int, Action]] = []
         self._given = 0
+        self.acts = False
+        """Whether a call that was put on the clock is made now."""
         self.limit: Time = inf
         """When user's code that runs is to be stopped (`compare.testing.handling.run`), in milliseconds."""
 
@@ -84,7 +86,11 @@ class Clock:
             if reached < due or (stop is not None and stop()):
                 return
             while self._actions and self._actions[0][0] <= self.time:
-                self._actions.pop(0)[2]()
+                before, self.acts = self.acts, True
+                try:
+                    self._actions.pop(0)[2]()
+                finally:
+                    self.acts = before
             if self.time >= until:
                 return
 

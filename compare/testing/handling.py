@@ -12,6 +12,7 @@ from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
 from compare.testing.interruptions import Interruption, Interruptions
+from compare.testing.journal import Journal
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
@@ -68,6 +69,8 @@ class Handling:
         """Partition to the offset that was committed last by user's code, and what it committed beside it (Kafka)."""
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
+        self.journal = Journal(group, self.interruptions)
+        """What the test has done, from which a replay is written."""
         self.doubles: dict[str, Double] = {}
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
@@ -86,6 +89,8 @@ class Handling:
         member that has not joined yet: see `compare.testing.interruptions`.
         """
         self.interruptions.add(self.calls, with_, after_calls, before_call)
+        how = f"after_calls={after_calls}" if before_call is None else f"before_call={before_call}"
+        self.journal.planned(with_, how)
 
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
@@ -124,6 +129,7 @@ class Handling:
                     self.handled(member or each.handed_to, Queue(topic, "", number), offset)
             return result
 
+        watched.watches = handler  # type: ignore[attr-defined]
         return watched
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
@@ -138,7 +144,7 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        return HandledRecords(self._group.timeline, self._all(), self.pending - dead_letters(self._group))
+        return HandledRecords(self._group.timeline, self._all(), self.pending, dead_letters(self._group))
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -173,6 +179,7 @@ class Handling:
         """Around every call of the user's code; ``reads``: whether it asks for records. Raises `Crashed` and
         `TimeIsUp`."""
         self.made(double)
+        self.journal.called_somehow(double.member)
         if self._stopping is not None:
             self._stopping.check(double.member, reads=reads)
         try:
