@@ -1,7 +1,9 @@
 """A consumer group in virtual time, to which a test lets things happen."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from compare.measure.figures import Fairness, fairness
@@ -274,6 +276,10 @@ class Group(Events, Demands, Replayable):
             if is_asynchronous(code):
                 return run_coroutine(self, code, seconds)
             return self.handling.run(code, seconds=seconds)
+
+    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
+        """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
+        return self.clock.virtual_time(*modules)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

@@ -77,6 +77,8 @@ class Handling:
         """When the user's code was stopped."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
+        self._last: Double | None = None
+        """The consumer that made the last call."""
         self._stopping: Stopping | None = None
         """What has stopped the code that runs."""
 
@@ -103,6 +105,7 @@ class Handling:
         before, outer = clock.limit, self._stopping
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
         self._stopping = stopping = Stopping(sys._getframe())
+        clock.waits.append(self._waited)
         try:
             result = code()
             if isinstance(stopping.stop, Exception):
@@ -114,6 +117,7 @@ class Handling:
         except Swallowed as swallowed:
             raise AssertionError(str(swallowed)) from stopping.stop
         finally:
+            clock.waits.remove(self._waited)
             stopping.over()
             clock.limit, self._stopping = before, outer
 
@@ -178,7 +182,7 @@ class Handling:
     def call(self, double: Double, *, reads: bool = False) -> Iterator[None]:
         """Around every call of the user's code; ``reads``: whether it asks for records. Raises `Crashed` and
         `TimeIsUp`."""
-        self.made(double)
+        self._last = self.made(double)
         self.journal.called_somehow(double.member)
         if self._stopping is not None:
             self._stopping.check(double.member, reads=reads)
@@ -187,11 +191,7 @@ class Handling:
             number = self.calls
             self.interruptions.strike(number, before=True)
             self._check(double)
-            clock = self._group.clock
-            if clock.time >= clock.limit:
-                clock.limit = inf
-                self.ends.append(CodeEnded(clock.time, double.member, f"the code of {double.member} is stopped"))
-                raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
+            self._check_limit(double.member)
             yield
             self.interruptions.strike(number, before=False)
             self._check(double)
@@ -199,6 +199,25 @@ class Handling:
             thrown = self.interruptions.thrown
             if self._stopping is not None and thrown is not error and thrown is not type(error):
                 self._stopping.raised(error, double.member)
+            raise
+
+    def _check_limit(self, member: str) -> None:
+        clock = self._group.clock
+        if clock.time >= clock.limit:
+            clock.limit = inf
+            self.ends.append(CodeEnded(clock.time, member, f"the code of {member} is stopped"))
+            raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
+
+    def _waited(self) -> None:
+        """The user's code has slept in virtual time: it goes on only where its process does."""
+        double = self._last
+        if double is None or self._stopping is None:
+            return
+        try:
+            self._check(double)
+            self._check_limit(double.member)
+        except BaseException as error:
+            self._stopping.raised(error, double.member)
             raise
 
     def refused(self, double: Double, error: Exception) -> None:

@@ -70,7 +70,7 @@ CLOSURE = """
         group.interrupt(lambda: group.crash("c1"), before_call=calls)
         group.run(lambda: loop(group.consumer("c1", CONFIG), group.watch(handle)), seconds=40)
         group.settle()
-        assert not group.handled_twice()
+        group.assert_handled_once()
 """
 
 TWO_RUNS = """
