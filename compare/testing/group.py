@@ -1,7 +1,9 @@
 """A consumer group in virtual time, to which a test lets things happen."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from compare.measure.figures import Fairness, fairness
@@ -140,6 +142,7 @@ class Group(Events, Demands, Replayable):
 
     def happen(self, **fields: object) -> Self:
         with self.clock.turn:
+            self.handling.journal.happened(fields)
             remaining = self.handling.remaining(fields)
             if remaining is not None:
                 for event in self.world.happen(remaining):
@@ -246,7 +249,9 @@ class Group(Events, Demands, Replayable):
         given = dict(config or {})
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
-        return self.handling.made(KafkaConsumer(self, member, given))
+        consumer = self.handling.made(KafkaConsumer(self, member, given))
+        self.handling.journal.made(consumer, member, "consumer", config=config)
+        return consumer
 
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
@@ -255,20 +260,27 @@ class Group(Events, Demands, Replayable):
 
         if self.system != "rocketmq":
             raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        return self.handling.made(PushConsumer(self, member, orderly=orderly))
+        consumer = self.handling.made(PushConsumer(self, member, orderly=orderly))
+        self.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
+        return consumer
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """See `compare.testing.handling.Handling.interrupt`."""
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
 
     def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio loop
-        in virtual time (`compare.testing.virtual_loop`)."""
+        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
+        loop in virtual time (`compare.testing.virtual_loop`)."""
         from compare.testing.virtual_loop import is_asynchronous, run_coroutine
 
-        if is_asynchronous(code):
-            return run_coroutine(self, code, seconds)
-        return self.handling.run(code, seconds=seconds)
+        with self.handling.journal.runs(code, seconds):
+            if is_asynchronous(code):
+                return run_coroutine(self, code, seconds)
+            return self.handling.run(code, seconds=seconds)
+
+    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
+        """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
+        return self.clock.virtual_time(*modules)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

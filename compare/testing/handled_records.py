@@ -64,11 +64,17 @@ T = TypeVar("T", Handled, Commit, Reads)
 
 
 class HandledRecords:
-    """What is known of a group's records at one time; ``handled``: in order of time; ``retried``: queue and offset of
-    those that failed and will be tried again."""
+    """What is known of a group's records at one time; ``handled``: in order of time; ``failed``: queue and offset of
+    those that the user's code could not handle; ``given_up``: of those that are dead letters."""
 
-    def __init__(self, timeline: Timeline, handled: list[Handled], retried: set[tuple[Queue, int]]) -> None:
-        self._timeline, self._retried = timeline, retried
+    def __init__(
+        self,
+        timeline: Timeline,
+        handled: list[Handled],
+        failed: set[tuple[Queue, int]],
+        given_up: set[tuple[Queue, int]],
+    ) -> None:
+        self._timeline, self._retried, self.given_up = timeline, failed - given_up, given_up
         self._all_handled = handled
 
     def began(self, queue: Queue) -> Time:
@@ -122,10 +128,10 @@ class HandledRecords:
             start = self.start(queue)
             begin = taken[0] if start is None and taken else start or 0
             for first, last in self.covered(queue).gaps(begin, max(begin, end)):
-                found += [RecordRange(queue, *each) for each in self._given_up(queue, first, last)]
+                found += [RecordRange(queue, *each) for each in self._not_retried(queue, first, last)]
         return found
 
-    def _given_up(self, queue: Queue, first: int, end: int) -> Iterator[tuple[int, int]]:
+    def _not_retried(self, queue: Queue, first: int, end: int) -> Iterator[tuple[int, int]]:
         waiting = sorted(offset for each, offset in self._retried if each == queue and first <= offset < end)
         for offset in [*waiting, end]:
             if first < offset:

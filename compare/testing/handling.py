@@ -12,6 +12,7 @@ from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
 from compare.testing.interruptions import Interruption, Interruptions
+from compare.testing.journal import Journal
 from compare.testing.plans import DEFAULT
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
@@ -71,12 +72,16 @@ class Handling:
         self._group_id: str | None = None
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
+        self.journal = Journal(group, self.interruptions)
+        """What the test has done, from which a replay is written."""
         self.doubles: dict[str, Double] = {}
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
+        self._last: Double | None = None
+        """The consumer that made the last call."""
         self._stopping: Stopping | None = None
         """What has stopped the code that runs."""
 
@@ -102,6 +107,8 @@ class Handling:
         member that has not joined yet: see `compare.testing.interruptions`.
         """
         self.interruptions.add(self.calls, with_, after_calls, before_call)
+        how = f"after_calls={after_calls}" if before_call is None else f"before_call={before_call}"
+        self.journal.planned(with_, how)
 
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
@@ -114,6 +121,7 @@ class Handling:
         before, outer = clock.limit, self._stopping
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
         self._stopping = stopping = Stopping(sys._getframe())
+        clock.waits.append(self._waited)
         try:
             result = code()
             if isinstance(stopping.stop, Exception):
@@ -125,6 +133,7 @@ class Handling:
         except Swallowed as swallowed:
             raise AssertionError(str(swallowed)) from stopping.stop
         finally:
+            clock.waits.remove(self._waited)
             stopping.over()
             clock.limit, self._stopping = before, outer
 
@@ -140,6 +149,7 @@ class Handling:
                     self.handled(member or each.handed_to, Queue(topic, "", number), offset)
             return result
 
+        watched.watches = handler  # type: ignore[attr-defined]
         return watched
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
@@ -154,7 +164,7 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        return HandledRecords(self._group.timeline, self._all(), self.pending - dead_letters(self._group))
+        return HandledRecords(self._group.timeline, self._all(), self.pending, dead_letters(self._group))
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -188,9 +198,9 @@ class Handling:
     def call(self, double: Double, *, reads: bool = False) -> Iterator[None]:
         """Around every call of the user's code, from whichever thread; ``reads``: whether it asks for records. Raises
         `Crashed` and `TimeIsUp`."""
-        clock = self._group.clock
-        with clock.turn:
-            self.made(double)
+        with self._group.clock.turn:
+            self._last = self.made(double)
+            self.journal.called_somehow(double.member)
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
             try:
@@ -198,10 +208,7 @@ class Handling:
                 number = self.calls
                 self.interruptions.strike(number, before=True)
                 self._check(double)
-                if clock.time >= clock.limit:
-                    clock.limit = inf
-                    self.ends.append(CodeEnded(clock.time, double.member, f"the code of {double.member} is stopped"))
-                    raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
+                self._check_limit(double.member)
                 yield
                 self.interruptions.strike(number, before=False)
                 self._check(double)
@@ -210,6 +217,25 @@ class Handling:
                 if self._stopping is not None and thrown is not error and thrown is not type(error):
                     self._stopping.raised(error, double.member)
                 raise
+
+    def _check_limit(self, member: str) -> None:
+        clock = self._group.clock
+        if clock.time >= clock.limit:
+            clock.limit = inf
+            self.ends.append(CodeEnded(clock.time, member, f"the code of {member} is stopped"))
+            raise TimeIsUp(f"the time limit was reached at {clock.now:g} s")
+
+    def _waited(self) -> None:
+        """The user's code has slept in virtual time: it goes on only where its process does."""
+        double = self._last
+        if double is None or self._stopping is None:
+            return
+        try:
+            self._check(double)
+            self._check_limit(double.member)
+        except BaseException as error:
+            self._stopping.raised(error, double.member)
+            raise
 
     def refused(self, double: Double, error: Exception) -> None:
         """A call of a consumer that is closed is about to raise this."""

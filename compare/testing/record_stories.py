@@ -58,7 +58,9 @@ class RecordStories:
         lines += self._passed_over(lost)
         members = {each.member for each in (*read[-1:], beyond, *self._deliveries(lost)) if each is not None}
         lines += self._around(lost, members, since, until)
-        if later:
+        if any((lost.queue, offset) in self._records.given_up for offset in range(lost.first, lost.end)):
+            end = f"{name_of(lost)} was given up and lies among the dead letters, which no member reads"
+        elif later:
             end = f"so nobody reads {name_of(lost)} again"
         else:
             end = "whoever takes over reads from the committed offset: " + f"nobody will read {name_of(lost)} again"
