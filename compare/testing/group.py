@@ -253,6 +253,25 @@ class Group(Events, Demands, Replayable):
         self.handling.journal.made(consumer, member, "consumer", config=config)
         return consumer
 
+    def aiokafka(self, *members: str) -> Any:
+        """The classes of aiokafka, bound to this group: `AIOKafkaConsumer` and what goes with it. Consumers are the
+        members of these names, in the order in which they are made; then of their ``client_id``, or ``c1``, ``c2``, ...
+        They live in coroutines that `run` runs."""
+        from compare.testing.aiokafka.namespace import namespace
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no aiokafka consumer, expected push_consumer(...)")
+        return namespace(self, members)
+
+    def kafka_python(self, *members: str) -> Any:
+        """The classes of kafka-python, bound to this group: `KafkaConsumer` and what goes with it; members as in
+        `aiokafka`."""
+        from compare.testing.kafka_python.namespace import namespace
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no kafka-python consumer, expected push_consumer(...)")
+        return namespace(self, members)
+
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
         the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
