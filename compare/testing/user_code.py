@@ -2,15 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import TypeVar
 
-from compare.testing.handling import Handling, Interruption, Record
+from compare.testing.clock import Clock
+from compare.testing.handling import Handling, Record
+from compare.testing.interruptions import Interruption
 
 R = TypeVar("R")
 
 
 class UserCode(ABC):
     """A group among whose members is user's code."""
+
+    clock: Clock
 
     @property
     @abstractmethod
@@ -25,9 +31,9 @@ class UserCode(ABC):
         """See `compare.testing.handling.Handling.interrupt`."""
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
 
-    def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
-        """See `compare.testing.handling.Handling.run`."""
-        return self.handling.run(code, seconds=seconds)
+    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
+        """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
+        return self.clock.virtual_time(*modules)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

@@ -1,6 +1,6 @@
 """Which records a consumer is shown: ``isolation.level`` (librdkafka's default is ``read_committed``)."""
 
-from compare.testing.kafka_node import Partition
+from compare.testing.kafka.node import Partition
 from compare.testing.transactions import Transactions
 from protocols.queues import Queue
 

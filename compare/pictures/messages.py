@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from compare.lessons.pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
+from compare.pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
 from compare.scenarios.run_variant import RunResult
 from protocols.engine.nodes import Time
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from compare.lessons.pictures.svg import (
+from compare.pictures.svg import (
     ALARM,
     FAINT,
     INK,

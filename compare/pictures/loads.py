@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from compare.lessons.pictures.svg import FAINT, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
+from compare.pictures.svg import FAINT, Picture, box, colour, drawing, legend, letters_on, line, text, width_of
 from protocols import Allocation
 
 _BAR = 34.0

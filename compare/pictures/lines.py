@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from compare.lessons.pictures.svg import FAINT, Picture, colour, drawing, legend, line, number, text
+from compare.pictures.svg import FAINT, Picture, colour, drawing, legend, line, number, text
 
 _WIDTH, _HIGH, _LEFT = 780.0, 180.0, 60.0
 

@@ -1,6 +1,6 @@
 """The state machines that the model runs from."""
 
-from compare.lessons.pictures.svg import Picture
+from compare.pictures.svg import Picture
 from compare.states.drawing import svg
 from compare.states.machines import machine
 
