@@ -4,7 +4,7 @@ Where reading begins: at a queue's first position. A queue that came into being 
 is the group's from its first record on. A topic that was deleted and created again has new records.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -65,7 +65,8 @@ T = TypeVar("T", Handled, Commit, Reads)
 
 class HandledRecords:
     """What is known of a group's records at one time; ``handled``: in order of time; ``failed``: queue and offset of
-    those that the user's code could not handle; ``given_up``: of those that are dead letters."""
+    those that the user's code could not handle; ``given_up``: of those that are dead letters; ``hidden``: of those that
+    nobody has to handle."""
 
     def __init__(
         self,
@@ -73,7 +74,9 @@ class HandledRecords:
         handled: list[Handled],
         failed: set[tuple[Queue, int]],
         given_up: set[tuple[Queue, int]],
+        hidden: Collection[tuple[Queue, int]] = (),
     ) -> None:
+        self._hidden = hidden
         self._timeline, self._retried, self.given_up = timeline, failed - given_up, given_up
         self._all_handled = handled
 
@@ -114,8 +117,10 @@ class HandledRecords:
         return 0 if self.began(queue) > since else self.reads[queue][0].offset
 
     def covered(self, queue: Queue) -> OffsetSet:
-        """The offsets of a queue that were handled."""
-        return OffsetSet((each.first, each.end) for each in self.handled.get(queue, ()))
+        """The offsets of a queue that were handled, or need not be."""
+        covered = OffsetSet((each.first, each.end) for each in self.handled.get(queue, ()))
+        covered.update((offset, offset + 1) for each, offset in self._hidden if each == queue)
+        return covered
 
     def lost(self) -> list[RecordRange]:
         """Records that nobody handled and nobody will: the group has committed beyond them, or has begun to read beyond

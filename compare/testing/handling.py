@@ -17,6 +17,7 @@ from compare.testing.plans import DEFAULT
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
+from compare.testing.transactions import Transactions
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.queues import Queue
@@ -190,7 +191,8 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        return HandledRecords(self._group.timeline, self._all(), self.pending, dead_letters(self._group))
+        dead, hidden = dead_letters(self._group), self._group.records.hidden()
+        return HandledRecords(self._group.timeline, self._all(), self.pending, dead, hidden)
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -309,3 +311,7 @@ class HandlingGroup(GroupInterface, Protocol):
     @property
     def handling(self) -> Handling:
         """Which records the user's code has handled, and what happens between its calls."""
+
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""

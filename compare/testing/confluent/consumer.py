@@ -16,6 +16,7 @@ from compare.testing.confluent import errors as errors
 from compare.testing.confluent.arguments import NOT_GIVEN
 from compare.testing.confluent.assigning import partitions_of, subscription_of
 from compare.testing.confluent.callbacks import Callbacks
+from compare.testing.confluent.client_information import ClientInformation
 from compare.testing.confluent.commits import Commits
 from compare.testing.confluent.configuration import configuration
 from compare.testing.confluent.log import Log
@@ -29,7 +30,7 @@ from kafka_coordinator.consumer.state import ListenerCall
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
 
-class KafkaConsumer:
+class KafkaConsumer(ClientInformation):
     """One member whose loop is the user's. Made by `Group.consumer`; several threads may call it, one at a time.
 
     ``config`` is the one of the real consumer, and refused as it refuses it; single settings may be keyword arguments.
