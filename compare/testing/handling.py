@@ -77,6 +77,10 @@ class Handling:
         """When the user's code was stopped."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
+        self._watches = 0
+        """How many handlers were watched since the user's code ran last: what they have not handled, it has not."""
+        self._callers: set[str] = set()
+        """Whose consumers were called while the user's code ran."""
         self._last: Double | None = None
         """The consumer that made the last call."""
         self._stopping: Stopping | None = None
@@ -103,6 +107,7 @@ class Handling:
         """
         clock = self._group.clock
         before, outer = clock.limit, self._stopping
+        self._callers = set()
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
         self._stopping = stopping = Stopping(sys._getframe())
         clock.waits.append(self._waited)
@@ -118,6 +123,10 @@ class Handling:
             raise AssertionError(str(swallowed)) from stopping.stop
         finally:
             clock.waits.remove(self._waited)
+            if self._watches:
+                self._watches = 0
+                for member in self._callers:
+                    self.tells_itself(member)
             stopping.over()
             clock.limit, self._stopping = before, outer
 
@@ -133,6 +142,7 @@ class Handling:
                     self.handled(member or each.handed_to, Queue(topic, "", number), offset)
             return result
 
+        self._watches += 1
         watched.watches = handler  # type: ignore[attr-defined]
         return watched
 
@@ -148,7 +158,8 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        return HandledRecords(self._group.timeline, self._all(), self.pending, dead_letters(self._group))
+        group = self._group
+        return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead_letters(group))
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -183,6 +194,7 @@ class Handling:
         """Around every call of the user's code; ``reads``: whether it asks for records. Raises `Crashed` and
         `TimeIsUp`."""
         self._last = self.made(double)
+        self._callers.add(double.member)
         self.journal.called_somehow(double.member)
         if self._stopping is not None:
             self._stopping.check(double.member, reads=reads)
