@@ -83,6 +83,10 @@ class Handling:
         """Topic, partition and offset to the member that was given the record last."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
+        self._watches = 0
+        """How many handlers were watched since the user's code ran last: what they have not handled, it has not."""
+        self._callers: set[str] = set()
+        """Whose consumers were called while the user's code ran."""
         self._last: Double | None = None
         """The consumer that made the last call."""
         self._stopping: Stopping | None = None
@@ -122,6 +126,7 @@ class Handling:
         """
         clock = self.group.clock
         before, outer = clock.limit, self._stopping
+        self._callers = set()
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
         self._stopping = stopping = Stopping(sys._getframe())
         clock.waits.append(self._waited)
@@ -137,6 +142,10 @@ class Handling:
             raise AssertionError(str(swallowed)) from stopping.stop
         finally:
             clock.waits.remove(self._waited)
+            if self._watches:
+                self._watches = 0
+                for member in self._callers:
+                    self.tells_itself(member)
             stopping.over()
             clock.limit, self._stopping = before, outer
 
@@ -155,6 +164,8 @@ class Handling:
             result = handler(messages, *args, **kwargs)
             note(messages)
             return result
+
+        self._watches += 1
 
         async def watched_coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
             result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
@@ -191,8 +202,9 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        dead, hidden = dead_letters(self.group), self.group.records.hidden()
-        return HandledRecords(self.group.timeline, self._all(), self.pending, dead, hidden)
+        group = self.group
+        dead, hidden = dead_letters(group), group.records.hidden()
+        return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead, hidden)
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -228,6 +240,7 @@ class Handling:
         `Crashed` and `TimeIsUp`."""
         with self.group.clock.turn:
             self._last = self.made(double)
+            self._callers.add(double.member)
             self.journal.called_somehow(double.member)
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
