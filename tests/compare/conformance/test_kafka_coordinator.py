@@ -125,7 +125,7 @@ def noticed(trace: dict[str, Any]) -> bool:
 def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail() -> None:
     seen: set[tuple[str, ...]] = set()
     unnoticed: list[tuple[str, Place, Any]] = []
-    for trace in itertools.chain(traces(CLASSIC), traces(HARD)):
+    for trace in itertools.chain(traces(CLASSIC), traces(HARD), traces(CONSUMER)):
         for place in leaves({"steps": trace["steps"]}):
             value = at(trace, place)
             kind = kind_of(place, value, trace)
