@@ -2,9 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from compare.testing.handling import Handling, HandlingGroup, Interruption, Record
+from compare.testing.clock import Clock
+from compare.testing.handling import Handling, HandlingGroup, Record
+from compare.testing.interruptions import Interruption
 from protocols.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,6 +20,8 @@ R = TypeVar("R")
 
 class UserCode(ABC):
     """A group among whose members is user's code."""
+
+    clock: Clock
 
     @property
     @abstractmethod
@@ -50,14 +56,19 @@ class UserCode(ABC):
         """See `compare.testing.handling.Handling.interrupt`."""
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
 
+    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
+        """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
+        return self.clock.virtual_time(*modules)
+
     def run(self, code: Any, *, seconds: float | None = None) -> Any:
         """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
         loop in virtual time (`compare.testing.virtual_loop`)."""
         from compare.testing.virtual_loop import is_asynchronous, run_coroutine
 
-        if is_asynchronous(code):
-            return run_coroutine(self.handling.group, code, seconds)
-        return self.handling.run(code, seconds=seconds)
+        with self.handling.journal.runs(code, seconds):
+            if is_asynchronous(code):
+                return run_coroutine(self.handling.group, code, seconds)
+            return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

@@ -13,7 +13,7 @@ from compare.testing.confluent.admin_topics import TopicAnswers
 from compare.testing.confluent.background import Background
 from compare.testing.confluent.futures import VirtualFuture
 from compare.testing.confluent.installing import real_package
-from compare.testing.confluent.metadata import ClusterMetadata, metadata_of
+from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
 from compare.testing.confluent.process import Process
 from compare.testing.confluent.producer_configuration import producer_configuration
 from compare.testing.confluent.rebinding import rebound
@@ -72,17 +72,17 @@ class _AdminRequests:
     def __exit__(self, *exception: object) -> None:
         self._closed = True
 
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadataDouble:
         """Brokers and topics, or one topic alone."""
         self._check_open()
-        with self._group.handling.call(self._process):
+        with self._group.handling.call(self._process.caller):
             return metadata_of(self._topics.cluster, topic)
 
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Handle has been closed")
 
-    def cluster_id(self, timeout: float = -1) -> str:
+    def cluster_id(self, timeout: float = -1) -> str | None:
         """The cluster's id."""
         return self.list_topics().cluster_id
 
@@ -160,7 +160,7 @@ class _AdminRequests:
                 background.at(back, lambda: future.set_result(answer))
 
         self._check_open()
-        with self._group.handling.call(self._process):
+        with self._group.handling.call(self._process.caller):
             background.at(background.now + background.latency, arrived)
 
 

@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.group_metadata import encoded
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.confluent.metadata import ClusterMetadata
 from compare.testing.transactions import Membership
 
 
@@ -20,10 +19,6 @@ class ClientInformation(ABC):
     def _call(self) -> AbstractContextManager[None]:
         """Around every call."""
 
-    @abstractmethod
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
-        """Brokers and topics."""
-
     def consumer_group_metadata(self) -> bytes:
         """For a producer's ``send_offsets_to_transaction``: group and membership, as bytes."""
         with self._call():
@@ -33,12 +28,3 @@ class ClientInformation(ABC):
                 instance = self._inner.state.config.instance_id if known.generation >= 0 else None
                 membership = Membership(known.member_id, known.generation, instance)
             return encoded(self._configuration.group_id, membership)
-
-    def cluster_id(self, timeout: float = -1) -> str:
-        """The cluster's id."""
-        return self.list_topics().cluster_id
-
-    def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Taken, and left aside."""
-        with self._call():
-            return

@@ -44,7 +44,7 @@ class Confluent:
                 if not args and not more:
                     raise TypeError("expected configuration dict")
                 super().__init__(group, confluent.next_name({**_named(args), **more}), *args, **more)
-                confluent.process.add(self)
+                confluent.process.add(group.handling.made(self))
 
         class Producer(KafkaProducer):
             """Stands for `confluent_kafka.Producer`."""

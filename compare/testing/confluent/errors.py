@@ -78,6 +78,7 @@ _SAID: Final[Mapping[str, str]] = {
     "_STATE": "Local: Erroneous state",
     "_TIMED_OUT": "Local: Timed out",
     "_INVALID_ARG": "Local: Invalid argument or configuration",
+    "_TRANSPORT": "Local: Broker transport failure",
     "_UNKNOWN_PARTITION": "Local: Unknown partition",
 }
 """Name of an error to what librdkafka says of it."""

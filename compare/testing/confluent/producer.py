@@ -9,7 +9,7 @@ from compare.testing.clock import in_ticks
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent import producer_arguments as given
 from compare.testing.confluent.messages import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, made
-from compare.testing.confluent.metadata import ClusterMetadata, metadata_of
+from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
 from compare.testing.confluent.process import Process
 from compare.testing.confluent.producer_configuration import producer_configuration
 from compare.testing.confluent.sending import Outgoing, Sending
@@ -160,7 +160,8 @@ class KafkaProducer:
                 self._transactional.failed += 1
             if record.report is not None:
                 error = errors.error(record.error, errors.said(record.error)) if record.error else None
-                record.report(error, _message(record))
+                with self._group.clock.turn.lent():
+                    record.report(error, _message(record))
         return served
 
     # Transactions.
@@ -196,14 +197,14 @@ class KafkaProducer:
 
     # The rest.
 
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadataDouble:
         """Brokers and topics, or one topic alone."""
         if self._closed:
             raise RuntimeError("Handle has been closed")
         with self._call():
             return metadata_of(self._cluster, topic)
 
-    def cluster_id(self, timeout: float = -1) -> str:
+    def cluster_id(self, timeout: float = -1) -> str | None:
         """The cluster's id."""
         return self.list_topics().cluster_id
 
@@ -234,7 +235,7 @@ class KafkaProducer:
     def _call(self) -> AbstractContextManager[None]:
         if self._closed:
             raise RuntimeError("Producer has been closed")
-        return self._group.handling.call(self._process)
+        return self._group.handling.call(self._process.caller)
 
 
 def _unable(name: str) -> Exception:
