@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from inspect import iscoroutinefunction
 from math import inf
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -18,6 +17,7 @@ from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
+from compare.testing.watching import Place, watched
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.queues import Queue
@@ -153,42 +153,18 @@ class Handling:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
         and no more when poll() hands it out. ``member``: whose code it is; left out: each message tells."""
 
-        def note(messages: Any) -> None:
-            is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
-            for each in messages if is_list else [messages]:
-                topic, number, offset, handed_to = self._place(each)
-                if topic is not None and number is not None and offset is not None:
-                    self.handled(member or handed_to, Queue(topic, "", number), offset)
-
-        def watched(messages: Any, *args: object, **kwargs: object) -> R:
-            result = handler(messages, *args, **kwargs)
-            note(messages)
-            return result
-
         self._watches += 1
 
-        async def watched_coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
-            result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
-            note(messages)
-            return result
+        def note(message: Any, place: Place) -> None:
+            topic, number, offset = place
+            by = member or getattr(message, "handed_to", "") or self._handed.get(place, "")
+            self.handled(by, Queue(topic, "", number), offset)
 
-        if iscoroutinefunction(handler):
-            watched_coroutine.watches = handler  # type: ignore[attr-defined]
-            return watched_coroutine  # type: ignore[return-value]
-
-        watched.watches = handler  # type: ignore[attr-defined]
-        return watched
+        return watched(handler, note)
 
     def hand_out(self, member: str, topic: str, number: int, offset: int) -> None:
         """A member's code is given a record whose class cannot say to whom it was given."""
         self._handed[topic, number, offset] = member
-
-    def _place(self, message: Any) -> tuple[str | None, int | None, int | None, str]:
-        """Topic, partition and offset of a message of any client, and the member that was given it."""
-        if callable(message.topic):
-            return message.topic(), message.partition(), message.offset(), message.handed_to
-        place = message.topic, message.partition, message.offset
-        return *place, self._handed.get(place, "")
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""
