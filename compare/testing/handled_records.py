@@ -50,6 +50,11 @@ class RecordRange(NamedTuple):
     by: tuple[str, ...] = ()
 
 
+def single(ranges: Iterable[RecordRange]) -> list[tuple[str, str, int, int, tuple[str, ...]]]:
+    """Every record of the ranges: topic, broker, number, offset and the members that handled it."""
+    return [(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
+
+
 class Reads(NamedTuple):
     """A member begins to read a queue at an offset, and why."""
 

@@ -1,7 +1,7 @@
 """User's own code among the members of a group: what happens between its calls, and what it has handled."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, single
 from compare.testing.interruptions import Interruption, Interruptions
 from compare.testing.journal import Journal
 from compare.testing.plans import DEFAULT
@@ -184,12 +184,12 @@ class Handling:
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
-        return _single(self.records.twice())
+        return [Record(*each) for each in single(self.records.twice())]
 
     def never(self) -> list[Record]:
         """The records that nobody handled and nobody will: the group has committed beyond them, or read on beyond them
         after a reset; and if they were tried again, they were given up. Sorted."""
-        return _single(self.records.lost())
+        return [Record(*each) for each in single(self.records.lost())]
 
     def _all(self) -> list[Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""
@@ -288,10 +288,6 @@ class Handling:
         double.wake()
         if not double.is_alive or member in interruptions.killed:
             raise Crashed(f"{member} was killed")
-
-
-def _single(ranges: Iterable[RecordRange]) -> list[Record]:
-    return [Record(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
 
 
 class HandlingGroup(GroupInterface, Protocol):
