@@ -80,7 +80,6 @@ class Handling:
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
         self._handed: dict[tuple[str, int, int], str] = {}
-        """Topic, partition and offset to the member that was given the record last."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
         self._watches = 0
@@ -156,9 +155,8 @@ class Handling:
         self._watches += 1
 
         def note(message: Any, place: Place) -> None:
-            topic, number, offset = place
             by = member or getattr(message, "handed_to", "") or self._handed.get(place, "")
-            self.handled(by, Queue(topic, "", number), offset)
+            self.handled(by, Queue(place[0], "", place[1]), place[2])
 
         return watched(handler, note)
 
