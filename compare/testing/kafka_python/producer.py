@@ -41,6 +41,8 @@ _LEFT_ASIDE: Final = """
     security_protocol selector send_buffer_bytes socket_options socks5_proxy ssl_cafile ssl_certfile ssl_check_hostname
     ssl_ciphers ssl_context ssl_crlfile ssl_keyfile ssl_password transaction_timeout_ms
 """
+_OVERHEAD: Final = 70
+"""Bytes of a record beside key and value, at most."""
 _CODECS: Final = ("gzip", "snappy", "lz4", "zstd", None)
 
 
@@ -103,9 +105,15 @@ class KafkaProducer:
         key_bytes = self._serialised("key", topic, headers or [], key)
         value_bytes = self._serialised("value", topic, headers or [], value)
         there = sorted(self.partitions_for(topic))
-        if partition is not None:
-            assert partition >= 0
-            assert partition in there, "Unrecognized partition"
+        if partition is not None and partition < 0:
+            raise ValueError("partition must be >= 0")
+        if partition is not None and partition not in there:
+            raise ValueError(f"Unrecognized partition {partition} for topic {topic}")
+        size = _OVERHEAD + len(key_bytes or b"") + len(value_bytes or b"")
+        if size > self.config["max_request_size"]:
+            raise errors.MessageSizeTooLargeError(
+                f"The message is {size} bytes when serialized which is larger than the maximum request size"
+            )
         number = self._partitioner(key_bytes, there, there) if partition is None else partition
         content = Content(value_bytes, key_bytes, list(headers or []) or None, timestamp_ms)
         return self._sent(topic, number, content)

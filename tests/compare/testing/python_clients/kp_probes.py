@@ -92,9 +92,12 @@ def _one(state: str, name: str) -> Probe:
     return lambda world: said(lambda: CALLS[name](world, STATES[state](world)))
 
 
+OF_MEMBERS: Final = ("assignment", "subscription", "assign-more", "committed-none", "commit-empty", "group-metadata")
+"""Calls that a membership matters to, or that show that it does not; joining takes its time."""
 for _state in STATES:
     for _name in CALLS:
-        PROBES[f"{_state}-{_name}"] = _one(_state, _name)
+        if _state != "subscribed" or _name in OF_MEMBERS or _name.startswith(("seek", "subscribe", "pause")):
+            PROBES[f"{_state}-{_name}"] = _one(_state, _name)
 
 
 @probe

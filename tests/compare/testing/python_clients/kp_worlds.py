@@ -15,6 +15,7 @@ from tests.compare.testing.differential.mock_cluster import MockCluster
 from tests.compare.testing.python_clients.plain import plain
 
 PARTITIONS: Final = 2
+_MORE_POLLS: Final = 5
 VERSION: Final = (2, 3)
 """The mock cluster does not answer the question for its versions as kafka-python asks it."""
 AS_THE_MOCK: Final = {"group.initial.rebalance.delay.ms": 0}
@@ -54,9 +55,11 @@ class World:
         return made
 
     def joined(self, **given: Any) -> Any:
-        """One that is subscribed and has its assignment."""
+        """One that is subscribed and has its assignment, also after the mock cluster has shared anew."""
         consumer = self.make(self.topic, **given)
         self.until(consumer, lambda: bool(consumer.assignment()))
+        for _ in range(_MORE_POLLS):
+            consumer.poll(timeout_ms=50, update_offsets=False)
         return consumer
 
     def reading(self, *numbers: int, **given: Any) -> Any:
