@@ -7,6 +7,7 @@ from compare.measure.figures import Fairness
 from compare.measure.optimum import Optimum
 from compare.testing.clock import Clock
 from compare.testing.plans import Plan
+from compare.testing.records import Records
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.timeline import Timeline
@@ -32,6 +33,10 @@ class GroupInterface(Protocol):
     @property
     def world(self) -> World:
         """Where it lives."""
+
+    @property
+    def records(self) -> Records:
+        """What stands in the records."""
 
     @property
     def members(self) -> Sequence[str]:

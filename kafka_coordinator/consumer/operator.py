@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, standing_still, timers
+from kafka_coordinator.consumer import (
+    by_hand,
+    commits,
+    leaving,
+    membership,
+    metadata,
+    positions,
+    reading,
+    standing_still,
+    timers,
+)
 from kafka_coordinator.consumer.commands import (
     Assign,
     AssignAsMember,
@@ -20,6 +30,7 @@ from kafka_coordinator.consumer.commands import (
     Handle,
     ListenerReturned,
     NewLoad,
+    PollExpired,
     ReportDelivered,
     Seek,
     StopPolling,
@@ -114,6 +125,7 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     NewLoad: _new_load,
     BeginPoll: by_hand.begin_poll,
     EndPoll: by_hand.end_poll,
+    PollExpired: lambda c, now, command, out: membership.poll_expired(c, now, out),
     Handle: by_hand.handle,
     Seek: by_hand.seek,
     Assign: by_hand.assign,

@@ -23,7 +23,10 @@ class ConsumerSettings:
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
-    """Also the rebalance timeout that a JoinGroup asks for."""
+    """Also the rebalance timeout that a JoinGroup asks for, unless the next one says another."""
+    rebalance_timeout_ms: int = 0
+    """How long a rebalance waits for this member; 0: ``max.poll.interval.ms``, as in Kafka's own consumer. A client
+    that rejoins in a task of its own (aiokafka) names it apart."""
     max_poll_records: int = 500
     partition_assignment_strategy: tuple[str, ...] = ("range", "cooperative-sticky")
     """In order of preference."""
@@ -61,6 +64,11 @@ class ConsumerSettings:
         return settings
 
     @property
+    def rebalance_within_ms(self) -> int:
+        """The rebalance timeout of a JoinGroup."""
+        return self.rebalance_timeout_ms or self.max_poll_interval_ms
+
+    @property
     def rebalance_protocol(self) -> str:
         """The most advanced protocol that all configured assignors support."""
         return COOPERATIVE if set(self.partition_assignment_strategy) <= COOPERATIVE_ASSIGNORS else EAGER
@@ -87,6 +95,7 @@ _JAVA_NAMES: Final[Mapping[str, str]] = {record.java_class: record.name for reco
 _MAY_BE_ZERO = frozenset(
     {
         "auto.commit.interval.ms",
+        "rebalance.timeout.ms",
         "metadata.max.age.ms",
         "retry.backoff.ms",
         "retry.backoff.max.ms",

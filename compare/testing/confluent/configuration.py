@@ -57,6 +57,8 @@ class Configuration:
     """Whether the user's code says what is stored (``enable.auto.offset.store`` is off)."""
     tells_ends: bool
     """``enable.partition.eof``."""
+    committed_only: bool
+    """``isolation.level``: whether only committed records are read."""
     resets: bool
     """Whether ``auto.offset.reset`` names where reading begins; else an error is told (``error``)."""
     logger: Any
@@ -101,6 +103,7 @@ def configuration(given: Mapping[Any, object], group_settings: Mapping[str, obje
         _number(plain.get("statistics.interval.ms", 0)),
         plain.get("enable.auto.offset.store", True) is False,
         plain.get("enable.partition.eof", False) is True,
+        str(plain.get("isolation.level", "read_committed")).lower() == "read_committed",
         str(values.get("auto.offset.reset", "")).lower() != "error",
         values.get("logger"),
         plain,
@@ -173,3 +176,7 @@ def _check_together(values: Mapping[str, object]) -> None:
             f"Failed to create consumer: All partition.assignment.strategy ({given}) assignors must have the same"
             " protocol type, online migration between assignors with different protocol types is not supported"
         )
+
+
+checked, refused, callbacks_refused = _checked, _refused, _CALLBACKS
+"""What a producer's configuration has in common with a consumer's."""

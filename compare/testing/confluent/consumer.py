@@ -16,6 +16,7 @@ from compare.testing.confluent import errors as errors
 from compare.testing.confluent.arguments import NOT_GIVEN
 from compare.testing.confluent.assigning import partitions_of, subscription_of
 from compare.testing.confluent.callbacks import Callbacks
+from compare.testing.confluent.client_information import ClientInformation
 from compare.testing.confluent.commits import Commits
 from compare.testing.confluent.configuration import configuration
 from compare.testing.confluent.log import Log
@@ -29,7 +30,7 @@ from kafka_coordinator.consumer.state import ListenerCall
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
 
-class KafkaConsumer:
+class KafkaConsumer(ClientInformation):
     """One member whose loop is the user's. Made by `Group.consumer`; several threads may call it, one at a time.
 
     ``config`` is the one of the real consumer, and refused as it refuses it; single settings may be keyword arguments.
@@ -114,7 +115,7 @@ class KafkaConsumer:
         return self._take(arguments.count(count), until)
 
     def _take(self, most: int, timeout: float | None) -> list[Message]:
-        with self._call():
+        with self._call(reads=True):
             if not most:
                 return []
             return self._polling.take(most, timeout, self._run_listener, subscribed=self._subscribed)
@@ -281,7 +282,9 @@ class KafkaConsumer:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise RuntimeError("Consumer closed")
+            error = RuntimeError("Consumer closed")
+            self._handling.refused(self, error)
+            raise error
 
     def _check_handle(self) -> None:
         if self._closed:
@@ -291,6 +294,6 @@ class KafkaConsumer:
         if self._polling.is_over:
             raise errors.exception("_FATAL", f"Failed to {what}: Local: Fatal error")
 
-    def _call(self) -> AbstractContextManager[None]:
+    def _call(self, *, reads: bool = False) -> AbstractContextManager[None]:
         self._check_open()
-        return self._handling.call(self)
+        return self._handling.call(self, reads=reads)

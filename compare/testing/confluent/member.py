@@ -8,7 +8,7 @@ from compare.testing.confluent import errors as errors
 from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.messages import Message
 from compare.testing.confluent.reading import ReadPartitions
-from compare.testing.group_interface import GroupInterface
+from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.node import Partition
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
@@ -24,7 +24,7 @@ _ROUND_TRIP_MS: Time = 1000.0
 class KafkaMember(ReadPartitions):
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
-    def __init__(self, group: GroupInterface, member: str) -> None:
+    def __init__(self, group: HandlingGroup, member: str) -> None:
         super().__init__(group, member)
         self.calling: ListenerCall | None = None
         """The listener that runs now."""
@@ -40,6 +40,7 @@ class KafkaMember(ReadPartitions):
         more = {"settings": settings} if settings else {}
         self._group.happen(join=self.name, **subscription, **configuration.fields, **more)
         self.node = self.cluster.consumer(self.place)
+        self.isolation.committed_only = configuration.committed_only
         self._tells_ends, self.stores_itself = configuration.tells_ends, configuration.stores_itself
         self.resets = configuration.resets
         self.store({})
@@ -65,6 +66,7 @@ class KafkaMember(ReadPartitions):
                     return found
                 self._note_begun()
                 self._reset_beyond()
+                self._skip_hidden()
                 failures, self._failures = self._failures[: most - len(found)], self._failures[most - len(found) :]
                 found += failures
                 found += self._due(most - len(found))
@@ -73,7 +75,9 @@ class KafkaMember(ReadPartitions):
                     return found
                 due = min((at for at, _ in self._nexts()), default=inf)
                 subscription = self.state.subscription
-                elsewhere = partial(self._wants_user, subscription.positions, subscription.unpositioned)
+                elsewhere = partial(
+                    self._wants_user, subscription.positions, subscription.unpositioned, self.state.load
+                )
                 self.live(min(until, due), elsewhere)
         finally:
             if self.is_alive:
@@ -85,10 +89,11 @@ class KafkaMember(ReadPartitions):
         if self.node is not None and self.calling is None and self.has_brokers:
             self.live(self.now + _ROUND_TRIP_MS, lambda: not self.state.subscription.unpositioned)
 
-    def _wants_user(self, positions: object, unpositioned: object) -> bool:
-        """Whether the client has something for the user's thread, or reads elsewhere than before."""
+    def _wants_user(self, positions: object, unpositioned: object, load: object) -> bool:
+        """Whether the client has something for the user's thread, reads elsewhere than before, or other records."""
         subscription, user = self.state.subscription, self.state.user
         moved = subscription.positions is not positions or subscription.unpositioned is not unpositioned
+        moved = moved or self.state.load is not load
         return user.listener_call is not None or bool(user.fatal) or moved or self.is_hung
 
     # Commits.

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from compare.testing.confluent import errors as errors
+from compare.testing.confluent.isolation import Isolation
 from compare.testing.confluent.log import Log
-from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
-from compare.testing.group_interface import GroupInterface
+from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made
+from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.node import KafkaNode, Partition
+from compare.testing.kafka.written import written_at
 from kafka_coordinator.consumer.commands import Assign, AssignAsMember, Handle, Seek, Store
 from protocols.engine.nodes import Time
+from protocols.queues import Queue
 
 _NO_OFFSET, _FROM_COMMITTED = errors.OFFSET_INVALID, errors.OFFSET_STORED
 
@@ -25,8 +28,9 @@ class Stored(NamedTuple):
 class ReadPartitions(KafkaNode):
     """The partitions that the user's code reads, and where it stands in them."""
 
-    def __init__(self, group: GroupInterface, member: str) -> None:
+    def __init__(self, group: HandlingGroup, member: str) -> None:
         super().__init__(group, member)
+        self.isolation = Isolation(group.transactions)
         self.read: dict[Partition, int] = {}
         """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
         the user named; `OFFSET_INVALID` where none."""
@@ -146,6 +150,18 @@ class ReadPartitions(KafkaNode):
                 reason = "fetch failed due to requested offset not available on the broker: Broker: Offset out of range"
                 self.reset(each, f"{reason} (broker {self.broker_id(each)})", at)
 
+    def _skip_hidden(self) -> None:
+        """Positions stand behind records that are not shown."""
+        positions = self.state.subscription.positions
+        moved = [(each, self.isolation.after_hidden(each, at.start)) for each, at in positions.items()]
+        skipped = [(each, to) for each, to in moved if each in self.read and to != positions[each].start]
+        if skipped:
+            self.tell(Seek(tuple(skipped)))
+
+    def readable_end(self, partition: Partition) -> int:
+        """Up to where records are handed out."""
+        return self.isolation.readable_end(partition, self.end_offset(partition))
+
     def _reached_ends(self, most: int) -> list[Message]:
         """That partitions were read to their ends, once for each end, where the user wants to be told."""
         if not self._tells_ends:
@@ -153,7 +169,7 @@ class ReadPartitions(KafkaNode):
         found: list[Message] = []
         for partition, each in self.state.subscription.positions.items():
             reads = partition in self.read and partition not in self.paused | self.stuck | self.failed
-            if len(found) < most and reads and self._ends.get(partition) != each.start == self.end_offset(partition):
+            if len(found) < most and reads and self._ends.get(partition) != each.start == self.readable_end(partition):
                 self._ends[partition] = end = each.start
                 broker = self.broker_id(partition)
                 said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
@@ -163,7 +179,7 @@ class ReadPartitions(KafkaNode):
     def _due(self, most: int) -> list[Message]:
         """Records that are there, the oldest first."""
         found: list[Message] = []
-        plan, now = self._group.plan, self._group.clock.time
+        now = self._group.clock.time
         while len(found) < most:
             ready = [(at, partition) for at, partition in self._nexts() if at <= now]
             if not ready:
@@ -172,13 +188,14 @@ class ReadPartitions(KafkaNode):
             offset = self.state.subscription.positions[partition].start
             self.tell(Handle(partition, offset, offset + 1))
             self.position[partition] = offset + 1
-            record = *partition, offset
-            value, key, headers = plan.value(*record), plan.key(*record), plan.headers(*record)
+            topic, number = partition
+            value, key, headers, written = self._group.records.content(Queue(topic, "", number), offset)
             if not self.stores_itself:
                 self.stored[partition] = Stored(offset + 1, EPOCH)
-            fields = {"topic": record[0], "partition": record[1], "offset": offset, "leader_epoch": EPOCH}
-            time = TIMESTAMP_CREATE_TIME, int(at)
+            fields = {"topic": topic, "partition": number, "offset": offset, "leader_epoch": EPOCH}
+            time = TIMESTAMP_CREATE_TIME, int(at) if written is None else written
             found.append(made(self.name, **fields, key=key, value=value, headers=headers, timestamp=time))
+            self._skip_hidden()
         if found and not self.stores_itself:
             self.store({})
         return found
@@ -188,5 +205,5 @@ class ReadPartitions(KafkaNode):
         for partition, each in self.state.subscription.positions.items():
             if partition in self.read and partition not in self.paused | self.stuck | self.failed:
                 at = written_at(self.state.load.production(partition), each.start)
-                if at is not None:
+                if at is not None and each.start < self.isolation.readable_end(partition, each.start + 1):
                     yield at, partition
