@@ -15,13 +15,13 @@ from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.records import Records
 from compare.testing.replayable import Replayable
+from compare.testing.single_owner import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.errors import UserError
 from protocols.timeline import Timeline
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
@@ -200,19 +200,7 @@ class Group(Events, Demands, Replayable, UserCode):
     def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
         """Who owns a queue now; None where nobody does. `UserError` where there is no such queue, `AssertionError`
         where several own it."""
-        found = [
-            (queue, owners)
-            for queue, owners in self.allocation.owners.items()
-            if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
-        ]
-        if not found:
-            there = ", ".join(map(queue_name, sorted(self.allocation.owners)))
-            raise UserError(f"no queue {topic}-{number}, expected one of {there}")
-        if len(found) != 1:
-            raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
-        if len(found[0][1]) > 1:
-            raise AssertionError(f"{topic}-{number} has several owners: {', '.join(found[0][1])}")
-        return found[0][1][0] if found[0][1] else None
+        return single_owner(self.allocation, topic, number, broker)
 
     @property
     def timeline(self) -> Timeline:
@@ -267,6 +255,25 @@ class Group(Events, Demands, Replayable, UserCode):
         if self.system != "kafka":
             raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
         return Confluent(self)
+
+    def aiokafka(self, *members: str) -> Any:
+        """The classes of aiokafka, bound to this group: `AIOKafkaConsumer` and what goes with it. Consumers are the
+        members of these names, in the order in which they are made; then of their ``client_id``, or ``c1``, ``c2``, ...
+        They live in coroutines that `run` runs."""
+        from compare.testing.aiokafka.namespace import namespace
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no aiokafka consumer, expected push_consumer(...)")
+        return namespace(self, members)
+
+    def kafka_python(self, *members: str) -> Any:
+        """The classes of kafka-python, bound to this group: `KafkaConsumer` and what goes with it; members as in
+        `aiokafka`."""
+        from compare.testing.kafka_python.namespace import namespace
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no kafka-python consumer, expected push_consumer(...)")
+        return namespace(self, members)
 
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import iscoroutinefunction
 from math import inf
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
-from compare.testing.confluent.messages import Message
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
@@ -79,6 +79,8 @@ class Handling:
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
+        self._handed: dict[tuple[str, int, int], str] = {}
+        """Topic, partition and offset to the member that was given the record last."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
         self._last: Double | None = None
@@ -142,16 +144,40 @@ class Handling:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
         and no more when poll() hands it out. ``member``: whose code it is; left out: each message tells."""
 
-        def watched(messages: Message | list[Message] | tuple[Message, ...], *args: object, **kwargs: object) -> R:
-            result = handler(messages, *args, **kwargs)
-            for each in messages if isinstance(messages, list | tuple) else [messages]:
-                topic, number, offset = each.topic(), each.partition(), each.offset()
+        def note(messages: Any) -> None:
+            is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
+            for each in messages if is_list else [messages]:
+                topic, number, offset, handed_to = self._place(each)
                 if topic is not None and number is not None and offset is not None:
-                    self.handled(member or each.handed_to, Queue(topic, "", number), offset)
+                    self.handled(member or handed_to, Queue(topic, "", number), offset)
+
+        def watched(messages: Any, *args: object, **kwargs: object) -> R:
+            result = handler(messages, *args, **kwargs)
+            note(messages)
             return result
+
+        async def watched_coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
+            result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
+            note(messages)
+            return result
+
+        if iscoroutinefunction(handler):
+            watched_coroutine.watches = handler  # type: ignore[attr-defined]
+            return watched_coroutine  # type: ignore[return-value]
 
         watched.watches = handler  # type: ignore[attr-defined]
         return watched
+
+    def hand_out(self, member: str, topic: str, number: int, offset: int) -> None:
+        """A member's code is given a record whose class cannot say to whom it was given."""
+        self._handed[topic, number, offset] = member
+
+    def _place(self, message: Any) -> tuple[str | None, int | None, int | None, str]:
+        """Topic, partition and offset of a message of any client, and the member that was given it."""
+        if callable(message.topic):
+            return message.topic(), message.partition(), message.offset(), message.handed_to
+        place = message.topic, message.partition, message.offset
+        return *place, self._handed.get(place, "")
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""

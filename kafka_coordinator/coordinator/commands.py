@@ -27,6 +27,20 @@ class Topics(NamedTuple):
 
     partitions: Mapping[str, int]
     queues: Mapping[str, tuple[Queue, ...]] = {}
+    racks: Mapping[str, tuple[tuple[str, ...], ...]] = {}
+    """Topic to the racks of each partition's replicas."""
+    ids: Mapping[str, int] = {}
+    """Topic to its 128-bit id; one that is not in it has an id made from its name."""
+
+
+class GroupSettings(NamedTuple):
+    """From now on these groups have settings of their own, under Kafka's names (``consumer.session.timeout.ms`` and
+    ``consumer.heartbeat.interval.ms``); those of other groups are the broker's.
+
+    In Kafka what IncrementalAlterConfigs sets for a resource of the type GROUP.
+    """
+
+    of_group: Mapping[str, Mapping[str, int]]
 
 
 class OffsetsDecided(NamedTuple):

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.installing import real_package
-from compare.testing.confluent.messages import EPOCH, written_at
+from compare.testing.confluent.messages import EPOCH
 from compare.testing.handling import HandlingGroup
+from compare.testing.kafka.written import written_at
 from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.nodes import TICK, Time
 from protocols.queues import Queue

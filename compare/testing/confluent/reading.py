@@ -6,9 +6,10 @@ from typing import NamedTuple
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.isolation import Isolation
 from compare.testing.confluent.log import Log
-from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
+from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made
 from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.node import KafkaNode, Partition
+from compare.testing.kafka.written import written_at
 from kafka_coordinator.consumer.commands import Assign, AssignAsMember, Handle, Seek, Store
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
