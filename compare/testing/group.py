@@ -15,13 +15,13 @@ from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.records import Records
 from compare.testing.replayable import Replayable
+from compare.testing.single_owner import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.errors import UserError
 from protocols.timeline import Timeline
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
@@ -198,19 +198,7 @@ class Group(Events, Demands, Replayable, UserCode):
     def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
         """Who owns a queue now; None where nobody does. `UserError` where there is no such queue, `AssertionError`
         where several own it."""
-        found = [
-            (queue, owners)
-            for queue, owners in self.allocation.owners.items()
-            if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
-        ]
-        if not found:
-            there = ", ".join(map(queue_name, sorted(self.allocation.owners)))
-            raise UserError(f"no queue {topic}-{number}, expected one of {there}")
-        if len(found) != 1:
-            raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
-        if len(found[0][1]) > 1:
-            raise AssertionError(f"{topic}-{number} has several owners: {', '.join(found[0][1])}")
-        return found[0][1][0] if found[0][1] else None
+        return single_owner(self.allocation, topic, number, broker)
 
     @property
     def timeline(self) -> Timeline:
