@@ -15,6 +15,7 @@ from compare.testing.events import Events
 from compare.testing.handling import Handling, Interruption, Record
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.records import Records
+from compare.testing.rocketmq.door import RocketMQDoor
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
 from protocols.errors import UserError
@@ -26,7 +27,6 @@ from protocols.timeline.story import story
 
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
-    from compare.testing.rocketmq.push_consumer import PushConsumer
 
 R = TypeVar("R")
 
@@ -34,7 +34,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands):
+class Group(Events, Demands, RocketMQDoor):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -260,15 +260,6 @@ class Group(Events, Demands):
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
         return KafkaConsumer(self, member, given)
-
-    def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
-        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
-        the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
-        from compare.testing.rocketmq.push_consumer import PushConsumer
-
-        if self.system != "rocketmq":
-            raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        return PushConsumer(self, member, orderly=orderly)
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """See `compare.testing.handling.Handling.interrupt`."""

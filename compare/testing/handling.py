@@ -125,6 +125,9 @@ class Handling:
         def watched(messages: Message | list[Message] | tuple[Message, ...], *args: object, **kwargs: object) -> R:
             result = handler(messages, *args, **kwargs)
             for each in messages if isinstance(messages, list | tuple) else [messages]:
+                if (taken := self._group.popped(each)) is not None:
+                    self.handled(member or taken[0], *taken[1])
+                    continue
                 topic, number, offset = each.topic(), each.partition(), each.offset()
                 if topic is not None and number is not None and offset is not None:
                     self.handled(member or each.handed_to, Queue(topic, "", number), offset)
