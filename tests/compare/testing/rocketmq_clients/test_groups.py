@@ -173,9 +173,10 @@ def test_produced_records_come_without_a_producer() -> None:
 
 
 def test_consumers_of_another_group_and_in_kafka_are_refused() -> None:
+    mq = _group().rocketmq_v5()
+    configuration = mq.ClientConfiguration("", mq.Credentials())
     with pytest.raises(UserError, match="make the test's group with name='other'"):
-        mq = _group().rocketmq_v5()
-        mq.SimpleConsumer(mq.ClientConfiguration("", mq.Credentials()), "other")
+        mq.SimpleConsumer(configuration, "other")
     with pytest.raises(UserError, match="has no POP"):
         kafka_group().rocketmq_v5()
     with pytest.raises(UserError, match="has no client of RocketMQ"):
