@@ -36,12 +36,11 @@ class PushConsumer:
     ) -> None:
         if group_id is None:
             raise NullPointerException("Returned null pointer when create PushConsumer")
-        self.set_group(group_id)
+        self._group_id = text_of(group_id, 1)
         self.set_message_model(message_model)
         self._orderly = orderly
         self._subscribed: dict[str, str] = {}
         self._callback: Callable[[Any], object] | None = None
-        self._settings: dict[str, int] = {}
         self._inner: push_consumer.PushConsumer | None = None
 
     def __enter__(self) -> None:
@@ -75,16 +74,12 @@ class PushConsumer:
         text_of(name)
 
     def set_thread_count(self, thread_count: int) -> None:
-        """Callbacks run one after the other here; refused before `subscribe`, as there."""
-        self._set(number_of(thread_count))
+        """Callbacks run one after the other here; refused is 0."""
+        _refuse_none(number_of(thread_count))
 
     def set_message_batch_max_size(self, max_size: int) -> None:
-        """The callback gets one message anyway; refused before `subscribe`, as there."""
-        self._set(number_of(max_size))
-
-    def _set(self, value: int) -> None:
-        if self._callback is None and not self._subscribed:
-            raise NullPointerException(_NO_LISTENER)
+        """The callback gets one message anyway; refused is 0."""
+        _refuse_none(number_of(max_size))
 
     def subscribe(self, topic: str | bytes, callback: Callable[[Any], object], expression: str | bytes = "*") -> None:
         """Subscribe to one more topic. The last callback gets the messages of all topics."""
@@ -134,3 +129,8 @@ class PushConsumer:
             return push_consumer.LOST
         done = result == ConsumeStatus.CONSUME_SUCCESS
         return push_consumer.CONSUME_SUCCESS if done else push_consumer.RECONSUME_LATER
+
+
+def _refuse_none(value: int) -> None:
+    if not value:
+        raise NullPointerException("")

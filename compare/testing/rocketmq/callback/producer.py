@@ -31,7 +31,7 @@ class Producer:
     ) -> None:
         if group_id is None:
             raise NullPointerException("Returned null pointer when create Producer")
-        self._name, self._number = text_of(group_id), self.clients.naming.count()
+        self._name, self._number = text_of(group_id, 1), self.clients.naming.count()
         self._running = False
         self._sent = 0
 

@@ -71,16 +71,17 @@ class PushConsumerStartFailed(ConsumerException):
     """A consumer did not start."""
 
 
-def text_of(value: str | bytes) -> str:
-    """Text as the C++ client takes it; `ctypes.ArgumentError` for anything else."""
+def text_of(value: str | bytes, argument: int = 2) -> str:
+    """Text as the C++ client takes it; `ctypes.ArgumentError` for anything else, whose ``argument`` it is there."""
     if not isinstance(value, str | bytes):
         from ctypes import ArgumentError
 
-        raise ArgumentError("argument 2: TypeError: wrong type")
+        raise ArgumentError(f"argument {argument}: TypeError: wrong type")
     return value.decode() if isinstance(value, bytes) else value
 
 
 def number_of(value: int) -> int:
+    """The same for a whole number."""
     if not isinstance(value, int):
         from ctypes import ArgumentError
 
@@ -92,7 +93,7 @@ class Message:
     """A message to be sent."""
 
     def __init__(self, topic: str | bytes) -> None:
-        self.topic = text_of(topic)
+        self.topic = text_of(topic, 1)
         self.body = b""
         self.properties: dict[str, str] = {}
 
