@@ -15,6 +15,7 @@ from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.records import Records
 from compare.testing.replayable import Replayable
+from compare.testing.rocketmq.door import RocketMQDoor
 from compare.testing.single_owner import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode
@@ -27,13 +28,12 @@ from protocols.timeline.story import story
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
     from compare.testing.confluent.door import Confluent
-    from compare.testing.rocketmq.push_consumer import PushConsumer
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, Replayable, UserCode):
+class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -253,14 +253,3 @@ class Group(Events, Demands, Replayable, UserCode):
         if self.system != "kafka":
             raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
         return Confluent(self)
-
-    def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
-        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
-        the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
-        from compare.testing.rocketmq.push_consumer import PushConsumer
-
-        if self.system != "rocketmq":
-            raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        consumer = self.handling.made(PushConsumer(self, member, orderly=orderly))
-        self.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
-        return consumer

@@ -142,6 +142,9 @@ class Handling:
         def note(messages: Any) -> None:
             is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
             for each in messages if is_list else [messages]:
+                if (taken := self.group.popped(each)) is not None:
+                    self.handled(member or taken[0], *taken[1])
+                    continue
                 topic, number, offset, handed_to = self._place(each)
                 if topic is not None and number is not None and offset is not None:
                     self.handled(member or handed_to, Queue(topic, "", number), offset)
