@@ -58,7 +58,8 @@ class BrokerAdapter:
 def _senders(core: Core) -> dict[str, Sender] | None:
     """Node name to its member; None while something is going on in a group, or where two members have one node."""
     found: dict[str, Sender] = {}
-    if core.loading:
+    if core.loading or any(group.members for group in core.consumer_groups.values()):
+        # Groups of the consumer protocol are run in full.
         return None
     for group in core.groups.values():
         if group.state not in (states.STABLE, states.EMPTY) or group.pending_join or group.pending_sync:
