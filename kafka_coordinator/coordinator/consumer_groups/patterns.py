@@ -39,9 +39,58 @@ _SPACES: Final = {"s": r"\t\n\f\r ", "S": r"\x00-\x08\x0B\x0E-\x1F!-\U0010FFFF"}
 _CODE: Final = re.compile(r"\\x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]+)\})")
 _OCTAL: Final = re.compile(r"\\(0[0-7]{0,2}|[1-7][0-7]{1,2})")
 _PROPERTY: Final = re.compile(r"\\([pP])(?:([A-Z])|\{(\^?\w+)\})")
-_SCRIPTS: Final = ("Any", "Arabic", "Common", "Cyrillic", "Greek", "Han", "Hebrew", "Hiragana", "Katakana", "Latin", "Thai")
+_SCRIPTS: Final = (
+    "Any",
+    "Arabic",
+    "Common",
+    "Cyrillic",
+    "Greek",
+    "Han",
+    "Hebrew",
+    "Hiragana",
+    "Katakana",
+    "Latin",
+    "Thai",
+)
 _CATEGORIES: Final = frozenset(
-    "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs".split()
+    [
+        "C",
+        "Cc",
+        "Cf",
+        "Co",
+        "Cs",
+        "L",
+        "Ll",
+        "Lm",
+        "Lo",
+        "Lt",
+        "Lu",
+        "M",
+        "Mc",
+        "Me",
+        "Mn",
+        "N",
+        "Nd",
+        "Nl",
+        "No",
+        "P",
+        "Pc",
+        "Pd",
+        "Pe",
+        "Pf",
+        "Pi",
+        "Po",
+        "Ps",
+        "S",
+        "Sc",
+        "Sk",
+        "Sm",
+        "So",
+        "Z",
+        "Zl",
+        "Zp",
+        "Zs",
+    ]
 )
 _CLASS_NAME: Final = re.compile(r"\[:(\^?)(\w+):\]")
 

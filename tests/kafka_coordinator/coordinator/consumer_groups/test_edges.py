@@ -1,6 +1,5 @@
 """Random play over groups of the consumer protocol takes every edge of both state graphs, with a few stories."""
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import pytest
@@ -9,17 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from kafka_coordinator.consumer_group_messages import LEAVES, LEAVES_FOR_A_WHILE
-from kafka_coordinator.coordinator.consumer_groups.states import (
-    ASSIGNING,
-    EMPTY,
-    GROUP,
-    MEMBER,
-    RECONCILING,
-    STABLE,
-)
+from kafka_coordinator.coordinator.consumer_groups.states import GROUP, MEMBER
 from kafka_coordinator.errors import CODES
-from protocols.state_machine import Edge
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
+from tests.kafka_coordinator.coordinator.consumer_groups.stories import DIRECTED
 
 WHO = st.integers(0, 3)
 SUBSCRIPTIONS = st.sampled_from([("t",), ("t", "u"), ("u",), ()])
@@ -166,10 +158,5 @@ def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFix
         print(f"\nconsumer groups: {len(edges)} edges, {len(taken)} taken by random play, ", end="")
         print(f"{len(edges & (set(played) | told))} with {len(DIRECTED)} stories")
     left = sorted(edges - set(played) - told)
-    assert not left, left
+    assert not left, "\n".join(map(str, left))
     assert len(edges & set(played)) > 60
-
-
-DIRECTED: tuple[Callable[[], ConsumerDesk], ...] = ()
-STATES = (EMPTY, ASSIGNING, RECONCILING, STABLE)
-_ = Edge

@@ -267,7 +267,9 @@ def test_the_observer_sees_grants_and_when_a_rebalance_begins_and_ends() -> None
     ended = [fact for fact in desk.facts if isinstance(fact, RebalanceEnded)]
     assert [(fact.by, fact.generation) for fact in began] == [("A", 1), ("B", 2)]
     assert [(fact.generation, fact.changed) for fact in ended] == [(1, True), (2, True)]
-    granted = [(fact.member, [queue.number for queue in fact.queues]) for fact in desk.facts if isinstance(fact, Granted)]
+    granted = [
+        (fact.member, [queue.number for queue in fact.queues]) for fact in desk.facts if isinstance(fact, Granted)
+    ]
     assert granted == [("A", [0, 1, 2, 3]), ("A", [0, 1]), ("B", [2, 3])]
     desk.facts.clear()
     desk.beat("B", -1)

@@ -1,4 +1,4 @@
-"""Classic and consumer members in one group: upgrade, downgrade, and what the released broker gets wrong (6.9, 6.13)."""
+"""Classic and consumer members in one group: upgrade, downgrade, and a defect of the released broker (6.9, 6.13)."""
 
 import pytest
 
