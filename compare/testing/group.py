@@ -12,7 +12,7 @@ from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of,
 from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.handling import Handling
-from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
+from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
 from compare.testing.records import Records
 from compare.testing.replayable import Replayable
 from compare.testing.rocketmq.door import RocketMQDoor
@@ -56,6 +56,7 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
         *,
         assignor: str = "",
         strategy: str = "",
+        protocol: str = "",
         settings: Mapping[str, object] | None = None,
         brokers: Iterable[str] = DEFAULT.brokers,
         produce: float = DEFAULT.produce,
@@ -71,10 +72,11 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
 
         ``topics``: name to its number of queues, or to a number per broker. ``members``: who is there from the
         beginning: names, or name to topics or to a scenario's fields of a member. ``assignor`` and ``strategy`` are two
-        words for the same. ``settings``: the system's own, of clients and brokers. ``produce``: records per second and
-        queue; ``rates``: other ones, by topic or queue. ``latency``: how long messages travel. ``seed``: of all that is
-        left to chance. ``value``, ``key``, ``headers``: what stands in a record that the user's code is given, from
-        topic, queue number and offset.
+        words for the same. ``protocol``: Kafka's group protocol, ``classic`` or ``consumer`` (KIP-848, whose assignors
+        are ``uniform`` and ``range``). ``settings``: the system's own, of clients and brokers. ``produce``: records per
+        second and queue; ``rates``: other ones, by topic or queue. ``latency``: how long messages travel. ``seed``: of
+        all that is left to chance. ``value``, ``key``, ``headers``: what stands in a record that the user's code is
+        given, from topic, queue number and offset.
         """
         if assignor and strategy:
             raise UserError(
@@ -83,7 +85,7 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
         plan = Plan(
             topics,
             members,
-            assignor or strategy,
+            strategy_of(self.system, protocol, assignor or strategy),
             settings or {},
             tuple(names_of("brokers", brokers)),
             produce,

@@ -98,6 +98,8 @@ class KafkaConsumer(ClientInformation):
                 self._subscribed = False
 
     def _run_listener(self, called: ListenerCall) -> None:
+        if self._inner.says_nothing(called):
+            return
         if (listener := self._listeners.get(called.kind)) is not None:
             listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
 

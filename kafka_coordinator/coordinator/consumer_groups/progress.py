@@ -109,6 +109,7 @@ def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned,
     if member.profile.classic is None:
         timer = revocation_timer(group.id, member.id)
         if after.state == states.UNREVOKED:
+            member.revoking_at = after.epoch
             out.set_timer(timer, now + member.profile.rebalance_timeout_ms)
         else:
             out.cancel_timer(timer)

@@ -15,19 +15,24 @@ from kafka_coordinator.coordinator.consumer_groups.orders import member_order, v
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.translation import topic_id
+from protocols.errors import UserError
 from protocols.java import entry_order, sorted_as_java
 
 
 def compute_target(core: Core, group: ConsumerGroup, caller: ConsumerMember, is_new: bool) -> None:
     """Compute the target for the group's epoch and store what has changed in it.
 
-    ``caller``: the member whose request it is; ``is_new``: whether it joins with this request. Raises `AssignorError`
-    where an assignor of the user's own cannot, or answers with something else.
+    ``caller``: the member whose request it is; ``is_new``: whether it joins with this request. Raises `UserError`
+    where an assignor of the user's own cannot, or answers with what is no assignment; the released broker would answer
+    such a heartbeat with UNKNOWN_SERVER_ERROR, again and again.
     """
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
     metadata = _input(core, group, member_order(group.members, group.most_members, caller.id if is_new else None))
-    answer = SERVER_ASSIGNORS[name](metadata, group.homogeneous())
-    _check(name, answer, metadata)
+    try:
+        answer = SERVER_ASSIGNORS[name](metadata, group.homogeneous())
+        _check(name, answer, metadata)
+    except AssignorError as error:
+        raise UserError(f"server-side assignor {name} for group {group.id}: {error}") from None
     partitions = [(topic, number) for topic, count in metadata.topics.items() for number in range(count)]
     for member, numbers in zip(metadata.members, answer.owned, strict=True):
         _take(core, group, member.member_id, [partitions[number] for number in numbers])
@@ -68,7 +73,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, topics: dict[str, int]
         named = sorted_as_java({*named, *(resolved.topics if resolved else ())})
     claims: dict[str, list[int]] = {}
     for topic, number in group.target.get(member.id, ()):
-        if topic in ids:
+        if number < topics.get(topic, 0):
             claims.setdefault(topic, []).append(number)
     return Subscription(
         member.id,
