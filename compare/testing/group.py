@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
     from compare.testing.confluent.door import Confluent
     from compare.testing.rocketmq.push_consumer import PushConsumer
-
-R = TypeVar("R")
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
@@ -256,25 +254,6 @@ class Group(Events, Demands, Replayable, UserCode):
             raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
         return Confluent(self)
 
-    def aiokafka(self, *members: str) -> Any:
-        """The classes of aiokafka, bound to this group: `AIOKafkaConsumer` and what goes with it. Consumers are the
-        members of these names, in the order in which they are made; then of their ``client_id``, or ``c1``, ``c2``, ...
-        They live in coroutines that `run` runs."""
-        from compare.testing.aiokafka.namespace import namespace
-
-        if self.system != "kafka":
-            raise UserError(f"{self.label} has no aiokafka consumer, expected push_consumer(...)")
-        return namespace(self, members)
-
-    def kafka_python(self, *members: str) -> Any:
-        """The classes of kafka-python, bound to this group: `KafkaConsumer` and what goes with it; members as in
-        `aiokafka`."""
-        from compare.testing.kafka_python.namespace import namespace
-
-        if self.system != "kafka":
-            raise UserError(f"{self.label} has no kafka-python consumer, expected push_consumer(...)")
-        return namespace(self, members)
-
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
         the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
@@ -285,13 +264,3 @@ class Group(Events, Demands, Replayable, UserCode):
         consumer = self.handling.made(PushConsumer(self, member, orderly=orderly))
         self.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
         return consumer
-
-    def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
-        loop in virtual time (`compare.testing.virtual_loop`)."""
-        from compare.testing.virtual_loop import is_asynchronous, run_coroutine
-
-        with self.handling.journal.runs(code, seconds):
-            if is_asynchronous(code):
-                return run_coroutine(self, code, seconds)
-            return self.handling.run(code, seconds=seconds)

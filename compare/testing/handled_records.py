@@ -13,7 +13,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Position
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
-from protocols.timeline import Timeline
+from protocols.timeline import Lifetimes, Timeline
 from protocols.timeline.commits import Commit
 
 BY_ITSELF = ("committed", "seek")
@@ -64,29 +64,34 @@ T = TypeVar("T", Handled, Commit, Reads)
 
 
 class HandledRecords:
-    """What is known of a group's records at one time; ``handled``: in order of time; ``failed``: queue and offset of
-    those that the user's code could not handle; ``given_up``: of those that are dead letters; ``hidden``: of those that
-    nobody has to handle."""
+    """What is known of a group's records at one time.
+
+    ``lives``: when queues existed; ``handled``: in order of time; ``failed``: queue and offset of those that the user's
+    code could not handle; ``given_up``: of those that are dead letters; ``hidden``: of
+    those that nobody has to handle.
+    """
 
     def __init__(
         self,
         timeline: Timeline,
+        lives: Lifetimes,
         handled: list[Handled],
         failed: set[tuple[Queue, int]],
         given_up: set[tuple[Queue, int]],
         hidden: Collection[tuple[Queue, int]] = (),
     ) -> None:
+        self._timeline, self._lives = timeline, lives
+        self._retried, self.given_up = failed - given_up, given_up
         self._hidden = hidden
-        self._timeline, self._retried, self.given_up = timeline, failed - given_up, given_up
         self._all_handled = handled
 
     def began(self, queue: Queue) -> Time:
         """When the queue as it is now came into being, in milliseconds."""
-        return max((since for since, _ in self._timeline.lives.get(queue, ())), default=0.0)
+        return max((since for since, _ in self._lives.get(queue, ())), default=0.0)
 
     def exists(self, queue: Queue) -> bool:
         """Whether there is such a queue still."""
-        lives = self._timeline.lives.get(queue)
+        lives = self._lives.get(queue)
         return lives is None or any(since <= self._timeline.end < until for since, until in lives)
 
     def _is_now(self, at: Time, queue: Queue) -> bool:

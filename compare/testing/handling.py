@@ -61,7 +61,7 @@ class Handling:
     """What the user's code in one group does. Calls of all its consumers are counted together, from 1 on."""
 
     def __init__(self, group: GroupInterface) -> None:
-        self._group = group
+        self.group = group
         self.calls = 0
         """How many calls of consumers have begun."""
         self.standing: dict[str, Time] = {}
@@ -83,6 +83,10 @@ class Handling:
         """Topic, partition and offset to the member that was given the record last."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
+        self._watches = 0
+        """How many handlers were watched since the user's code ran last: what they have not handled, it has not."""
+        self._callers: set[str] = set()
+        """Whose consumers were called while the user's code ran."""
         self._last: Double | None = None
         """The consumer that made the last call."""
         self._stopping: Stopping | None = None
@@ -91,14 +95,14 @@ class Handling:
     def check_group_id(self, given: str) -> None:
         """Consumers of one group name one ``group.id``: the group's name, or for a group that was given none what the
         first of them names. Raises `UserError` for a second one."""
-        named = self._group.name != DEFAULT.name
-        first = self._group.name if named else self._group_id or given
-        if given not in (first, self._group.name):
+        named = self.group.name != DEFAULT.name
+        first = self.group.name if named else self._group_id or given
+        if given not in (first, self.group.name):
             raise UserError(
                 f"group.id is {given!r} in a group whose group.id is {first!r},"
                 f" expected one group.id for all of them, or a group of its own: kafka_group(name={given!r})"
             )
-        if given != self._group.name:
+        if given != self.group.name:
             self._group_id = given
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
@@ -120,8 +124,9 @@ class Handling:
         Raises `AssertionError` where the code swallows what stops it and goes on, and what else came out of a call and
         was swallowed: a failed assertion of the test, an error of the model.
         """
-        clock = self._group.clock
+        clock = self.group.clock
         before, outer = clock.limit, self._stopping
+        self._callers = set()
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
         self._stopping = stopping = Stopping(sys._getframe())
         clock.waits.append(self._waited)
@@ -137,6 +142,10 @@ class Handling:
             raise AssertionError(str(swallowed)) from stopping.stop
         finally:
             clock.waits.remove(self._waited)
+            if self._watches:
+                self._watches = 0
+                for member in self._callers:
+                    self.tells_itself(member)
             stopping.over()
             clock.limit, self._stopping = before, outer
 
@@ -155,6 +164,8 @@ class Handling:
             result = handler(messages, *args, **kwargs)
             note(messages)
             return result
+
+        self._watches += 1
 
         async def watched_coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
             result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
@@ -182,7 +193,7 @@ class Handling:
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""
         told = self._told.setdefault(member, [])
-        told.append(Handled(self._group.clock.time, member, queue, first, first + count))
+        told.append(Handled(self.group.clock.time, member, queue, first, first + count))
 
     def tells_itself(self, member: str) -> None:
         """Only what is told counts as handled by this member."""
@@ -191,8 +202,9 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        dead, hidden = dead_letters(self._group), self._group.records.hidden()
-        return HandledRecords(self._group.timeline, self._all(), self.pending, dead, hidden)
+        group = self.group
+        dead, hidden = dead_letters(group), group.records.hidden()
+        return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead, hidden)
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
@@ -206,7 +218,7 @@ class Handling:
     def _all(self) -> list[Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""
         found = [each for told in self._told.values() for each in told]
-        for each in self._group.timeline.counted_deliveries():
+        for each in self.group.timeline.counted_deliveries():
             if each.member not in self._told:
                 found.append(Handled(each.until, each.member, each.queue, each.first, each.end))
         return sorted(found, key=lambda each: each.at)
@@ -218,7 +230,7 @@ class Handling:
         if self.doubles.get(double.member) is not double:
             self.doubles[double.member] = double
             self.interruptions.killed.discard(double.member)
-            if double.member not in self._group.members:
+            if double.member not in self.group.members:
                 self.interruptions.unjoined.add(double.member)
         return double
 
@@ -226,8 +238,9 @@ class Handling:
     def call(self, double: Double, *, reads: bool = False) -> Iterator[None]:
         """Around every call of the user's code, from whichever thread; ``reads``: whether it asks for records. Raises
         `Crashed` and `TimeIsUp`."""
-        with self._group.clock.turn:
+        with self.group.clock.turn:
             self._last = self.made(double)
+            self._callers.add(double.member)
             self.journal.called_somehow(double.member)
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
@@ -247,7 +260,7 @@ class Handling:
                 raise
 
     def _check_limit(self, member: str) -> None:
-        clock = self._group.clock
+        clock = self.group.clock
         if clock.time >= clock.limit:
             clock.limit = inf
             self.ends.append(CodeEnded(clock.time, member, f"the code of {member} is stopped"))
@@ -286,12 +299,12 @@ class Handling:
     def befallen(self, event: Event) -> None:
         """Something happened to the group."""
         if isinstance(event, StopPolling):
-            self.standing[event.stop_polling] = self._group.clock.time + event.for_
+            self.standing[event.stop_polling] = self.group.clock.time + event.for_
         elif isinstance(event, Join):
             self.interruptions.unjoined.discard(event.join)
 
     def _check(self, double: Double) -> None:
-        clock, interruptions = self._group.clock, self.interruptions
+        clock, interruptions = self.group.clock, self.interruptions
         member = double.member
         until = max(self.standing.pop(member, 0.0), interruptions.stopped.pop(member, 0.0))
         if until > clock.time:

@@ -81,12 +81,10 @@ class RecordStories:
         again = [each for each in reads if each.at >= first.at]
         between = [each for each in commits if first.at <= each.at <= second.at and (each.error or each.back)]
         last = [each for each in commits if each.taken and first.at < each.at <= (again[-1].at if again else second.at)]
-        lines = [
-            _Line(each.at, f"{each.member} handles {name_of(each_range)}")
-            for each, each_range in self._merged(handled, repeated)
-        ]
-        lines += self._of_reads([*[each for each in reads if each.at < first.at][-1:], *again[-1:]])
+        lines = list(self._of_reads([*[each for each in reads if each.at < first.at][-1:], *again[-1:]]))
         lines += self._of_commits(dict.fromkeys([*before[-1:], *between, *last[-1:]]))
+        for number, (each, which) in enumerate(self._merged(handled, repeated)):
+            lines.append(_Line(each.at, f"{each.member} handles {name_of(which)}{' again' if number else ''}"))
         if not before and not last:
             lines.append(_Line(first.at, f"nothing of {queue_name(repeated.queue)} is committed yet"))
         lines += self._around(repeated, {each.member for each in handled}, first.at, second.at)

@@ -98,6 +98,7 @@ class SourceText:
                 self._bind(name, cell.cell_contents)
             except ValueError:  # A variable that is not set yet.
                 continue
+        self._bind_defaults(function, node)
         self._import_globals(function, node)
         if isinstance(node, ast.Lambda):
             return ast.unparse(node)
@@ -115,6 +116,14 @@ class SourceText:
             if isinstance(value, list | dict | set) or not isinstance(value, _LITERALS):
                 self.know(value, name)
         self._bound[name] = value
+
+    def _bind_defaults(self, function: FunctionType, node: ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Variables that are the defaults of arguments, as in ``lambda consumer=consumer: ...``."""
+        texts = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
+        values = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for text, value in zip(texts, values, strict=True):
+            if isinstance(text, ast.Name) and text.id not in function.__globals__:
+                self._bind(text.id, value)
 
     def _import_globals(self, function: FunctionType, node: ast.AST) -> None:
         used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

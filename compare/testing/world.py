@@ -26,7 +26,7 @@ from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.units import LONGEST
 from protocols.scenario.validation import PartError
-from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+from protocols.timeline import Lifetimes, Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 _OF_SYSTEM = {"strategy", "settings"}
@@ -255,6 +255,11 @@ class World:
     def topics(self) -> Mapping[str, tuple[Queue, ...]]:
         """Topic to the queues that it has now."""
         return self.ending.groups[self.group].topics
+
+    @property
+    def lives(self) -> Lifetimes:
+        """When each queue that did not exist throughout existed."""
+        return self._lives
 
     def timeline(self) -> Timeline:
         """Everything so far."""

@@ -22,6 +22,8 @@ from kafka_coordinator.consumer.commands import (
     Seek,
     Store,
 )
+from kafka_coordinator.consumer.kip848 import membership as kip848
+from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
@@ -123,9 +125,24 @@ def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox)
     leaving.stay_outside(c, now, out)
 
 
+def _revoked(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    reconciliation.revoked(c, now, out)
+
+
+def _assigned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    reconciliation.assigned(c, now, out)
+
+
+def _lost(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    kip848.released(c, now, out)
+
+
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {
     joining.PREPARED: joining.listener_returned,
     join_complete.ARRIVED: join_complete.after_revocation,
+    reconciliation.REVOKED: _revoked,
+    reconciliation.ASSIGNED: _assigned,
+    kip848.RELEASE: _lost,
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

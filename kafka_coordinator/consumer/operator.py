@@ -57,7 +57,9 @@ def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> 
         c.subscription.topics = command.topics
     else:
         c.metadata.has_news = True
-    if not c.subscription.owned and c.joining.joined_subscription == ():
+    if c.kip848 is not None:
+        c.kip848.wants_to_join = True
+    elif not c.subscription.owned and c.joining.joined_subscription == ():
         c.request_rejoin("")
     metadata.refresh(c, now, out)
 

@@ -123,8 +123,8 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     ListGroups: list_groups,
     OffsetsLeaders: _set_leaders,
     Topics: _set_topics,
-    OffsetsDecided: complete,
     GroupSettings: _set_group_settings,
+    OffsetsDecided: complete,
 }
 """Requests and commands that every broker handles."""
 

@@ -92,6 +92,8 @@ _STRUCTS: Final[Mapping[str, type]] = {
     "TopicPartition": TopicPartitionDouble,
 }
 
+installed: Any = _real
+"""The package itself; None where it is not installed."""
 structs: Any = _real_structs or SimpleNamespace(**_STRUCTS)
 """What `aiokafka.structs` has of it."""
 errors: Any = _real_errors or SimpleNamespace(**DOUBLES)

@@ -2,25 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
-from compare.testing.aiokafka import offsets as offsets_
 from compare.testing.aiokafka.classes import (
     ConsumerRebalanceListener,
     ConsumerRecord,
-    OffsetAndMetadata,
     TopicPartition,
     errors,
 )
+from compare.testing.aiokafka.commit_calls import CommitCalls
 from compare.testing.aiokafka.configuration import checked_consumer
 from compare.testing.aiokafka.membership import Membership
-from compare.testing.aiokafka.offset_calls import OffsetCalls
 from compare.testing.aiokafka.subscription import Subscription
 from compare.testing.aiokafka.waiting import Waiting
-from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.python_settings import model_settings, reset_of
 from compare.testing.kafka.reader import Missing, Reader, Taken
 from compare.testing.virtual_loop import running_loop
@@ -28,15 +25,12 @@ from compare.testing.virtual_loop import running_loop
 _NOT_STARTED = "'NoneType' object has no attribute '{}'"
 
 
-class AIOKafkaConsumer(OffsetCalls):
+class AIOKafkaConsumer(CommitCalls):
     """One member whose coroutines are the user's; made by the class that `Group.aiokafka` hands out.
 
     It takes the arguments of aiokafka's class and refuses what that refuses; addresses, security and sizes of fetches
     are left aside. Records are there as soon as they are written.
     """
-
-    group: ClassVar[HandlingGroup]
-    """The group that it is a member of."""
 
     @classmethod
     def next_name(cls, client_id: str | None) -> str:
@@ -241,62 +235,17 @@ class AIOKafkaConsumer(OffsetCalls):
             tuple(content.headers or ()),
         )
 
-    # Commits.
-
-    async def commit(self, offsets: Any = None) -> None:
-        """Commit these offsets, or the positions of all that is assigned, and wait for the answer. Raises
-        `CommitFailedError` where the group has gone on without this member."""
-        wanted = self._to_commit(offsets)
-        if not wanted:
-            return
-        async with self._called(), self._committing:
-            reader = self._reader
-            while True:
-                reader.commit({tuple(each): at.offset for each, at in wanted.items()})
-                await self._waiting.until(lambda: not reader.is_committing)
-                if not reader.refusal:
-                    break
-                error = offsets_.refused(reader.refusal)
-                if error is not None:
-                    raise error
-            for each, at in wanted.items():
-                self.group.handling.metadata[tuple(each)] = at.offset, at.metadata
-
-    def _to_commit(self, offsets: Any) -> Mapping[Any, Any]:
-        self._check_group()
-        if not self._subscription.exists:
-            raise errors.IllegalStateError("Not subscribed to any topics")
-        if not self._subscription.has_assignment:
-            raise errors.IllegalStateError("No partitions assigned")
-        if offsets is None:
-            positions = self._reader.positions() if self._reader.node is not None else {}
-            return {TopicPartition(*each): OffsetAndMetadata(at, "") for each, at in positions.items()}
-        found = offsets_.checked(offsets)
-        for each in found:
-            if tuple(each) not in self._reader.read:
-                raise errors.IllegalStateError(f"Partition {each} is not assigned")
-        return found
-
-    async def committed(self, partition: Any) -> int | None:
-        """The group's committed offset; None where there is none."""
-        self._check_group()
-        async with self._called():
-            return self._reader.committed().get(tuple(partition))
-
-    def _check_group(self) -> None:
-        if self._values["group_id"] is None:
-            raise errors.IllegalOperation("Requires group_id")
-
     # What the other calls share.
 
     @property
     def is_alive(self) -> bool:
         """Whether its process runs, or has not begun to."""
-        return self._reader.is_alive
+        return self._reader.is_there
 
     def wake(self) -> None:
         """A process that was stopped does nothing before it goes on."""
-        self._reader.wake()
+        if self._reader.stands:
+            self._reader.wake()
 
     @property
     def _now(self) -> float:

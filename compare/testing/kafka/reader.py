@@ -54,6 +54,8 @@ class Reader(KafkaNode):
         """Partition to the end of its records that were fetched and not handed out, in the order of the fetches."""
         self._sought: set[Partition] = set()
         self._last: dict[Partition, int] = {}
+        self.consumed: set[Partition] = set()
+        """Partitions whose positions are those after a record."""
         self._lacking: dict[Partition, bool] = {}
 
     def begin(self, subscription: Mapping[str, object], settings: Mapping[str, object], **fields: object) -> None:
@@ -99,6 +101,7 @@ class Reader(KafkaNode):
         self.read = tuple(sorted(partitions))
         self.paused &= set(self.read)
         self._sought &= set(self.read)
+        self.consumed &= set(self.read)
         self._lacking = {each: lacks for each, lacks in self._lacking.items() if each in self.read}
         self._fetched = {each: end for each, end in self._fetched.items() if each in self.read}
         self._last = {each: at for each, at in self._last.items() if each in self.read}
@@ -134,6 +137,7 @@ class Reader(KafkaNode):
         listed = tuple(offsets)
         for partition, offset in listed:
             self._fetched.pop(partition, None)
+            self.consumed.discard(partition)
             self._sought.add(partition)
             self._last[partition] = offset
         self.tell(Seek(listed))
@@ -198,11 +202,13 @@ class Reader(KafkaNode):
             ends[each.partition] = first, each.offset + 1
         for partition, (first, end) in ends.items():
             self._last[partition] = end
+            self.consumed.add(partition)
             self.tell(Handle(partition, first, end))
 
     def hand_out_one(self, partition: Partition, offset: int) -> None:
         """The same for one record of a poll."""
         self._last[partition] = offset + 1
+        self.consumed.add(partition)
         self.tell(Handle(partition, offset, offset + 1))
 
     def next_due(self) -> Time:

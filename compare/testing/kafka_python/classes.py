@@ -8,21 +8,27 @@ from typing import Any
 from compare.testing.kafka.python_errors import DOUBLES
 
 _SIZES = "serialized_key_size serialized_value_size serialized_header_size"
+
+
+def _named(name: str, fields: str, *defaults: object) -> Any:
+    return namedtuple(name, fields.split(), defaults=defaults)
+
+
 _STRUCTS = SimpleNamespace(
-    TopicPartition=namedtuple("TopicPartition", "topic partition"),
-    OffsetAndMetadata=namedtuple("OffsetAndMetadata", "offset metadata leader_epoch", defaults=(None, "", -1)),
-    OffsetAndTimestamp=namedtuple("OffsetAndTimestamp", "offset timestamp leader_epoch"),
-    ConsumerGroupMetadata=namedtuple(
+    TopicPartition=_named("TopicPartition", "topic partition"),
+    OffsetAndMetadata=_named("OffsetAndMetadata", "offset metadata leader_epoch", None, "", -1),
+    OffsetAndTimestamp=_named("OffsetAndTimestamp", "offset timestamp leader_epoch"),
+    ConsumerGroupMetadata=_named(
         "ConsumerGroupMetadata",
         "group_id generation_id member_id group_instance_id state",
-        defaults=(None, -1, "", None, "<unjoined>"),
+        *(None, -1, "", None, "<unjoined>"),
     ),
 )
-_RECORD = namedtuple(
+_RECORD: Any = _named(
     "ConsumerRecord",
     f"topic partition leader_epoch offset timestamp timestamp_type key value headers checksum {_SIZES}",
 )
-_METADATA = namedtuple("RecordMetadata", f"topic partition topic_partition offset timestamp checksum {_SIZES}")
+_METADATA: Any = _named("RecordMetadata", f"topic partition topic_partition offset timestamp checksum {_SIZES}")
 
 
 class ConsumerRebalanceListenerDouble(ABC):
@@ -50,6 +56,8 @@ try:
 except ImportError:
     _real = _real_errors = _real_structs = _fetcher = _future = None
 
+installed: Any = _real
+"""The package itself; None where it is not installed."""
 structs: Any = _real_structs or _STRUCTS
 """What `kafka.structs` has of it."""
 errors: Any = _real_errors or SimpleNamespace(**DOUBLES)

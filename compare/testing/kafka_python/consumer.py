@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 from compare.testing.clock import in_ticks
-from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.python_settings import model_settings, reset_of
 from compare.testing.kafka.reader import Reader, Taken
 from compare.testing.kafka_python.classes import ConsumerGroupMetadata, TopicPartition, errors
@@ -28,9 +27,6 @@ class KafkaConsumer(OffsetCalls):
     It takes the arguments of kafka-python's class and refuses what that refuses; addresses, security and sizes of
     fetches are left aside. Joins, rejoins and listeners happen in poll() and while records are iterated over.
     """
-
-    group: ClassVar[HandlingGroup]  # type: ignore[misc]
-    """The group that it is a member of."""
 
     @classmethod
     def next_name(cls, client_id: str | None) -> str:
@@ -110,6 +106,8 @@ class KafkaConsumer(OffsetCalls):
         until = clock.time + (_ENDLESS_MS if timeout_ms == inf else in_ticks(0, timeout_ms))
         self._commits.serve()
         taken = self._polling.poll(most, lambda: clock.time, min(until, max(clock.limit, clock.time)))
+        if self._reader.is_alive:
+            self._commits.serve()
         found: dict[Any, list[Any]] = {}
         for each in taken:
             found.setdefault(TopicPartition(*each.partition), []).append(self._polling.record(each))
@@ -181,7 +179,7 @@ class KafkaConsumer(OffsetCalls):
         if self._values["group_id"] is None:
             raise errors.IllegalStateError("Requires group_id")
         if offsets is None:
-            return consumed(self._reader.positions() if self._reader.node is not None else {})
+            return consumed(self._reader)
         check(offsets)
         if offsets and self._reader.node is None:
             self._subscription.begin()

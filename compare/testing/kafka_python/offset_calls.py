@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.reader import EARLIEST, LATEST, Reader
@@ -16,7 +16,8 @@ class OffsetCalls:
     """The part of a consumer that moves its positions and asks for offsets. ``timeout_ms`` everywhere: how long the
     call waits, in milliseconds of virtual time."""
 
-    group: HandlingGroup
+    group: ClassVar[HandlingGroup]
+    """The group that it is a member of."""
     _reader: Reader
     _polling: Polling
     _values: dict[str, Any]
@@ -105,7 +106,7 @@ class OffsetCalls:
             if offset is None or not metadata:
                 return offset
             noted, text = self.group.handling.metadata.get(tuple(partition), (None, ""))
-            return OffsetAndMetadata(offset, text if noted == offset else "", -1)
+            return OffsetAndMetadata(offset, text if noted == offset else "", 0)
 
     def beginning_offsets(self, partitions: Iterable[Any], timeout_ms: float | None = None) -> dict[Any, int]:
         """Partition to its first offset."""

@@ -152,9 +152,11 @@ class Polling:
         )
 
 
-def consumed(positions: Mapping[Any, int]) -> dict[Any, Any]:
-    """Positions as commits want them."""
-    return {TopicPartition(*each): OffsetAndMetadata(at, "", -1) for each, at in positions.items()}
+def consumed(reader: Reader) -> dict[Any, Any]:
+    """The positions of all that is assigned, as commits want them."""
+    positions = reader.positions() if reader.node is not None else {}
+    epochs = {each: _EPOCH if each in reader.consumed else -1 for each in positions}
+    return {TopicPartition(*each): OffsetAndMetadata(at, "", epochs[each]) for each, at in positions.items()}
 
 
 def _read(deserializer: Any, topic: str, headers: Any, data: bytes | None) -> Any:

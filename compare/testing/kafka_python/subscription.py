@@ -7,6 +7,7 @@ from typing import Any, Final
 from compare.testing.kafka.node import Partition
 from compare.testing.kafka.reader import Reader
 from compare.testing.kafka_python.classes import ConsumerRebalanceListener, errors
+from kafka_coordinator.consumer.commands import ListenerReturned
 
 _NOTHING, _TOPICS, _PATTERN, _PARTITIONS = "", "topics", "pattern", "partitions"
 _EXCLUSIVE = (
@@ -86,6 +87,8 @@ class Subscription:
                 reader.assign((), from_committed=False)
             elif self._kind and not self.is_new:
                 reader.subscribe([])
+                while reader.state.user.listener_call is not None:
+                    reader.tell(ListenerReturned())
         reader.take_over(())
         self._kind, self.topics, self.listener, self.is_new = _NOTHING, None, None, False
 

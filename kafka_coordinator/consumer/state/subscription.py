@@ -27,6 +27,8 @@ class SubscriptionState:
     """An OffsetFetch is on its way, or will be after a pause."""
     paused: bool = False
     """Reading stands still while the commit before an eager rebalance is on its way."""
+    pending_revocation: frozenset[Partition] = frozenset()
+    """Owned partitions that are not read any more, because they will be revoked."""
     reading: bool = False
     """Whether the positions advance with time; else they are exactly their ``start``."""
 
@@ -45,5 +47,6 @@ class SubscriptionState:
             self.unpositioned,
             self.awaits_offsets,
             self.paused,
+            tuple(sorted(self.pending_revocation)),
             self.reading,
         )

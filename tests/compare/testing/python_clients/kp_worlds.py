@@ -65,7 +65,7 @@ class World:
         consumer.assign([self.part(each) for each in numbers or (0,)])
         return consumer
 
-    def until(self, consumer: Any, there: Callable[[], bool], polls: int = 60) -> list[Any]:
+    def until(self, consumer: Any, there: Callable[[], bool], polls: int = 200) -> list[Any]:
         """Poll until something holds; what came meanwhile."""
         found: list[Any] = []
         for _ in range(polls):
@@ -78,7 +78,7 @@ class World:
     def drain(self, consumer: Any, count: int) -> list[Any]:
         """So many records, by partition and offset."""
         found: list[Any] = []
-        for _ in range(60):
+        for _ in range(200):
             for records in consumer.poll(timeout_ms=50).values():
                 found += records
             if len(found) >= count:

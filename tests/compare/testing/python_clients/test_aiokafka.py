@@ -17,25 +17,33 @@ from tests.compare.testing.python_clients.aio_probes import PROBES
 from tests.compare.testing.python_clients.aio_worlds import DoubleWorld, RealWorld, answer
 
 _LEAST_PROBES: Final = 60
-_AT_ONCE: Final = 60
+_AT_ONCE: Final = 40
+_TOO_BUSY: Final = ("raises", "TimeoutError", "")
 
 
 @pytest.fixture(scope="module")
 def real(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Name of every probe of this run to the real client's answer."""
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    wanted = [item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")]
+    found = _asked([name for name in PROBES if name in wanted], _AT_ONCE)
+    again = [name for name, answered in found.items() if answered == _TOO_BUSY]
+    return {**found, **_asked(again, 4)}
+
+
+def _asked(names: list[str], at_once: int) -> dict[str, Any]:
+    """The real client's answers, on a cluster of their own."""
     cluster = MockCluster()
     producer = Producer({"bootstrap.servers": cluster.address, "linger.ms": 0, "log_level": 0})
-    wanted = [item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")]
 
     async def ask() -> dict[str, Any]:
-        turns = asyncio.Semaphore(_AT_ONCE)
+        turns = asyncio.Semaphore(at_once)
 
         async def one(name: str) -> tuple[str, Any]:
             async with turns:
                 return name, await answer(PROBES[name], RealWorld(name, cluster, producer))
 
-        return dict(await asyncio.gather(*[one(name) for name in PROBES if name in wanted]))
+        return dict(await asyncio.gather(*[one(name) for name in names]))
 
     found = asyncio.run(ask())
     producer.flush(1)
