@@ -17,6 +17,7 @@ MACHINES: Mapping[str, Mapping[str, str]] = {
     "kafka": {
         "group": "kafka_coordinator.coordinator.states:GROUP",
         "consumer": "kafka_coordinator.consumer.states:CONSUMER",
+        "consumer protocol": "kafka_coordinator.consumer.kip848.states:CONSUMER_PROTOCOL",
         "consumer group": "kafka_coordinator.coordinator.consumer_groups.states:GROUP",
         "consumer group member": "kafka_coordinator.coordinator.consumer_groups.states:MEMBER",
     },

@@ -55,7 +55,7 @@ class Clock:
     def pass_for_user(self, duration: Time) -> None:
         """Let so many milliseconds pass while the user's code waits: less where it is stopped before, and then what
         stops it is raised (see `compare.testing.stopping`)."""
-        until = self.time + duration
+        until = self.time + in_ticks(0.0, duration)
         while True:
             self.run(max(self.time, min(until, self.limit, self.time + _STEP_MS)))
             for check in list(self.waits):

@@ -12,28 +12,28 @@ from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of,
 from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.handling import Handling
-from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
+from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
 from compare.testing.records import Records
 from compare.testing.replayable import Replayable
+from compare.testing.rocketmq.door import RocketMQDoor
+from compare.testing.single_owner import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.errors import UserError
 from protocols.timeline import Timeline
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
     from compare.testing.confluent.door import Confluent
-    from compare.testing.rocketmq.push_consumer import PushConsumer
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, Replayable, UserCode):
+class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -56,6 +56,7 @@ class Group(Events, Demands, Replayable, UserCode):
         *,
         assignor: str = "",
         strategy: str = "",
+        protocol: str = "",
         settings: Mapping[str, object] | None = None,
         brokers: Iterable[str] = DEFAULT.brokers,
         produce: float = DEFAULT.produce,
@@ -71,10 +72,11 @@ class Group(Events, Demands, Replayable, UserCode):
 
         ``topics``: name to its number of queues, or to a number per broker. ``members``: who is there from the
         beginning: names, or name to topics or to a scenario's fields of a member. ``assignor`` and ``strategy`` are two
-        words for the same. ``settings``: the system's own, of clients and brokers. ``produce``: records per second and
-        queue; ``rates``: other ones, by topic or queue. ``latency``: how long messages travel. ``seed``: of all that is
-        left to chance. ``value``, ``key``, ``headers``: what stands in a record that the user's code is given, from
-        topic, queue number and offset.
+        words for the same. ``protocol``: Kafka's group protocol, ``classic`` or ``consumer`` (KIP-848, whose assignors
+        are ``uniform`` and ``range``). ``settings``: the system's own, of clients and brokers. ``produce``: records per
+        second and queue; ``rates``: other ones, by topic or queue. ``latency``: how long messages travel. ``seed``: of
+        all that is left to chance. ``value``, ``key``, ``headers``: what stands in a record that the user's code is
+        given, from topic, queue number and offset.
         """
         if assignor and strategy:
             raise UserError(
@@ -83,7 +85,7 @@ class Group(Events, Demands, Replayable, UserCode):
         plan = Plan(
             topics,
             members,
-            assignor or strategy,
+            strategy_of(self.system, protocol, assignor or strategy),
             settings or {},
             tuple(names_of("brokers", brokers)),
             produce,
@@ -198,19 +200,7 @@ class Group(Events, Demands, Replayable, UserCode):
     def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
         """Who owns a queue now; None where nobody does. `UserError` where there is no such queue, `AssertionError`
         where several own it."""
-        found = [
-            (queue, owners)
-            for queue, owners in self.allocation.owners.items()
-            if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
-        ]
-        if not found:
-            there = ", ".join(map(queue_name, sorted(self.allocation.owners)))
-            raise UserError(f"no queue {topic}-{number}, expected one of {there}")
-        if len(found) != 1:
-            raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
-        if len(found[0][1]) > 1:
-            raise AssertionError(f"{topic}-{number} has several owners: {', '.join(found[0][1])}")
-        return found[0][1][0] if found[0][1] else None
+        return single_owner(self.allocation, topic, number, broker)
 
     @property
     def timeline(self) -> Timeline:
@@ -265,14 +255,3 @@ class Group(Events, Demands, Replayable, UserCode):
         if self.system != "kafka":
             raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
         return Confluent(self)
-
-    def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
-        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
-        the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
-        from compare.testing.rocketmq.push_consumer import PushConsumer
-
-        if self.system != "rocketmq":
-            raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        consumer = self.handling.made(PushConsumer(self, member, orderly=orderly))
-        self.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
-        return consumer

@@ -66,6 +66,9 @@ class GroupInterface(Protocol):
     def timeline(self) -> Timeline:
         """Everything so far."""
 
+    def popped(self, message: object) -> tuple[str, tuple[Queue, int]] | None:
+        """Member, queue and offset of a message that was taken by POP, which has been handled; None for any other."""
+
     def happen(self, **fields: object) -> object:
         """Something happens now."""
 

@@ -12,14 +12,12 @@ from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, single
 from compare.testing.interruptions import Interruption, Interruptions
 from compare.testing.journal import Journal
-from compare.testing.plans import DEFAULT
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
-from compare.testing.watching import Place, watched
+from compare.testing.watching import place_of, watched
 from protocols.engine.nodes import Time
-from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.events import Event, Join, StopPolling
 from protocols.timeline.fact_descriptions import queue_name
@@ -70,7 +68,8 @@ class Handling:
         """Records that failed and will be tried again (RocketMQ)."""
         self.metadata: dict[tuple[str, int], tuple[int, str | None]] = {}
         """Partition to the offset that was committed last by user's code, and what it committed beside it (Kafka)."""
-        self._group_id: str | None = None
+        self.group_id: str | None = None
+        """What consumers named that is not the group's name (Kafka)."""
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
         self.journal = Journal(group, self.interruptions)
@@ -90,19 +89,6 @@ class Handling:
         """The consumer that made the last call."""
         self._stopping: Stopping | None = None
         """What has stopped the code that runs."""
-
-    def check_group_id(self, given: str) -> None:
-        """Consumers of one group name one ``group.id``: the group's name, or for a group that was given none what the
-        first of them names. Raises `UserError` for a second one."""
-        named = self.group.name != DEFAULT.name
-        first = self.group.name if named else self._group_id or given
-        if given not in (first, self.group.name):
-            raise UserError(
-                f"group.id is {given!r} in a group whose group.id is {first!r},"
-                f" expected one group.id for all of them, or a group of its own: kafka_group(name={given!r})"
-            )
-        if given != self.group.name:
-            self._group_id = given
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """Let something happen between two calls of the user's code.
@@ -154,9 +140,12 @@ class Handling:
 
         self._watches += 1
 
-        def note(message: Any, place: Place) -> None:
-            by = member or getattr(message, "handed_to", "") or self._handed.get(place, "")
-            self.handled(by, Queue(place[0], "", place[1]), place[2])
+        def note(message: Any) -> None:
+            if (taken := self.group.popped(message)) is not None:
+                self.handled(member or taken[0], *taken[1])
+            elif (place := place_of(message)) is not None:
+                by = member or getattr(message, "handed_to", "") or self._handed.get(place, "")
+                self.handled(by, Queue(place[0], "", place[1]), place[2])
 
         return watched(handler, note)
 

@@ -18,6 +18,25 @@ STRATEGIES: Mapping[str, str] = {KAFKA: "range", ROCKETMQ: "AVG"}
 """What each system shares by if nobody says otherwise."""
 
 
+PROTOCOLS: Mapping[str, Mapping[str, str]] = {
+    "classic": {},
+    "consumer": {"": "uniform", "range": "server-range"},
+}
+"""Kafka's group protocols; under each, what an assignor is called in scenarios, where that is another name."""
+
+
+def strategy_of(system: str, protocol: str, strategy: str) -> str:
+    """The strategy that a scenario names for a group of this protocol (empty: the default). `UserError` for a protocol
+    that the system does not have."""
+    if not protocol:
+        return strategy
+    if system != KAFKA:
+        raise UserError(f"protocol is {protocol!r}, expected none: groups of {system} have one protocol only")
+    if protocol not in PROTOCOLS:
+        raise UserError(f"protocol is {protocol!r}, expected one of {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[protocol].get(strategy, strategy)
+
+
 class SharedPlan(TypedDict, total=False):
     """What `Group.__call__` takes for groups of both systems alike: see there."""
 
@@ -39,6 +58,7 @@ class GroupPlan(SharedPlan, total=False):
     members: Members
     assignor: str
     strategy: str
+    protocol: str
     settings: Mapping[str, object] | None
 
 

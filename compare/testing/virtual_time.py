@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta, tzinfo
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
-from compare.testing.clock import Clock, in_ticks
+from protocols.engine.nodes import Time
 
 LOOKS = 1000
 """So often the code may look at the clock while no time passes; then a millisecond does: code that waits in a loop for
@@ -29,11 +29,20 @@ _REAL_NS = {name: getattr(time_module, name) for name in ("time_ns", "monotonic_
 _NOT_THE_USERS = ("compare", "equipoise", "hypothesis", "_pytest", "pytest", "pluggy", "execnet", "xdist", "coverage")
 
 
+class PassingTime(Protocol):
+    """A clock that lets time pass while user's code waits: `compare.testing.clock.Clock`."""
+
+    time: Time
+
+    def pass_for_user(self, duration: Time) -> None:
+        """Let so many milliseconds pass."""
+
+
 class VirtualTime:
     """The time of a clock as Python's functions tell it: 0 s, when the clock begins, is the beginning of 1970, as in
     the timestamps of records."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: PassingTime) -> None:
         self._clock = clock
         self._thread = threading.get_ident()
         self._looks, self._looked_at = 0, -1.0
@@ -58,7 +67,7 @@ class VirtualTime:
             return
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
-        self._clock.pass_for_user(in_ticks(seconds))
+        self._clock.pass_for_user(seconds * 1000)
 
     def functions(self) -> dict[Callable[..., object], Callable[..., object]]:
         """Each real function to the one that stands for it."""
@@ -121,7 +130,7 @@ class VirtualTime:
 
 
 @contextmanager
-def virtual_time(clock: Clock, modules: Iterable[ModuleType] = ()) -> Iterator[None]:
+def virtual_time(clock: PassingTime, modules: Iterable[ModuleType] = ()) -> Iterator[None]:
     """As long as this lasts, the code under test lives in the time of the clock. ``modules``: further ones whose
     imported names are meant, such as an installed package; those of the project and of the tests are known."""
     virtual = VirtualTime(clock)

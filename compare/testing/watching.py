@@ -10,15 +10,13 @@ Place = tuple[str, int, int]
 """Topic, partition and offset."""
 
 
-def watched(handler: Callable[..., R], note: Callable[[Any, Place], None]) -> Callable[..., R]:
-    """The handler of a message, or of a list of them; ``note`` is told each message and its place when it returns."""
+def watched(handler: Callable[..., R], note: Callable[[Any], None]) -> Callable[..., R]:
+    """The handler of a message, or of a list of them; ``note`` is told each message when it returns."""
 
     def tell(messages: Any) -> None:
         is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
         for each in messages if is_list else [messages]:
-            place = _place(each)
-            if None not in place:
-                note(each, place)
+            note(each)
 
     def plain(messages: Any, *args: object, **kwargs: object) -> R:
         result = handler(messages, *args, **kwargs)
@@ -35,7 +33,10 @@ def watched(handler: Callable[..., R], note: Callable[[Any, Place], None]) -> Ca
     return made  # type: ignore[no-any-return]
 
 
-def _place(message: Any) -> Any:
+def place_of(message: Any) -> Place | None:
+    """Where a message of one of Kafka's clients stands; None for what is no record."""
     if callable(message.topic):
-        return message.topic(), message.partition(), message.offset()
-    return message.topic, message.partition, message.offset
+        place = message.topic(), message.partition(), message.offset()
+    else:
+        place = message.topic, message.partition, message.offset
+    return None if None in place else place

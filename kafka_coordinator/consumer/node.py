@@ -227,7 +227,7 @@ def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
-    if not c.user.away:
+    if not c.user.away and c.user.listener_call is None:
         c.user.resume_at = c.user.batch_end
         out.set_timer(timers.RESUME, c.user.batch_end)
     if c.kip848 is None:

@@ -80,7 +80,9 @@ class ConsumerSettings:
 
     @property
     def rebalance_protocol(self) -> str:
-        """The most advanced protocol that all configured assignors support."""
+        """The most advanced protocol that all configured assignors support; the consumer protocol is cooperative."""
+        if not self.is_classic:
+            return COOPERATIVE
         return COOPERATIVE if set(self.partition_assignment_strategy) <= COOPERATIVE_ASSIGNORS else EAGER
 
     def backoff(self, failures: int) -> float:

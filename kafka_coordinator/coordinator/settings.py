@@ -3,10 +3,11 @@
 In Kafka `GroupCoordinatorConfig`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from kafka_coordinator.assignors.server_side import SERVER_ASSIGNORS
 from protocols.errors import UserError
 
 _OWN = {"own": True}
@@ -87,9 +88,10 @@ _LEAST = {
     "group_consumer_regex_refresh_interval_ms": 1,
 }
 POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
-ASSIGNORS = ("uniform", "range")
-_PROTOCOLS = ("classic", "consumer")
-_LISTS = {"group.consumer.assignors": ASSIGNORS, "group.coordinator.rebalance.protocols": _PROTOCOLS}
+_LISTS: Mapping[str, Iterable[str]] = {
+    "group.consumer.assignors": SERVER_ASSIGNORS,
+    "group.coordinator.rebalance.protocols": ("classic", "consumer"),
+}
 _ORDERED = (
     ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
     ("group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"),

@@ -32,7 +32,9 @@ def transactional_commit_error(group: Group | None, member_id: str, generation: 
 
 def complete(core: Core, now: Time, sender: str, command: OffsetsDecided, out: Outbox) -> None:
     """The transaction is committed: its offsets are the group's, whatever has become of the member since."""
-    group = core.groups.get(command.group) or create_group(core, command.group, now, out)
+    group = core.groups.get(command.group) or core.consumer_groups.get(command.group)
+    if group is None:
+        group = create_group(core, command.group, now, out)
     for partition, offset, metadata in command.offsets:
         before = group.offsets.get(partition)
         if before is None or before[:2] != (offset, metadata):

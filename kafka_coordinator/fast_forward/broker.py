@@ -5,19 +5,25 @@ A commit that repeats the stored offset tells the observer nothing; so it can be
 """
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.broker import Broker
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
+from kafka_coordinator.coordinator.consumer_groups.reconciliation import reconcile
+from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
-from kafka_coordinator.coordinator.members import Member
+from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.storing import store_offset
 from kafka_coordinator.messages import Heartbeat, OffsetCommit
 from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
 from protocols.engine.fast_forward.contract import Guard, Quiescence
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.java import sorted_pairs
 
 
 class Sender(NamedTuple):
@@ -25,6 +31,13 @@ class Sender(NamedTuple):
 
     group: Group
     member: Member
+
+
+class ConsumerSender(NamedTuple):
+    """The member of the consumer protocol for which a node speaks."""
+
+    group: ConsumerGroup
+    member: ConsumerMember
 
 
 class BrokerAdapter:
@@ -35,7 +48,7 @@ class BrokerAdapter:
 
     def __init__(self, broker: Broker) -> None:
         self._core = broker.coordinator.core
-        self._senders: dict[str, Sender] = {}
+        self._senders: Senders = {}
         """As of the last question whether it is quiescent."""
 
     def quiescence(self, now: Time) -> Quiescence | None:
@@ -44,20 +57,26 @@ class BrokerAdapter:
         return None if found is None else _quiescence(found)
 
     def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
-        group, member = self._senders[sender]
-        out.set_timer(member.timer, now + member.session_timeout_ms)
+        found = self._senders[sender]
+        if isinstance(found, Sender):
+            out.set_timer(found.member.timer, now + found.member.session_timeout_ms)
+        elif kind is ConsumerGroupHeartbeat:
+            restart_session(self._core, found.group, found.member, now, out)
         if kind is OffsetCommit:
-            for partition in member.assignment:
-                offset, metadata, _ = group.offsets[partition]
-                store_offset(self._core, group, partition, CommittedOffset(offset, metadata, now))
+            for partition in _assigned(found):
+                offset, metadata, _ = found.group.offsets[partition]
+                store_offset(self._core, found.group, partition, CommittedOffset(offset, metadata, now))
 
     def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         """A broker begins no exchange."""
 
 
-def _senders(core: Core) -> dict[str, Sender] | None:
+Senders: TypeAlias = dict[str, Sender | ConsumerSender]
+
+
+def _senders(core: Core) -> Senders | None:
     """Node name to its member; None while something is going on in a group, or where two members have one node."""
-    found: dict[str, Sender] = {}
+    found: Senders = {}
     if core.loading:
         return None
     for group in core.groups.values():
@@ -68,28 +87,64 @@ def _senders(core: Core) -> dict[str, Sender] | None:
             if name in found:
                 return None
             found[name] = Sender(group, member)
+    for consumer_group in core.consumer_groups.values():
+        if not _is_settled(consumer_group):
+            return None
+        for each in consumer_group.members.values():
+            name = each.profile.host.removeprefix("/")
+            if name in found:
+                return None
+            found[name] = ConsumerSender(consumer_group, each)
     return found
 
 
-def _quiescence(found: dict[str, Sender]) -> Quiescence:
+def _is_settled(group: ConsumerGroup) -> bool:
+    """Whether no member's heartbeat would change anything in a group of the consumer protocol. With patterns, which a
+    heartbeat may resolve, or classic members, which go through JoinGroup, a group is not taken for settled."""
+    if group.patterns or group.spoken_classic:
+        return False
+    if group.members and (group.epoch != group.target_epoch or group.stale):
+        return False
+    for member in group.members.values():
+        before, target = member.standing, frozenset(group.target.get(member.id, ()))
+        if reconcile(before, group.target_epoch, target, None, group.is_free) != before:
+            return False
+    return True
+
+
+def _quiescence(found: Senders) -> Quiescence:
     """How the coordinator of these members is quiescent."""
     harmless: dict[tuple[str, type[Message]], Any] = {}
     guarded: dict[TimerName, Guard] = {}
-    for name, (group, member) in found.items():
-        who = (group.id, member.id, group.generation)
-        harmless[name, Heartbeat] = who
-        guarded[member.timer] = Guard(name, Heartbeat)
-        stored = _stored(group, member)
+    for name, sender in found.items():
+        if isinstance(sender, Sender):
+            group, member = sender
+            who = (group.id, member.id, group.generation)
+            harmless[name, Heartbeat] = who
+            guarded[member.timer] = Guard(name, Heartbeat)
+        else:
+            of, each = sender
+            who = (of.id, each.id, each.standing.epoch)
+            harmless[name, ConsumerGroupHeartbeat] = (*who, _assigned(sender))
+            guarded[session_timer(of.id, each.id)] = Guard(name, ConsumerGroupHeartbeat)
+        stored = _stored(sender)
         if stored is not None:
             harmless[name, OffsetCommit] = (*who, stored)
     return Quiescence((), harmless, guarded)
 
 
-def _stored(group: Group, member: Member) -> tuple[tuple[Partition, int], ...] | None:
+def _assigned(sender: Sender | ConsumerSender) -> tuple[Partition, ...]:
+    """What the member has, sorted."""
+    if isinstance(sender, Sender):
+        return tuple(sorted(sender.member.assignment))
+    return tuple(sorted_pairs(sender.member.standing.assigned))
+
+
+def _stored(sender: Sender | ConsumerSender) -> tuple[tuple[Partition, int], ...] | None:
     """The committed offsets of a member's partitions; None where one has none, or one with a text."""
-    offsets = group.offsets
+    offsets = sender.group.offsets
     found = []
-    for partition in sorted(member.assignment):
+    for partition in sorted(_assigned(sender)):
         stored = offsets.get(partition)
         if stored is None or stored.metadata:
             return None

@@ -6,6 +6,8 @@ from typing import Any
 from kafka_coordinator.consumer import Consumer, timers
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
+from kafka_coordinator.fast_forward import kip848
+from kafka_coordinator.fast_forward.commits import auto_commits
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer, OffsetCommit, OffsetCommitAnswer
 from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
 from protocols.engine.fast_forward.contract import Call, Exchange, Quiescence
@@ -42,6 +44,8 @@ def _quiescence(c: ConsumerState) -> Quiescence | None:
     """How the consumer is quiescent, None if it is not."""
     if c.user.closed:
         return _OUTSIDE
+    if c.kip848 is not None:
+        return kip848.quiescence(c)
     if c.user.away and not c.user.closing:
         return _while_away(c)
     if (
@@ -75,15 +79,12 @@ def _quiescence(c: ConsumerState) -> Quiescence | None:
             commits += 1
         elif each.kind is not Heartbeat:
             return None
-    settings, broker = c.config.settings, c.lookup.coordinator
+    broker = c.lookup.coordinator
     exchanges = [_heartbeats(c, broker)]
-    who, within = _who(c), settings.request_timeout_ms
     harmless: dict[tuple[str, Any], Any] = {(broker, HeartbeatAnswer): None}
-    if settings.enable_auto_commit and c.subscription.positions and not c.subscription.reading:
-        offsets = tuple(sorted([(partition, each.start) for partition, each in c.subscription.positions.items()]))
-        commit = Call((broker,), OffsetCommit, OffsetCommitAnswer, claim=(*who, offsets))
-        period = settings.auto_commit_interval_ms
-        exchanges.append(Exchange(timers.AUTO_COMMIT, period, (commit,), awaiting=commits > 0, within=within))
+    commit = auto_commits(c, broker, _who(c), awaiting=commits > 0)
+    if commit is not None:
+        exchanges.append(commit)
         harmless[broker, OffsetCommitAnswer] = None
     elif commits:
         return None

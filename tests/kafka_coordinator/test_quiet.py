@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,8 +59,26 @@ EVENTS = st.lists(
 )
 
 
+CLASSIC = {"session.timeout.ms": 10_000}
+CONSUMER = {
+    f"group.consumer.{name}": milliseconds
+    for name, milliseconds in {
+        "min.session.timeout.ms": 10_000,
+        "session.timeout.ms": 10_000,
+        "min.heartbeat.interval.ms": 3_000,
+        "heartbeat.interval.ms": 3_000,
+    }.items()
+}
+SESSIONS = {
+    "kafka:range": CLASSIC,
+    "kafka:cooperative-sticky": CLASSIC,
+    "kafka:uniform": CONSUMER,
+    "kafka:server-range": CONSUMER,
+}
+
+
 @given(
-    system=st.sampled_from(["kafka:range", "kafka:cooperative-sticky"]),
+    system=st.sampled_from(["kafka:range", "kafka:cooperative-sticky", "kafka:uniform", "kafka:server-range"]),
     events=EVENTS,
     rate=st.sampled_from([0.0, 0.0, 10.0]),
     rates=st.sampled_from([{}, {"t-3": 60.0}]),
@@ -70,7 +89,7 @@ EVENTS = st.lists(
     patience=st.sampled_from([300_000, 20_000]),
     replicas=st.sampled_from([None, 1, 2]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_full_and_skipping_runs_observe_the_same(
     system: str,
     events: list[Event],
@@ -95,7 +114,7 @@ def test_full_and_skipping_runs_observe_the_same(
             events=sorted(events, key=lambda event: event.at),
             seed=seed,
             latency=(1.0, 5.0),
-            settings={"session.timeout.ms": 10_000, "metadata.max.age.ms": age, "max.poll.interval.ms": patience},
+            settings={**SESSIONS[system], "metadata.max.age.ms": age, "max.poll.interval.ms": patience},
             full=full,
         )
         return story.to_end(300), story.simulation.messages
@@ -113,13 +132,16 @@ def test_a_consumer_that_does_not_wait_for_slow_answers() -> None:
     assert skipping.simulation.messages == full.simulation.messages
 
 
-def test_a_quiet_hour_costs_next_to_nothing() -> None:
-    story = Story(members=[f"c{number}" for number in range(20)], topics={"t": 40})
+@pytest.mark.parametrize(
+    ("system", "kind", "each"), [("kafka:range", "Heartbeat", 1190), ("kafka:uniform", "ConsumerGroupHeartbeat", 710)]
+)
+def test_a_quiet_hour_costs_next_to_nothing(system: str, kind: str, each: int) -> None:
+    story = Story(system, members=[f"c{number}" for number in range(20)], topics={"t": 40})
     seen = story.until(20)
-    before = story.simulation.number
+    before, generations = story.simulation.number, seen.generations()
     story.until(3600)
     assert story.simulation.messages is not None
-    beats = {kind.__name__: count for kind, count in story.simulation.messages.items()}["Heartbeat"]
-    assert beats > 20 * 1190
+    beats = {kind.__name__: count for kind, count in story.simulation.messages.items()}[kind]
+    assert beats > 20 * each
     assert story.simulation.number - before < beats / 4
-    assert seen.generations() == [1]
+    assert seen.generations() == generations

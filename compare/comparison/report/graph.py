@@ -30,7 +30,7 @@ def graphs_of_runs(system: str, texts: Collection[str]) -> list[dict[str, object
     return [each for each in graphs(system) if each["machine"] not in _WHERE_TAKEN or each["machine"] in texts]
 
 
-_WHERE_TAKEN = ("consumer group", "consumer group member")
+_WHERE_TAKEN = ("consumer protocol", "consumer group", "consumer group member")
 
 
 def _graph(drawn: Machine) -> dict[str, object]:

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
 from compare.testing.confluent.types import DEBUG_FLAGS, NUMBERS, TRUTHS, WORDS
-from kafka_coordinator.consumer.settings import NAMES
+from kafka_coordinator.catalogue import CLASSIC, CONSUMER
+from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES
 
 Callback: TypeAlias = Callable[..., object]
 
@@ -36,6 +37,13 @@ _CALLBACKS: Final[Mapping[str, Callable[[str], Exception]]] = {
 }
 """Name of a callback to what is raised for one that cannot be called."""
 _MOST_AT_LEAST: Final = 100_000_000
+_AT_THE_BROKER: Final[Mapping[str, str]] = {
+    "session.timeout.ms": "consumer` or share consumer. It is defined broker side",
+    "partition.assignment.strategy": "consumer`. Use `group.remote.assignor` instead",
+    "group.protocol.type": "consumer` or share consumer",
+    "heartbeat.interval.ms": "consumer` or share consumer. It is defined broker side",
+}
+"""What is refused under the consumer protocol, in the order in which librdkafka looks, and what it says."""
 _LIBRDKAFKAS_DEFAULTS: Final[Mapping[str, object]] = {"auto.offset.reset": "latest"}
 """Where librdkafka's default is another than the model's."""
 
@@ -93,6 +101,8 @@ def configuration(given: Mapping[Any, object], group_settings: Mapping[str, obje
             plain[name] = _checked(name, value)
     _check_together(plain)
     settings = {**_LIBRDKAFKAS_DEFAULTS, **{name: value for name, value in plain.items() if name in NAMES}}
+    if plain.get(GROUP_PROTOCOL, group_settings.get(GROUP_PROTOCOL, CLASSIC)) == CLASSIC:
+        settings.pop("group.remote.assignor", None)  # librdkafka does not mind it
     if "auto.offset.reset" in group_settings and "auto.offset.reset" not in plain:
         del settings["auto.offset.reset"]
     return Configuration(
@@ -128,6 +138,8 @@ def _checked(name: str, value: object) -> object:
             raise _refused(f'Invalid value "{text}" for configuration property "{name}"')
         if name == "auto.offset.reset":
             return _RESETS.get(text.lower(), text.lower())
+        if name == GROUP_PROTOCOL:
+            return text.lower()
     if name == "debug":
         _check_flags(text)
     return value
@@ -157,6 +169,11 @@ def _in_range(name: str, text: str) -> int:
 
 def _check_together(values: Mapping[str, object]) -> None:
     """What librdkafka checks when it makes the client."""
+    if values.get(GROUP_PROTOCOL) == CONSUMER:
+        for name, instead in _AT_THE_BROKER.items():
+            if name in values:
+                raise _refused(f"Failed to create consumer: `{name}` is not supported for `group.protocol={instead}")
+        return
     session = _number(values.get("session.timeout.ms", 45_000))
     if _number(values.get("max.poll.interval.ms", 300_000)) < session:
         raise _refused("Failed to create consumer: `max.poll.interval.ms`must be >= `session.timeout.ms`")

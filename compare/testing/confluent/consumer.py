@@ -19,6 +19,7 @@ from compare.testing.confluent.callbacks import Callbacks
 from compare.testing.confluent.client_information import ClientInformation
 from compare.testing.confluent.commits import Commits
 from compare.testing.confluent.configuration import configuration
+from compare.testing.confluent.group_ids import check_group_id
 from compare.testing.confluent.log import Log
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import Message
@@ -46,7 +47,7 @@ class KafkaConsumer(ClientInformation):
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
         self._configuration = configuration({**(config or {}), **more}, group.plan.settings)
-        group.handling.check_group_id(self._configuration.group_id)
+        check_group_id(group, self._configuration.group_id)
         self._inner = inner = KafkaMember(group, member)
         inner.log = Log.of(self._configuration, self._clock)
         callbacks = self._configuration.callbacks
@@ -97,6 +98,8 @@ class KafkaConsumer(ClientInformation):
                 self._subscribed = False
 
     def _run_listener(self, called: ListenerCall) -> None:
+        if self._inner.says_nothing(called):
+            return
         if (listener := self._listeners.get(called.kind)) is not None:
             listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
 

@@ -114,6 +114,14 @@ class KafkaMember(ReadPartitions):
 
     # Listeners.
 
+    def says_nothing(self, called: ListenerCall) -> bool:
+        """Whether librdkafka leaves the call out, which Java's client makes: that of an assignment of nothing under the
+        consumer protocol, where nothing was revoked, either."""
+        protocol = self.state.kip848
+        if protocol is None or called.kind != ASSIGNED or called.partitions:
+            return False
+        return protocol.reconciliation is None or not protocol.reconciliation.revoked
+
     def serve(self, run_listener: Callable[[ListenerCall], None]) -> None:
         """Run the user's listeners that the client waits for, one after the other; not from within a listener."""
         while self.node is not None and self.is_alive and self.calling is None:

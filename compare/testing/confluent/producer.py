@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 from compare.testing.clock import in_ticks
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent import producer_arguments as given
+from compare.testing.confluent.arguments import NOT_GIVEN
 from compare.testing.confluent.messages import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, made
 from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
 from compare.testing.confluent.process import Process
@@ -54,7 +55,7 @@ class KafkaProducer:
 
     def produce(
         self,
-        topic: Any = None,
+        topic: Any = NOT_GIVEN,
         value: Any = None,
         key: Any = None,
         partition: int = _ANYWHERE,
@@ -68,6 +69,8 @@ class KafkaProducer:
         Raises `BufferError` where too many records wait, `KafkaException` for a partition that is not there, a topic
         that was not found, and a record that is too large or outside of a transaction.
         """
+        if topic is NOT_GIVEN:
+            raise TypeError("function missing required argument 'topic' (pos 1)")
         content = given.content(value, 2), given.content(key, 3)
         where, number, when = given.topic(topic), index(partition), index(timestamp)
         pairs = given.headers(headers)
@@ -107,6 +110,7 @@ class KafkaProducer:
         taken. The others have the key ``_error``."""
         if not isinstance(messages, list):
             raise TypeError("messages must be a list")
+        self._check_open()
         for number, each in enumerate(messages):
             for field in ("value", "key"):
                 if not isinstance(each.get(field), str | bytes | None):
@@ -210,6 +214,8 @@ class KafkaProducer:
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Taken, and left aside."""
+        if self._closed:
+            raise RuntimeError("Handle has been closed")
 
     def close(self) -> bool:
         """Abort a transaction that is open, send everything, and be of no use any more."""
@@ -232,9 +238,12 @@ class KafkaProducer:
         assert isinstance(cluster, KafkaCluster)
         return cluster
 
-    def _call(self) -> AbstractContextManager[None]:
+    def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Producer has been closed")
+
+    def _call(self) -> AbstractContextManager[None]:
+        self._check_open()
         return self._group.handling.call(self._process.caller)
 
 

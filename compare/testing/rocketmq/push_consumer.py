@@ -43,6 +43,8 @@ CONSUME_SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 RECONSUME_LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
 SUCCESS = ConsumeOrderlyStatus.SUCCESS
 SUSPEND_CURRENT_QUEUE_A_MOMENT = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+LOST = object()
+"""Returned by a listener that has failed where its client takes the records for consumed all the same."""
 _GOOD = (None, CONSUME_SUCCESS, SUCCESS, CONSUME_SUCCESS.name, SUCCESS.name)
 
 
@@ -188,13 +190,14 @@ class PushConsumer:
         with self._handling.served(self):
             try:
                 result = self._listener(messages)
-                success = result in _GOOD
+                success = result is LOST or result in _GOOD
             except Exception:
-                success = False
+                result, success = None, False
         for origin, offset, _ in records:
             self._tried(origin, offset, success)
             if success:
-                self._handling.handled(self.member, origin, offset)
+                if result is not LOST:
+                    self._handling.handled(self.member, origin, offset)
                 self._handling.pending.discard((origin, offset))
             else:
                 self._handling.pending.add((origin, offset))

@@ -85,12 +85,17 @@ def failed(c: ConsumerState, now: Time, out: Outbox, *, pause: bool) -> None:
         m.failures = 0
 
 
+def to_say(c: ConsumerState) -> SentFields:
+    """All that a heartbeat would say now, were nothing said before."""
+    topics = tuple(sorted_as_java(c.subscription.topics))
+    settings = c.config.settings
+    return SentFields(settings.max_poll_interval_ms, topics, settings.group_remote_assignor, protocol_member(c).current)
+
+
 def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
     m, config, before = protocol_member(c), c.config, protocol_member(c).sent
     joins = c.membership.state == JOINING
-    topics = tuple(sorted_as_java(c.subscription.topics))
-    says = SentFields(config.settings.max_poll_interval_ms, topics, config.settings.group_remote_assignor, m.current)
-    m.sent = says
+    says = m.sent = to_say(c)
     return ConsumerGroupHeartbeat(
         requests.number(c),
         config.group,
@@ -99,7 +104,7 @@ def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
         config.instance_id,
         config.rack if joins else None,
         UNCHANGED_TIMEOUT if says.rebalance_timeout_ms == before.rebalance_timeout_ms and not joins else says[0],
-        None if topics == before.topics and not joins else topics,
+        None if says.topics == before.topics and not joins else says.topics,
         None,
         None if says.assignor == before.assignor and not joins else says.assignor,
         None if says.owned == before.owned and not joins else m.current.partitions,

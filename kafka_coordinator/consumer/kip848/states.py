@@ -44,7 +44,7 @@ _MEMBERS = (JOINING, RECONCILING, ACKNOWLEDGING, STABLE)
 """States of a member in the group, or on its way into it."""
 
 CONSUMER_PROTOCOL = StateMachine(
-    "consumer-protocol",
+    "consumer protocol",
     (
         *(UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, STABLE),
         *(FENCED, PREPARE_LEAVING, LEAVING, STALE, FATAL),
@@ -70,7 +70,7 @@ CONSUMER_PROTOCOL = StateMachine(
         *[Edge(state, REFUSED, ALWAYS, FATAL) for state in (*_MEMBERS, PREPARE_LEAVING)],
     ),
 )
-"""The table. The code runs from it, `equipoise states kafka --machine consumer-protocol` draws it."""
+"""The table. The code runs from it, `equipoise states kafka --machine 'consumer protocol'` draws it."""
 
 IN_GROUP = frozenset(_MEMBERS)
 HEARTBEATS = frozenset({*_MEMBERS, PREPARE_LEAVING})

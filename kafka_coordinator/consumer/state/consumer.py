@@ -23,6 +23,9 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.state_machine import ALWAYS
 
+CLASSIC_CLIENT = "client"
+"""What facts call the state machine of a classic consumer."""
+
 
 @dataclass(slots=True)
 class ConsumerState:
@@ -76,7 +79,8 @@ class ConsumerState:
         machine = CONSUMER if self.kip848 is None else CONSUMER_PROTOCOL
         after = self.membership.state = machine.next_state(before, event, guard)
         if before != after:
-            out.observe(Transition("client", self.config.name, before, event, after))
+            name = CLASSIC_CLIENT if self.kip848 is None else machine.name
+            out.observe(Transition(name, self.config.name, before, event, after))
 
     def request_rejoin(self, reason: str) -> None:
         """The next poll begins a rebalance, unless one is on its way (in Kafka `AbstractCoordinator.requestRejoin`)."""

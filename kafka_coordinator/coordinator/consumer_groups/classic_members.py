@@ -7,7 +7,7 @@ In Kafka `classicGroupJoinToConsumerGroup`, `classicGroupSyncToConsumerGroup`, `
 and `classicGroupLeaveToConsumerGroup`.
 """
 
-from kafka_coordinator.assignors.inputs import AssignorError, Partition
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.checks import check_room, existing
 from kafka_coordinator.coordinator.consumer_groups.conversion import become_classic, may_downgrade
@@ -80,10 +80,7 @@ def _joined(
     profile = _told(known.profile if known is not None else Profile(), metadata, request, sender)
     epochs = group.epoch, group.target_epoch
     member = seat(core, group, member_id, old, profile, out)
-    try:
-        update(core, group, member, profile, is_new, False, out)
-    except AssignorError:
-        raise Refused(UNKNOWN_SERVER_ERROR) from None
+    update(core, group, member, profile, is_new, False, out)
     owned = [partition for partition in metadata.owned if partition[0] in core.partition_counts]
     moved = move(core, group, member, owned, now, out)
     answer = _answer(request, member)

@@ -70,10 +70,10 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
 
 
 def timed_out(core: Core, group_id: str, member_id: str, event: str, now: Time, out: Outbox) -> None:
-    """A timer of a member is due; a member that is away does not have to revoke any more."""
+    """A timer of a member is due; one to revoke counts only at the epoch at which it was set."""
     group = core.consumer_groups[group_id]
     member = group.members[member_id]
-    if event == states.REVOCATION_EXPIRED and member.is_away:
+    if event == states.REVOCATION_EXPIRED and member.revoking_at != member.standing.epoch:
         return
     name = member.profile.client_id
     words = {

@@ -7,7 +7,6 @@ In Kafka `GroupMetadataManager.consumerGroupHeartbeat` and `consumerGroupLeave`.
 
 from typing import NamedTuple
 
-from kafka_coordinator.assignors.inputs import AssignorError
 from kafka_coordinator.consumer_group_messages import (
     JOINS,
     LEAVES,
@@ -33,7 +32,7 @@ from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
 from kafka_coordinator.coordinator.consumer_groups.regexes import Patterns, check_pattern, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_SERVER_ERROR
+from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
 from protocols.engine.nodes import Outbox, Time
 
 
@@ -111,10 +110,7 @@ def _proceed(
     before = member.profile.regex
     is_new_pattern = bool(profile.regex) and profile.regex != before and profile.regex not in group.patterns
     joins_pattern = profile.regex != before and profile.regex in group.resolved and not is_new_pattern
-    try:
-        update(core, group, member, profile, is_new, group.epoch == 0 or joins_pattern, out)
-    except AssignorError:
-        return refusal(request, UNKNOWN_SERVER_ERROR)
+    update(core, group, member, profile, is_new, group.epoch == 0 or joins_pattern, out)
     refresh_if_due(core, group, patterns, is_new_pattern, now, out)
     moved = move(core, group, member, request.owned, now, out)
     restart_session(core, group, member, now, out)

@@ -63,6 +63,7 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         out.observe(Transition(states.MEMBER.name, member.id, states.ABSENT, states.LOADED, after))
         restart_session(core, group, member, now, out)
         if state == states.UNREVOKED and member.profile.classic is None:
+            member.revoking_at = member.standing.epoch
             out.set_timer(revocation_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
     group.settle(states.LOADED, out)
     group.granted = granted_now(core, group)

@@ -37,7 +37,7 @@ class Profile(NamedTuple):
 class ConsumerMember:
     """One member: its profile and where it stands. Both are replaced whole, never changed."""
 
-    __slots__ = ("id", "must_rejoin", "profile", "standing")
+    __slots__ = ("id", "must_rejoin", "profile", "revoking_at", "standing")
 
     def __init__(self, member_id: str, profile: Profile = Profile(), standing: Standing = JOINING) -> None:  # noqa: B008
         self.id = member_id
@@ -45,6 +45,8 @@ class ConsumerMember:
         self.standing = standing
         self.must_rejoin = False
         """Whether a classic member has been told to join again, and has not yet."""
+        self.revoking_at: int | None = None
+        """The epoch at which its time to give partitions up began last."""
 
     @property
     def is_away(self) -> bool:
@@ -54,7 +56,7 @@ class ConsumerMember:
     def copy(self) -> "ConsumerMember":
         """An independent copy."""
         copied = ConsumerMember(self.id, self.profile, self.standing)
-        copied.must_rejoin = self.must_rejoin
+        copied.must_rejoin, copied.revoking_at = self.must_rejoin, self.revoking_at
         return copied
 
     def key(self) -> tuple[object, ...]:

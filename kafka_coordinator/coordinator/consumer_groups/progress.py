@@ -60,6 +60,7 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
         if regex not in group.resolved:
             group.resolve(regex, each)
     group.target[member_id] = target
+    group.balance = None
     store_profile(core, group, member)
     store_target(core, group, member_id)
     store_standing(core, group, member)
@@ -109,6 +110,7 @@ def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned,
     if member.profile.classic is None:
         timer = revocation_timer(group.id, member.id)
         if after.state == states.UNREVOKED:
+            member.revoking_at = after.epoch
             out.set_timer(timer, now + member.profile.rebalance_timeout_ms)
         else:
             out.cancel_timer(timer)

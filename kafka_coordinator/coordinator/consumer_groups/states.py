@@ -72,7 +72,7 @@ def _edges() -> Iterator[Edge]:
         yield from _ending(before, SESSION_EXPIRED, EMPTY, ASSIGNING)
         if before != STABLE:
             yield from _ending(before, REVOCATION_EXPIRED, EMPTY, ASSIGNING)
-            yield from _ending(before, REJOIN_EXPIRED, ASSIGNING)
+        yield from _ending(before, REJOIN_EXPIRED, EMPTY, ASSIGNING)
         yield from _ending(before, SYNC_EXPIRED, EMPTY, ASSIGNING)
         yield from _ending(before, PATTERNS_RESOLVED, ASSIGNING)
         yield Edge(before, DOWNGRADED, ALWAYS, DEAD)

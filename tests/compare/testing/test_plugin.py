@@ -55,7 +55,7 @@ def test_loading_the_plugin_imports_nothing_heavy(module: str) -> None:
 
 def test_the_plugin_is_an_entry_point_with_documented_fixtures(pytester: pytest.Pytester) -> None:
     listed = pytester.runpytest_subprocess("--fixtures", "-p", "no:cacheprovider").stdout.str()
-    for name in ("clock", "kafka_group", "rocketmq_group", "group_pair"):
+    for name in ("clock", "virtual_time", "kafka_group", "rocketmq_group", "group_pair"):
         assert re.search(rf"^{name} --", listed, re.MULTILINE)
 
 

@@ -15,10 +15,12 @@ from tests.compare.testing.differential import (
     calls,
     classes,
     configurations,
+    producers,
     stories_of_assigning,
     stories_of_clients,
     stories_of_commits,
     stories_of_reading,
+    stories_of_transactions,
 )
 from tests.compare.testing.differential.mock_cluster import MockCluster
 from tests.compare.testing.differential.probing import PROBES, Probe, answer
@@ -28,10 +30,12 @@ MODULES: Final = (
     calls,
     classes,
     configurations,
+    producers,
     stories_of_assigning,
     stories_of_clients,
     stories_of_commits,
     stories_of_reading,
+    stories_of_transactions,
 )
 AT_ONCE: Final = 16
 LONGEST_S: Final = 60.0

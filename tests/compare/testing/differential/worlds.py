@@ -17,7 +17,7 @@ STEP: Final = 0.05
 """Seconds that one poll of `World.until` waits."""
 
 _HEARTBEAT: Final = 12
-_AS_IT_IS: Final = ("error_cb", "on_commit", "stats_cb", "throttle_cb")
+_AS_IT_IS: Final = ("error_cb", "dr_cb", "on_delivery", "on_commit", "stats_cb", "throttle_cb")
 """Names of a configuration with an underscore."""
 
 
@@ -49,6 +49,13 @@ class World(ABC):
     def consumer(self, **given: object) -> Any:
         """A consumer with such a configuration."""
         return self.make(self.config(**given))
+
+    def producer(self, **given: object) -> Any:
+        """A producer; names as in `config`. Closed when the probe is over."""
+        config = {name if name in _AS_IT_IS else name.replace("_", "."): value for name, value in given.items()}
+        made = self._producer_class({"bootstrap.servers": self.address, "log_level": 0, **config})
+        self.made.append(made)
+        return made
 
     def make(self, *args: object, **kwargs: object) -> Any:
         """What the constructor makes of this; closed when the probe is over."""
@@ -97,6 +104,10 @@ class World(ABC):
     def address(self) -> str:
         """For ``bootstrap.servers``."""
 
+    @property
+    @abstractmethod
+    def _producer_class(self) -> Any: ...
+
     @abstractmethod
     def _make(self, *args: object, **kwargs: object) -> Any: ...
 
@@ -131,6 +142,10 @@ class RealWorld(World):
     def address(self) -> str:
         return self._cluster.address
 
+    @property
+    def _producer_class(self) -> Any:
+        return Producer
+
     def _make(self, *args: object, **kwargs: object) -> Any:
         return Consumer(*args, **kwargs)
 
@@ -162,6 +177,10 @@ class DoubleWorld(World):
     @property
     def address(self) -> str:
         return "127.0.0.1:9092"
+
+    @property
+    def _producer_class(self) -> Any:
+        return self.group.confluent().Producer
 
     def _make(self, *args: object, **kwargs: object) -> Any:
         return KafkaConsumer(self.group, f"c{len(self.made) + 1}", *args, **kwargs)  # type: ignore[arg-type]

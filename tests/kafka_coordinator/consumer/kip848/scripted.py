@@ -3,6 +3,7 @@
 from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from protocols.facts import Transition
 from tests.kafka_coordinator.consumer.scripted import Scripted
@@ -51,5 +52,5 @@ class ScriptedMember(Scripted):
         return [
             (fact.before, fact.event, fact.after)
             for fact in self.told
-            if isinstance(fact, Transition) and fact.machine == "client"
+            if isinstance(fact, Transition) and fact.machine == CONSUMER_PROTOCOL.name
         ]

@@ -1,0 +1,181 @@
+"""Classic and consumer members in one group: upgrade, downgrade, and a defect of the released broker (6.9, 6.13)."""
+
+import pytest
+
+from kafka_coordinator.coordinator import states as classic_states
+from kafka_coordinator.coordinator.consumer_groups.states import (
+    ASSIGNING,
+    EMPTY,
+    M_STABLE,
+    RECONCILING,
+    STABLE,
+    UNRELEASED,
+    UNREVOKED,
+)
+from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
+
+
+def test_a_classic_group_is_upgraded_and_downgraded() -> None:
+    desk = ConsumerDesk()
+    m = desk.classic_group()
+    desk.commit(m, 1)
+    joined = desk.join("N")
+    assert (joined.member_epoch, joined.assignment) == (2, ())
+    assert (desk.epochs(), desk.state, desk.standing(m)) == ((2, 2), RECONCILING, (1, M_STABLE))
+    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
+    again = desk.classic_join(m, partitions("t", 0, 1, 2, 3))
+    assert (again.error, again.generation, again.leader, again.members) == ("NONE", 1, "", ())
+    assert desk.standing(m) == (1, UNREVOKED)
+    assert desk.classic_sync(m, 1).assignment == partitions("t", 0, 1)
+    assert desk.beat("N", 2).assignment is None
+    assert desk.standing("N") == (2, UNRELEASED)
+    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
+    assert desk.classic_join(m, partitions("t", 0, 1)).generation == 2
+    assert desk.classic_sync(m, 2).assignment == partitions("t", 0, 1)
+    assert desk.beat("N", 2).assignment == partitions("t", 2, 3)
+    assert desk.state == STABLE
+    assert desk.classic_beat(m, 2) == "NONE"
+    assert desk.fetch() == ("NONE", {("t", 0): 7})
+    assert [each.is_classic for each in desk.describe().members] == [False, True]
+    assert desk.beat("N", -1).member_epoch == -1
+    assert desk.classic_state == classic_states.PREPARING_REBALANCE
+    assert desk.world.node.core.groups["g"].generation == 2
+    assert desk.classic_beat(m, 2) == "REBALANCE_IN_PROGRESS"
+    last = desk.classic_join(m)
+    assert (last.generation, last.leader, len(last.members)) == (3, m, 1)
+    assert desk.fetch() == ("NONE", {("t", 0): 7})
+
+
+@pytest.mark.parametrize("policy", ["bidirectional", "upgrade", "downgrade", "disabled"])
+def test_the_policy_says_which_way_a_group_with_members_may_go(policy: str) -> None:
+    desk = ConsumerDesk({"group.consumer.migration.policy": policy})
+    desk.classic_group()
+    up = desk.join("N").error
+    assert up == ("NONE" if policy in ("bidirectional", "upgrade") else "GROUP_ID_NOT_FOUND")
+    desk = ConsumerDesk({"group.consumer.migration.policy": policy})
+    desk.join("N")
+    desk.classic_join(desk.classic_join().member_id)
+    desk.beat("N", -1)
+    down = desk.state == classic_states.DEAD
+    assert down == (policy in ("bidirectional", "downgrade"))
+
+
+def test_a_group_in_its_first_rebalance_cannot_be_upgraded_which_is_a_defect_of_the_released_broker() -> None:
+    desk = ConsumerDesk()
+    member_id = desk.classic_join().member_id
+    assert desk.classic_join(member_id) is None
+    parked = desk.count
+    assert desk.join("N").error == "UNKNOWN_SERVER_ERROR"
+    assert desk.classic_state == classic_states.PREPARING_REBALANCE
+    assert desk.answers[parked].error == "REBALANCE_IN_PROGRESS"
+    # Who comes again is in the generation, and then the group can be upgraded.
+    assert desk.classic_join(member_id) is None
+    desk.advance(3000)
+    assert desk.answers[desk.count].generation == 1
+    assert desk.join("N").error == "NONE"
+
+
+def test_a_rebalance_after_the_first_one_is_cut_short_by_an_upgrade() -> None:
+    desk = ConsumerDesk()
+    first = desk.classic_group()
+    late = desk.classic_join().member_id
+    assert desk.classic_join(late) is None
+    parked = desk.count
+    assert desk.join("N").error == "NONE"
+    assert desk.answers[parked].error == "REBALANCE_IN_PROGRESS"
+    assert set(desk.group.members) == {first, late, "N"}
+    assert desk.standing(late) == (1, M_STABLE)
+
+
+@pytest.mark.parametrize("assignment", ["text of an own assignor", b"x"])
+def test_an_assignment_that_is_none_of_a_consumer_s_cannot_be_upgraded(assignment: object) -> None:
+    desk = ConsumerDesk()
+    desk.classic_group(assignment)  # type: ignore[arg-type]
+    assert desk.join("N").error == "GROUP_ID_NOT_FOUND"
+    assert desk.classic_state == classic_states.STABLE
+
+
+def test_groups_of_other_protocol_types_are_not_upgraded() -> None:
+    desk = ConsumerDesk()
+    member_id = desk.classic_join(kind="connect").member_id
+    desk.classic_join(member_id, kind="connect")
+    assert desk.join("N").error == "GROUP_ID_NOT_FOUND"
+
+
+def test_a_classic_member_must_have_a_protocol_in_common_with_the_others() -> None:
+    desk = ConsumerDesk()
+    desk.join("N")
+    assert desk.classic_join(kind="connect").error == "INCONSISTENT_GROUP_PROTOCOL"
+    first = desk.classic_join(protocols=("range", "sticky")).member_id
+    assert desk.classic_join(first, protocols=("range", "sticky")).protocol == "range"
+    assert desk.classic_join(protocols=("roundrobin",)).error == "INCONSISTENT_GROUP_PROTOCOL"
+    assert desk.classic_join(protocols=("sticky",)).error == "MEMBER_ID_REQUIRED"
+
+
+def test_classic_members_are_fenced_where_they_do_not_come_again_or_do_not_sync() -> None:
+    desk = ConsumerDesk()
+    m = desk.classic_group()
+    desk.join("N")
+    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
+    desk.advance(10_000)
+    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
+    desk.advance(9999)
+    assert m in desk.group.members
+    desk.advance(1)  # 20 s after it was told first
+    assert list(desk.group.members) == ["N"]
+    late = desk.classic_join().member_id
+    desk.classic_join(late)
+    assert desk.beat("N").error == "NONE"
+    desk.advance(20_000)
+    assert list(desk.group.members) == ["N"]
+
+
+def test_what_requests_of_classic_members_are_refused() -> None:
+    desk = ConsumerDesk()
+    m = desk.classic_group()
+    desk.join("N")
+    assert desk.classic_beat("N", 2) == "UNKNOWN_MEMBER_ID"
+    assert desk.classic_beat(m, 7) == "ILLEGAL_GENERATION"
+    assert desk.classic_sync("nobody", 1).error == "UNKNOWN_MEMBER_ID"
+    assert desk.classic_sync(m, 2).error == "ILLEGAL_GENERATION"
+    assert desk.classic_sync(m, 1).error == "REBALANCE_IN_PROGRESS"
+    assert desk.commit(m, 2) == "ILLEGAL_GENERATION"
+    assert desk.commit(m, 1, version=8) == "NONE"
+    assert desk.leave(("nobody", None), (m, None), ("N", "I")) == ["UNKNOWN_MEMBER_ID", "NONE", "UNKNOWN_MEMBER_ID"]
+    assert desk.leave(("N", None)) == ["NONE"]
+    assert desk.state == EMPTY
+
+
+def test_a_static_member_changes_the_protocol_with_its_process() -> None:
+    desk = ConsumerDesk()
+    desk.join("N", instance_id="I")
+    back = desk.classic_join(instance="I")
+    assert (back.error, back.generation) == ("NONE", 1)
+    assert desk.classic_state == classic_states.STABLE
+    assert desk.classic_sync(back.member_id, 1).assignment == partitions("t", 0, 1, 2, 3)
+    new = desk.join("M", instance_id="I")
+    assert (new.error, new.assignment) == ("NONE", partitions("t", 0, 1, 2, 3))
+    assert list(desk.group.members) == ["M"]
+
+
+def test_an_administrator_removes_members_of_both_kinds_at_once() -> None:
+    desk = ConsumerDesk()
+    m = desk.classic_group()
+    desk.join("N", instance_id="I")
+    desk.join("O")
+    assert desk.leave(("", "I"), ("", "J"), (m, None)) == ["NONE", "UNKNOWN_MEMBER_ID", "NONE"]
+    assert (desk.epochs(), desk.state) == ((4, 3), ASSIGNING)
+
+
+def test_an_empty_group_of_either_kind_makes_room_for_the_other() -> None:
+    desk = ConsumerDesk({"group.consumer.migration.policy": "disabled"})
+    m = desk.classic_group()
+    desk.commit(m, 1)
+    desk.leave((m, None))
+    assert desk.join("N").member_epoch == 1
+    assert desk.fetch()[1] == {("t", 0): 7}
+    desk.beat("N", -1)
+    assert desk.classic_join("unknown").error == "UNKNOWN_MEMBER_ID"
+    assert desk.fetch()[1] == {("t", 0): 7}
+    assert desk.classic_join().error == "MEMBER_ID_REQUIRED"
+    assert desk.classic_state == classic_states.EMPTY
