@@ -86,12 +86,12 @@ class Broker:
         self._answers = {}
         if state.offsets_leaders != before.offsets_leaders:
             self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
-        if state.topics != before.topics:
+        if state.topics != before.topics or state.replica_racks != before.replica_racks:
             self._tell_topics(now, out)
 
     def _tell_topics(self, now: Time, out: Outbox) -> None:
         counts = {topic: len(leaders) for topic, leaders in self.cluster.topics.items()}
-        self.coordinator.receive(now, self.coordinator.core.name, Topics(counts), out)
+        self.coordinator.receive(now, self.coordinator.core.name, Topics(counts, racks=self.cluster.replica_racks), out)
 
     def _answer(self, topics: tuple[str, ...] | None) -> tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]:
         """Leaders and racks of these topics; who asks the same is given the same objects."""

@@ -97,9 +97,8 @@ class KafkaCluster:
         for broker in self.scenario.brokers:
             process = self.simulation.processes.get(broker)
             if process is not None and isinstance(process.node, Broker):
-                known = process.node.coordinator.core.groups.get(group)
-                if known is not None:
-                    found.update(member.host.removeprefix("/") for member in known.members.values())
+                hosts = process.node.coordinator.core.hosts(group)
+                found.update(host.removeprefix("/") for host in hosts)
         return frozenset(found)
 
     def finish(self) -> None:

@@ -2,17 +2,24 @@
 
 from collections.abc import Mapping
 
+from kafka_coordinator.catalogue import CLASSIC
+from kafka_coordinator.consumer.assigning import in_the_broker
 from kafka_coordinator.consumer.config import ConsumerConfig, Load
-from kafka_coordinator.consumer.settings import ConsumerSettings, assignor_names
+from kafka_coordinator.consumer.settings import REFUSED_UNDER, ConsumerSettings, assignor_names
 from kafka_coordinator.settings import (
     INSTANCE_ID,
     OF_MEMBERS,
+    PROTOCOL,
     RACK,
+    REMOTE_ASSIGNOR,
     STRATEGY,
     check_assignors,
     check_member_settings,
-    check_protocol,
+    protocol_of_member,
+    protocol_of_variant,
+    remote_assignor,
 )
+from protocols.errors import UserError
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.events.starts import started_as
 from protocols.scenario.groups import MemberPart
@@ -24,11 +31,24 @@ from protocols.scenario.topology import MemberKey, Topology, listed_members
 class Members:
     """What every member is, or was last. Everything is checked when it is made, also what events will change.
 
-    A member's assignors are, first that is there: its setting ``partition.assignment.strategy``, its ``strategy``,
-    the variant's setting, the variant's name.
+    A member's group protocol is that of its settings, of its own ``strategy``, of the variant, first that is there. A
+    classic member's assignors are, first that is there: its setting ``partition.assignment.strategy``, its
+    ``strategy``, the variant's setting, the variant's name; under the consumer protocol the one assignor that the
+    member asks the coordinator for is found in the same way, with the setting ``group.remote.assignor``. Of the
+    variant's settings a member of the other protocol takes those that its client does not refuse.
     """
 
-    __slots__ = ("_made", "_settings", "_strategy", "_topology", "bootstrap", "by_hand", "parts")
+    __slots__ = (
+        "_made",
+        "_protocol",
+        "_settings",
+        "_strategy",
+        "_topology",
+        "bootstrap",
+        "by_hand",
+        "parts",
+        "poll_wait",
+    )
 
     def __init__(
         self, scenario: Scenario, system: SystemPart, topology: Topology, settings: Mapping[str, object], where: str
@@ -36,13 +56,15 @@ class Members:
         self.bootstrap = scenario.brokers
         self.by_hand: set[MemberKey] = set()
         """Members whose user's loop is code outside of the model (`kafka_coordinator.consumer.by_hand`)."""
+        self.poll_wait: dict[MemberKey, int] = {}
+        """Members whose user's loop notices a new target of the consumer protocol late (`ConsumerConfig`)."""
         self._topology = topology
         self._settings = settings
         self._made: dict[tuple[object, ...], ConsumerSettings] = {}
-        check_protocol(settings, where)
-        strategy = split_system(system.system)[1]
-        self._strategy = assignor_names(settings.get(STRATEGY, strategy))
-        check_assignors((strategy, *self._strategy), where)
+        self._strategy = split_system(system.system)[1]
+        self._protocol = protocol_of_variant(self._strategy, settings, where)
+        if self._protocol == CLASSIC:
+            check_assignors((self._strategy, *assignor_names(settings.get(STRATEGY, self._strategy))), where)
         self.parts = listed_members(scenario)
         for key, part in self.parts.items():
             self.config(*key, part, Load())
@@ -78,6 +100,7 @@ class Members:
             threads=part.threads or 1,
             load=load,
             settings=self._consumer_settings(member, part),
+            poll_wait=self.poll_wait.get(MemberKey(group, member), 0),
             by_hand=MemberKey(group, member) in self.by_hand,
         )
 
@@ -88,11 +111,30 @@ class Members:
         if made is None:
             where = f"member {member}"
             check_member_settings(part.settings, where)
-            check_protocol(part.settings, where)
-            strategy = part.settings.get(STRATEGY, part.strategy)
-            names = self._strategy if strategy is None else assignor_names(strategy)
-            check_assignors(names, where)
-            given = {**self._settings, **part.settings, STRATEGY: names}
-            made = ConsumerSettings.of({name: value for name, value in given.items() if name not in OF_MEMBERS})
+            given = {name: value for name, value in part.settings.items() if name not in OF_MEMBERS}
+            protocol = protocol_of_member(part.strategy, given, self._protocol, where)
+            of_variant = self._settings
+            if protocol != self._protocol:
+                refused = (PROTOCOL, *REFUSED_UNDER[protocol])
+                of_variant = {name: value for name, value in of_variant.items() if name not in refused}
+            chosen = self._assignors(part, protocol, of_variant, where)
+            made = ConsumerSettings.of({**of_variant, **given, **chosen, PROTOCOL: protocol})
             self._made[key] = made
         return made
+
+    def _assignors(
+        self, part: MemberPart, protocol: str, of_variant: Mapping[str, object], where: str
+    ) -> dict[str, object]:
+        """The setting that names a member's assignors; none: those that Kafka takes where nothing is said."""
+        of_protocol = self._strategy if protocol == self._protocol else None
+        if protocol == CLASSIC:
+            strategy = part.settings.get(STRATEGY) or part.strategy or of_variant.get(STRATEGY) or of_protocol
+            if strategy is None:
+                return {}
+            names = assignor_names(strategy)
+            check_assignors(names, where)
+            return {STRATEGY: names}
+        asked = part.settings.get(REMOTE_ASSIGNOR) or part.strategy or of_variant.get(REMOTE_ASSIGNOR) or of_protocol
+        if part.strategy is not None and not in_the_broker(part.strategy):
+            raise UserError(f"{where}: {part.strategy} is no assignor of the broker, which the consumer protocol needs")
+        return {} if asked is None else {REMOTE_ASSIGNOR: remote_assignor(str(asked))}

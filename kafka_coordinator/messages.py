@@ -222,7 +222,7 @@ class ListGroupsAnswer(NamedTuple):
     correlation: int
     error: str
     groups: tuple[tuple[str, str, str, str], ...]
-    """Group, protocol type, state, type (``Classic``)."""
+    """Group, protocol type, state, type (``Classic`` or ``Consumer``)."""
 
 
 class DeleteGroup(NamedTuple):

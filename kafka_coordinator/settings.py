@@ -6,18 +6,23 @@ from typing import Final
 
 from kafka_coordinator import controller
 from kafka_coordinator.assign import STRATEGIES
+from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
+from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
+from kafka_coordinator.catalogue import of_protocol
 from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
+from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, protocol_of
 from kafka_coordinator.consumer.settings import NAMES as CONSUMER
 from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
 from protocols.errors import UserError
 
 INSTANCE_ID: Final = "group.instance.id"
 RACK: Final = "client.rack"
-PROTOCOL: Final = "group.protocol"
+PROTOCOL: Final = GROUP_PROTOCOL
 STRATEGY: Final = "partition.assignment.strategy"
+REMOTE_ASSIGNOR: Final = "group.remote.assignor"
 
-OF_MEMBERS: Final = (INSTANCE_ID, RACK, PROTOCOL)
-"""Client settings that say who a member is; the scenario has fields of its own for the first two."""
+OF_MEMBERS: Final = (INSTANCE_ID, RACK)
+"""Client settings that say who a member is, for which the scenario has fields of its own."""
 
 
 class SettingsByRole:
@@ -33,14 +38,14 @@ class SettingsByRole:
         self.coordinator: dict[str, object] = {}
         self.controller: dict[str, object] = {}
         for name, value in given.items():
-            if name in CONSUMER or name == PROTOCOL:
+            if name in CONSUMER:
                 self.consumer[name] = value
             elif name in COORDINATOR:
                 self.coordinator[name] = value
             elif name in controller.NAMES:
                 self.controller[name] = value
             else:
-                raise UserError(f"{where}: {_unknown(name, (*CONSUMER, PROTOCOL, *COORDINATOR, *controller.NAMES))}")
+                raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *COORDINATOR, *controller.NAMES))}")
 
 
 def member_settings() -> frozenset[str]:
@@ -55,19 +60,46 @@ def check_member_settings(given: Mapping[str, object], where: str) -> None:
             raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *OF_MEMBERS))}")
 
 
-def check_protocol(given: Mapping[str, object], where: str) -> None:
-    """Raises `UserError` for the consumer protocol."""
-    if given.get(PROTOCOL, "classic") != "classic":
+def protocol_of_variant(strategy: str, given: Mapping[str, object], where: str) -> str:
+    """The group protocol of a variant, which its strategy says. Raises `UserError` for a setting that says another."""
+    protocol = CONSUMER_PROTOCOL if in_the_broker(strategy) else CLASSIC_PROTOCOL
+    said = _protocol(given, where)
+    if said not in (None, protocol):
+        fitting = ", ".join(f"kafka:{record.name}" for record in of_protocol(said or ""))
         raise UserError(
-            f"{where}: {PROTOCOL} is {given[PROTOCOL]!r}: the consumer protocol is not modelled yet, expected classic"
+            f"{where}: {PROTOCOL} is {said}, but {strategy} belongs to the {protocol} protocol, expected {fitting}"
         )
+    return protocol
+
+
+def protocol_of_member(strategy: str | None, given: Mapping[str, object], variant: str, where: str) -> str:
+    """The group protocol of a member: what its settings say, else what its own strategy belongs to, else the variant's.
+    Raises `UserError`."""
+    said = _protocol(given, where)
+    if said is None and strategy is not None:
+        return CONSUMER_PROTOCOL if in_the_broker(strategy) else CLASSIC_PROTOCOL
+    return said or variant
+
+
+def _protocol(given: Mapping[str, object], where: str) -> str | None:
+    if PROTOCOL not in given:
+        return None
+    try:
+        return protocol_of(given)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def remote_assignor(name: str) -> str:
+    """What Kafka's ``group.remote.assignor`` calls an assignor of the consumer protocol."""
+    return STRATEGIES[name].known_as if in_the_broker(name) else name
 
 
 def check_assignors(names: Iterable[str], where: str) -> None:
     """Raises `UserError` for an assignor that no classic consumer can run."""
     for name in names:
         if in_the_broker(name):
-            raise UserError(f"{where}: {name} belongs to the consumer protocol, which is not modelled yet")
+            raise UserError(f"{where}: {name} is an assignor of the broker, which {STRATEGY} cannot name")
         if not known_assignor(name):
             known = [each for each in STRATEGIES if known_assignor(each)]
             raise UserError(f"{where}: unknown assignor {name!r}, expected one of {', '.join(known)}")

@@ -8,13 +8,13 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, Partition, Subscription
-from kafka_coordinator.assignors.uniform_homogeneous import id_hash
 from protocols.allocations import Allocation
 from protocols.errors import StrategyError
 from protocols.groups import Group, Member
-from protocols.java import entry_order, sorted_as_java, string_entry_order, utf16_key
+from protocols.java import sorted_as_java, string_entry_order, utf16_key
 from protocols.queues import Queue, sort_queues
 
 Owned = Mapping[str, Iterable[Queue]]
@@ -100,20 +100,30 @@ class Numbers:
         if len(set(ids.values())) != len(ids):
             raise StrategyError("topic_ids: two topics have one id, expected a different one for each")
         topics_of = _Subscriptions(self.topics)
-        unclaimed = self._partitions() if previous else {}
-        members = []
-        for member in self.members:
-            claims: dict[str, list[int]] = {}
-            for queue in (previous or {}).get(member.id, ()):
-                if queue in unclaimed:
-                    topic, partition = unclaimed.pop(queue)
-                    claims.setdefault(topic, []).append(partition)
-            members.append(
-                Subscription(
-                    member.id, topics_of[member.subscription], member.instance_id, member.rack, _iterated(claims, ids)
-                )
-            )
-        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, ids)
+        claims = self._claims(previous) if previous else [()] * len(self.members)
+        members = [
+            Subscription(member.id, topics_of[member.subscription], member.instance_id, member.rack, claimed)
+            for member, claimed in zip(self.members, claims, strict=True)
+        ]
+        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, ids, claims_in_order=False)
+
+    def _claims(self, previous: Owned) -> list[tuple[Partition, ...]]:
+        """What each member had of the partitions that there are; of several owners the first has it."""
+        owned = [previous.get(member.id, ()) for member in self.members]
+        if self.plain:
+            claims = [tuple([(topic, number) for topic, broker, number in each if not broker]) for each in owned]
+        else:
+            places = self._partitions()
+            claims = [tuple([places[queue] for queue in each if queue in places]) for each in owned]
+        free = set(self._places())
+        left = len(free) - sum(map(len, claims))
+        if len(free.difference(chain.from_iterable(claims))) == left:
+            return claims
+        found = []
+        for each in claims:
+            found.append(tuple([partition for partition in dict.fromkeys(each) if partition in free]))
+            free.difference_update(each)
+        return found
 
     def allocation(self, answer: Assignment) -> Allocation:
         """The assignor's answer with the group's own queues and members, and those that are gone and given all the
@@ -132,8 +142,11 @@ class Numbers:
 
     def _partitions(self) -> dict[Queue, Partition]:
         """Each queue of the group as (topic, its place in the topic)."""
-        places = ((topic, place) for topic, count in self.topics.items() for place in range(count))
-        return dict(zip(self.queues, places, strict=True))
+        return dict(zip(self.queues, self._places(), strict=True))
+
+    def _places(self) -> list[Partition]:
+        """The place of each queue: topic, and number within the topic."""
+        return [(topic, place) for topic, count in self.topics.items() for place in range(count)]
 
 
 class _Subscriptions(dict[tuple[str, ...], tuple[str, ...]]):
@@ -173,11 +186,3 @@ def topic_id(topic: str, given: object = None) -> int:
     if len(raw) != 16:
         raise StrategyError(f"topic_ids: {given!r} for topic {topic!r}, expected 128 bits as a number or base64")
     return int.from_bytes(raw, "big")
-
-
-def _iterated(claims: Mapping[str, list[int]], ids: Mapping[str, int]) -> tuple[Partition, ...]:
-    """A target assignment in the order in which Java's map of sets lists it."""
-    if not claims:
-        return ()
-    topics = entry_order(list(claims), lambda topic: id_hash(ids[topic]))
-    return tuple([(topic, partition) for topic in topics for partition in entry_order(claims[topic], lambda n: n)])

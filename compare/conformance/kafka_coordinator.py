@@ -1,4 +1,4 @@
-"""Plays the golden traces of Kafka's group coordinator: `coordinator-*.jsonl.gz`, classic protocol.
+"""Plays the golden traces of Kafka's group coordinator: `coordinator-*.jsonl.gz`, both protocols.
 
 The coordinator node itself is fed, one request a step, in a world of its own; format in
 tests/golden/kafka/FORMAT-coordinator.md. Every step is compared whole: answer, answers to parked requests with their
@@ -9,14 +9,19 @@ the recording, in the order in which they appear there.
 from collections.abc import Iterator, Mapping, Sequence
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from compare.conformance.kafka_consumer_group_shapes import consumer_group_state, with_blank_rack
 from compare.conformance.kafka_coordinator_shapes import REQUESTS, Request, answer, group_state, request
 from compare.conformance.rocketmq_fields import get, only
 from compare.json_types import Json
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
+from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.settings import with_settings
+from kafka_coordinator.errors import INVALID_REQUEST
+from kafka_coordinator.translation import topic_id
 from protocols.engine.nodes import Time
 from protocols.engine.single import SingleNode
-from protocols.errors import UserError
+from protocols.errors import StrategyError, UserError
 
 LONGEST_MS = 100 * 24 * 3_600_000
 """Of a trace, in virtual time; a longer one is damaged rather than recorded."""
@@ -26,20 +31,19 @@ _BROKER = "broker"
 _UNCHANGED = "unchanged"
 _MISSING = "nothing"
 
-_LINE_FIELDS = ("trace_id", "protocol", "scenario", "config", "topics", "ids", "steps")
+_LINE_FIELDS = ("trace_id", "protocol", "scenario", "config", "topics", "topic_ids", "ids", "steps")
 _STEP_FIELDS = ("n", "t", "op", "req", "resp", "pending", "completed", "state", "timeline", "completed_at_step")
+
+_OF_A_MEMBER = {"metadata", "target_assignment"}
+"""Fields that only the description of a member has."""
 
 _ONE_SHARD = {"offsets.topic.num.partitions": 1}
 """The recording ran all groups on one partition of ``__consumer_offsets``."""
 
 
 def recognises(line: Line) -> bool:
-    """Whether the line is meant to be a trace of classic groups only: no request of the consumer protocol in it."""
-    if "trace_id" not in line or "protocol" not in line or line["protocol"] == "consumer":
-        return False
-    steps = line.get("steps")
-    ops = [step.get("op") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-    return not any(isinstance(op, str) and op.startswith("consumer_group_") for op in ops)
+    """Whether the line is meant to be a trace of a coordinator."""
+    return "trace_id" in line and "protocol" in line
 
 
 def play(line: Line) -> list[Difference]:
@@ -49,7 +53,8 @@ def play(line: Line) -> list[Difference]:
     steps = [only(each, f"steps[{n}]", _STEP_FIELDS) for n, each in enumerate(get(line, "steps", list))]
     for name in ("protocol", "scenario"):
         get(line, name, str)
-    trace = _Trace(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), steps)
+    topic_ids = get(line, "topic_ids", dict) if "topic_ids" in line else {}
+    trace = _Trace(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), topic_ids, steps)
     for number, step in enumerate(steps):
         recorded = trace.resolved({name: value for name, value in step.items() if name != "completed_at_step"})
         got = trace.resolved(trace.step(number, step))
@@ -78,11 +83,17 @@ class _Trace:
         ids: Mapping[str, Json],
         config: Mapping[str, Json],
         topics: Mapping[str, Json],
+        topic_ids: Mapping[str, Json],
         steps: Sequence[Mapping[str, Json]],
     ) -> None:
         for step in steps:
             get(step, "op", str)
             get(step, "req", dict)
+        self.completed_at: dict[int, int] = {}
+        """Step of a parked request to the step that answered it."""
+        self._groups: dict[str, None] = {}
+        self._reported: object = None
+        self._now = 0
         self.ids: dict[str, str] = {symbol: get(ids, symbol, str) for symbol in ids}
         named = {member_id for step in steps for member_id in _member_ids(get(step, "req", dict))}
         chosen = named.difference(ids)
@@ -95,12 +106,11 @@ class _Trace:
             raise MalformedCase("config", "settings of a broker", str(error)) from None
         self.world = SingleNode(Coordinator(_BROKER, settings), new_id=self._new_id)
         self.world.start()
-        self.world.command(0.0, Topics({topic: get(topics, topic, int) for topic in topics}))
-        self.completed_at: dict[int, int] = {}
-        """Step of a parked request to the step that answered it."""
-        self._groups: dict[str, None] = {}
-        self._reported: object = None
-        self._now = 0
+        try:
+            self._topic_ids = {topic: topic_id(topic, get(topic_ids, topic, str)) for topic in topic_ids}
+        except StrategyError as error:
+            raise MalformedCase("topic_ids", "topics with their ids in base64", str(error)) from None
+        self._set_topics(topics)
 
     def step(self, number: int, step: Mapping[str, Json]) -> dict[str, object]:
         """What the model does, as the recording would have it."""
@@ -115,7 +125,7 @@ class _Trace:
                 raise MalformedCase(f"steps[{number}].req.ms", f"a trace of 0 to {LONGEST_MS} ms", req["ms"])
             got["timeline"] = list(self._timeline(self._now))
         else:
-            self._request(op, number, req)
+            self._request(op, number, req, step)
         answers = self._answers(number)
         own = answers.pop(number, None)
         if own is not None:
@@ -128,10 +138,20 @@ class _Trace:
             got["state"] = _UNCHANGED if state is None else state
         return got
 
-    def _request(self, op: str, number: int, req: Mapping[str, Json]) -> None:
+    def _set_topics(self, topics: Mapping[str, Json]) -> None:
+        counts = {topic: get(topics, topic, int) for topic in topics}
+        self.world.command(self._now, Topics(counts, ids=self._topic_ids))
+
+    def _request(self, op: str, number: int, req: Mapping[str, Json], step: Mapping[str, Json]) -> None:
+        if op == "set_topics":
+            self._set_topics(get(req, "topics", dict))
+            return
         if op not in REQUESTS:
-            raise MalformedCase(f"steps[{number}].op", f"one of {', '.join([*REQUESTS, 'advance'])}", op)
-        self.world.receive(self._now, _CLIENT, request(op, number, self._with_real_ids(req)))
+            raise MalformedCase(f"steps[{number}].op", f"one of {', '.join([*REQUESTS, 'set_topics', 'advance'])}", op)
+        message = request(op, number, self._with_real_ids(req))
+        if isinstance(message, ConsumerGroupHeartbeat) and _refused_as_invalid(step):
+            message = with_blank_rack(message)
+        self.world.receive(self._now, _CLIENT, message)
         # What is due at once happens within the step.
         self.world.advance(self._now)
 
@@ -154,12 +174,17 @@ class _Trace:
 
     def _state(self) -> object:
         """All groups that any request has named so far; None if nothing is new since the last report."""
-        groups = self.world.node.core.groups
-        state = {group_id: group_state(groups.get(group_id)) for group_id in self._groups}
+        core = self.world.node.core
+        state = {group_id: self._shown(core, group_id) for group_id in self._groups}
         if state == self._reported:
             return None
         self._reported = state
         return state
+
+    @staticmethod
+    def _shown(core: Core, group_id: str) -> Json:
+        group = core.consumer_groups.get(group_id)
+        return group_state(core.groups.get(group_id)) if group is None else consumer_group_state(group)
 
     def _answers(self, number: int) -> dict[int, tuple[Time, object]]:
         """Answers sent in this step, by the step of their request."""
@@ -174,7 +199,8 @@ class _Trace:
         return found
 
     def _new_id(self, prefix: str) -> str:
-        if self._unused and self._unused[0].startswith(prefix + "-"):
+        # The consumer protocol's ids, and those of classic members in its groups, have no prefix.
+        if self._unused and (not prefix or self._unused[0].startswith(prefix + "-")):
             return self._unused.pop(0)
         return f"{prefix}-not-recorded"
 
@@ -191,11 +217,16 @@ class _Trace:
             listed = [self.ids.get(each, each) if isinstance(each, str) else each for each in value]
             return sorted(listed, key=str) if name == "pending_sync" else listed
         listed = [self.resolved(each) for each in value]
-        described = [each for each in listed if isinstance(each, dict) and "metadata" in each]
+        described = [each for each in listed if isinstance(each, dict) and not each.keys().isdisjoint(_OF_A_MEMBER)]
         if name == "members" and len(described) == len(listed):
             # Sorted in the recording, but by symbol.
             return sorted(described, key=lambda each: str(each.get("member_id")))
         return listed
+
+
+def _refused_as_invalid(step: Mapping[str, Json]) -> bool:
+    answer = step.get("resp")
+    return isinstance(answer, dict) and answer.get("error") == INVALID_REQUEST
 
 
 def _member_ids(req: Mapping[str, Json]) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from compare.conformance.cases import MalformedCase
+from compare.conformance.kafka_consumer_group_shapes import CONSUMER_ANSWERS, CONSUMER_REQUESTS
 from compare.json_types import Json
-from kafka_coordinator.coordinator import Topics
 from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
     ConsumerMetadata,
@@ -60,6 +61,19 @@ def _join(n: int, req: Request) -> JoinGroup:
     )
 
 
+PARTITIONS = "P:"
+"""An assignment that was sent as a consumer's; every other text was sent as its bytes."""
+
+
+def _opaque(text: str) -> Opaque:
+    """An assignment as it was sent."""
+    if not text.startswith(PARTITIONS):
+        return text
+    listed = text.removeprefix(PARTITIONS)
+    named = [each.rpartition("-") for each in listed.split(",")] if listed else []
+    return tuple((topic, int(number)) for topic, _, number in named)
+
+
 def _sync(n: int, req: Request) -> SyncGroup:
     return SyncGroup(
         n,
@@ -69,7 +83,7 @@ def _sync(n: int, req: Request) -> SyncGroup:
         req["instance_id"],
         req["protocol_type"],
         req["protocol"],
-        req["assignments"],
+        {member: _opaque(text) for member, text in req["assignments"].items()},
     )
 
 
@@ -115,7 +129,7 @@ REQUESTS: Mapping[str, Callable[[int, Request], Message]] = {
     "delete_group": lambda n, req: DeleteGroup(n, req["group_id"]),
     "list_groups": lambda n, req: ListGroups(n),
     "describe_group": lambda n, req: DescribeGroup(n, req["group_id"]),
-    "set_topics": lambda n, req: Topics(dict(req["topics"])),
+    **CONSUMER_REQUESTS,
 }
 """Operation to the message (number of the step, the recorded request)."""
 
@@ -135,6 +149,8 @@ def _metadata(metadata: Opaque) -> Json:
 
 
 def _assignment(assignment: Opaque) -> Json:
+    if isinstance(assignment, tuple):
+        return PARTITIONS + ",".join(f"{topic}-{number}" for topic, number in assignment)
     return assignment or ""
 
 
@@ -170,6 +186,15 @@ def _left(answer: LeaveGroupAnswer) -> Json:
     return {"error": answer.error, "members": members}
 
 
+def _fetched(answer: OffsetFetchAnswer) -> Json:
+    if answer.error != NONE:
+        return {"error": answer.error}
+    return {
+        "error": answer.error,
+        "results": [[*partition, offset, error] for partition, offset, error in answer.offsets],
+    }
+
+
 def _described(answer: DescribeGroupAnswer) -> Json:
     return {
         "error": answer.error,
@@ -203,10 +228,7 @@ ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
     HeartbeatAnswer: lambda answer: {"error": answer.error},
     LeaveGroupAnswer: _left,
     OffsetCommitAnswer: lambda answer: {"results": [[*partition, error] for partition, error in answer.errors]},
-    OffsetFetchAnswer: lambda answer: {
-        "error": answer.error,
-        "results": [[*partition, offset, error] for partition, offset, error in answer.offsets],
-    },
+    OffsetFetchAnswer: _fetched,
     OffsetDeleteAnswer: lambda answer: {
         "error": answer.error,
         "results": [[*partition, error] for partition, error in answer.errors],
@@ -214,6 +236,7 @@ ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
     DescribeGroupAnswer: _described,
     ListGroupsAnswer: _listed,
     DeleteGroupAnswer: lambda answer: {"error": answer.error},
+    **CONSUMER_ANSWERS,
 }
 
 

@@ -17,6 +17,8 @@ MACHINES: Mapping[str, Mapping[str, str]] = {
     "kafka": {
         "group": "kafka_coordinator.coordinator.states:GROUP",
         "consumer": "kafka_coordinator.consumer.states:CONSUMER",
+        "consumer group": "kafka_coordinator.coordinator.consumer_groups.states:GROUP",
+        "consumer group member": "kafka_coordinator.coordinator.consumer_groups.states:MEMBER",
     },
     "rocketmq": {
         "process queue": "rocketmq_selfbalance.states:PROCESS_QUEUE",

@@ -7,6 +7,7 @@ from math import inf
 from types import ModuleType
 from typing import Protocol
 
+from compare.testing.turns import Turn
 from protocols.engine.nodes import TICK, Time
 from protocols.errors import UserError
 
@@ -38,6 +39,10 @@ class Clock:
         """Called when the user's code has waited: each raises where the code is to stop."""
         self.limit: Time = inf
         """When user's code that runs is to be stopped (`compare.testing.handling.run`), in milliseconds."""
+        self.turn = Turn()
+        """Taken by whoever lets time pass, or changes what lives on the clock."""
+        self.clients = 0
+        """How many clients of user's code were made."""
 
     def __repr__(self) -> str:
         return f"<Clock at {self.now:g}s>"
@@ -101,6 +106,10 @@ class Clock:
     def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
         """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives. What is put on
         the clock may let time pass itself, and so may listeners: it may be later than ``until`` then."""
+        with self.turn:
+            self._run(until, first, stop)
+
+    def _run(self, until: Time, first: Living | None, stop: Callable[[], bool] | None) -> None:
         while True:
             due = max(self.time, min(until, self._actions[0][0]) if self._actions else until)
             reached = due if first is None else first.run(due, stop)

@@ -1,10 +1,8 @@
 """A consumer group in virtual time, to which a test lets things happen."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
@@ -13,11 +11,12 @@ from compare.testing.clock import Clock, in_ticks
 from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
-from compare.testing.handling import Handling, Record
-from compare.testing.interruptions import Interruption
+from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of
 from compare.testing.records import Records
 from compare.testing.replayable import Replayable
+from compare.testing.transactions import Transactions
+from compare.testing.user_code import UserCode
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.errors import UserError
@@ -27,15 +26,14 @@ from protocols.timeline.story import story
 
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
+    from compare.testing.confluent.door import Confluent
     from compare.testing.rocketmq.push_consumer import PushConsumer
-
-R = TypeVar("R")
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, Replayable):
+class Group(Events, Demands, Replayable, UserCode):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -138,15 +136,22 @@ class Group(Events, Demands, Replayable):
         """What stands in the records, and what producers have written (`compare.testing.records`)."""
         return Records(self.world, self.clock, self.plan)
 
+    @cached_property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""
+        return Transactions(self)
+
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        self.handling.journal.happened(fields)
-        remaining = self.handling.remaining(fields)
-        if remaining is not None:
-            for event in self.world.happen(remaining):
-                self.handling.befallen(event)
-                self.records.befallen(event)
+        with self.clock.turn:
+            self.handling.journal.happened(fields)
+            remaining = self.handling.remaining(fields)
+            if remaining is not None:
+                for event in self.world.happen(remaining):
+                    self.handling.befallen(event)
+                    self.records.befallen(event)
+                    self.transactions.befallen(event)
         return self
 
     # What is there.
@@ -252,6 +257,15 @@ class Group(Events, Demands, Replayable):
         self.handling.journal.made(consumer, member, "consumer", config=config)
         return consumer
 
+    def confluent(self) -> "Confluent":
+        """confluent-kafka's Consumer, Producer, AdminClient and what is imported beside them, all of this group; see
+        `compare.testing.confluent.door.Confluent`."""
+        from compare.testing.confluent.door import Confluent
+
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
+        return Confluent(self)
+
     def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
         the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
@@ -262,39 +276,3 @@ class Group(Events, Demands, Replayable):
         consumer = self.handling.made(PushConsumer(self, member, orderly=orderly))
         self.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
         return consumer
-
-    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
-        """See `compare.testing.handling.Handling.interrupt`."""
-        self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
-
-    def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
-        loop in virtual time (`compare.testing.virtual_loop`)."""
-        from compare.testing.virtual_loop import is_asynchronous, run_coroutine
-
-        with self.handling.journal.runs(code, seconds):
-            if is_asynchronous(code):
-                return run_coroutine(self, code, seconds)
-            return self.handling.run(code, seconds=seconds)
-
-    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
-        """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
-        return self.clock.virtual_time(*modules)
-
-    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
-        """See `compare.testing.handling.Handling.watch`."""
-        return self.handling.watch(handler)
-
-    def handled_twice(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.twice`."""
-        return self._told(self.handling.twice())
-
-    def never_handled(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.never`."""
-        return self._told(self.handling.never())
-
-    def _told(self, records: list[Record]) -> list[Record]:
-        """These records; where there are any, a test is likely to fail."""
-        if records:
-            self.failed()
-        return records

@@ -4,7 +4,7 @@ Where reading begins: at a queue's first position. A queue that came into being 
 is the group's from its first record on. A topic that was deleted and created again has new records.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -15,6 +15,7 @@ from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
 from protocols.timeline import Lifetimes, Timeline
 from protocols.timeline.commits import Commit
+from protocols.timeline.fact_descriptions import queue_name
 
 BY_ITSELF = ("committed", "seek")
 """Why a member reads from an offset: the group has committed it, or the user's code has said so. Else it was reset."""
@@ -41,6 +42,20 @@ class CodeEnded(NamedTuple):
     how: str
 
 
+class Record(NamedTuple):
+    """A record; ``by``: the members that handled it, in order of time."""
+
+    topic: str
+    broker: str
+    number: int
+    offset: int
+    by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        who = f" ({', '.join(self.by)})" if self.by else ""
+        return f"{queue_name(Queue(*self[:3]))}/{self.offset}{who}"
+
+
 class RecordRange(NamedTuple):
     """The records ``first`` to ``end - 1`` of a queue; ``by``: who handled them, in order of time."""
 
@@ -48,6 +63,11 @@ class RecordRange(NamedTuple):
     first: int
     end: int
     by: tuple[str, ...] = ()
+
+
+def single(ranges: Iterable[RecordRange]) -> list[Record]:
+    """Each record of these ranges."""
+    return [Record(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
 
 
 class Reads(NamedTuple):
@@ -67,7 +87,8 @@ class HandledRecords:
     """What is known of a group's records at one time.
 
     ``lives``: when queues existed; ``handled``: in order of time; ``failed``: queue and offset of those that the user's
-    code could not handle; ``given_up``: of those that are dead letters.
+    code could not handle; ``given_up``: of those that are dead letters; ``hidden``: of
+    those that nobody has to handle.
     """
 
     def __init__(
@@ -77,9 +98,11 @@ class HandledRecords:
         handled: list[Handled],
         failed: set[tuple[Queue, int]],
         given_up: set[tuple[Queue, int]],
+        hidden: Collection[tuple[Queue, int]] = (),
     ) -> None:
         self._timeline, self._lives = timeline, lives
         self._retried, self.given_up = failed - given_up, given_up
+        self._hidden = hidden
         self._all_handled = handled
 
     def began(self, queue: Queue) -> Time:
@@ -119,8 +142,10 @@ class HandledRecords:
         return 0 if self.began(queue) > since else self.reads[queue][0].offset
 
     def covered(self, queue: Queue) -> OffsetSet:
-        """The offsets of a queue that were handled."""
-        return OffsetSet((each.first, each.end) for each in self.handled.get(queue, ()))
+        """The offsets of a queue that were handled, or need not be."""
+        covered = OffsetSet((each.first, each.end) for each in self.handled.get(queue, ()))
+        covered.update((offset, offset + 1) for each, offset in self._hidden if each == queue)
+        return covered
 
     def lost(self) -> list[RecordRange]:
         """Records that nobody handled and nobody will: the group has committed beyond them, or has begun to read beyond

@@ -1,54 +1,29 @@
 """User's own code among the members of a group: what happens between its calls, and what it has handled."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import iscoroutinefunction
 from math import inf
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
-from compare.testing.confluent.messages import Message
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, RecordRange
-from compare.testing.interruptions import Interruption, Interruptions
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
+from compare.testing.interruptions import Double, Interruption, Interruptions
 from compare.testing.journal import Journal
+from compare.testing.plans import DEFAULT
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
+from compare.testing.transactions import Transactions
 from protocols.engine.nodes import Time
+from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.events import Event, Join, StopPolling
-from protocols.timeline.fact_descriptions import queue_name
 
 R = TypeVar("R")
-
-
-class Record(NamedTuple):
-    """A record; ``by``: the members that handled it, in order of time."""
-
-    topic: str
-    broker: str
-    number: int
-    offset: int
-    by: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        who = f" ({', '.join(self.by)})" if self.by else ""
-        return f"{queue_name(Queue(*self[:3]))}/{self.offset}{who}"
-
-
-class Double(Protocol):
-    """A consumer that the user's code holds."""
-
-    member: str
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether its process runs."""
-
-    def wake(self) -> None:
-        """Let time pass until its process goes on, where it was stopped."""
 
 
 D = TypeVar("D", bound=Double)
@@ -58,7 +33,7 @@ class Handling:
     """What the user's code in one group does. Calls of all its consumers are counted together, from 1 on."""
 
     def __init__(self, group: GroupInterface) -> None:
-        self._group = group
+        self.group = group
         self.calls = 0
         """How many calls of consumers have begun."""
         self.standing: dict[str, Time] = {}
@@ -67,6 +42,7 @@ class Handling:
         """Records that failed and will be tried again (RocketMQ)."""
         self.metadata: dict[tuple[str, int], tuple[int, str | None]] = {}
         """Partition to the offset that was committed last by user's code, and what it committed beside it (Kafka)."""
+        self._group_id: str | None = None
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
         self.journal = Journal(group, self.interruptions)
@@ -75,6 +51,8 @@ class Handling:
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
+        self._handed: dict[tuple[str, int, int], str] = {}
+        """Topic, partition and offset to the member that was given the record last."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
         self._watches = 0
@@ -85,6 +63,19 @@ class Handling:
         """The consumer that made the last call."""
         self._stopping: Stopping | None = None
         """What has stopped the code that runs."""
+
+    def check_group_id(self, given: str) -> None:
+        """Consumers of one group name one ``group.id``: the group's name, or for a group that was given none what the
+        first of them names. Raises `UserError` for a second one."""
+        named = self.group.name != DEFAULT.name
+        first = self.group.name if named else self._group_id or given
+        if given not in (first, self.group.name):
+            raise UserError(
+                f"group.id is {given!r} in a group whose group.id is {first!r},"
+                f" expected one group.id for all of them, or a group of its own: kafka_group(name={given!r})"
+            )
+        if given != self.group.name:
+            self._group_id = given
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """Let something happen between two calls of the user's code.
@@ -105,7 +96,7 @@ class Handling:
         Raises `AssertionError` where the code swallows what stops it and goes on, and what else came out of a call and
         was swallowed: a failed assertion of the test, an error of the model.
         """
-        clock = self._group.clock
+        clock = self.group.clock
         before, outer = clock.limit, self._stopping
         self._callers = set()
         clock.limit = inf if seconds is None else clock.time + in_ticks(seconds)
@@ -134,22 +125,47 @@ class Handling:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
         and no more when poll() hands it out. ``member``: whose code it is; left out: each message tells."""
 
-        def watched(messages: Message | list[Message] | tuple[Message, ...], *args: object, **kwargs: object) -> R:
-            result = handler(messages, *args, **kwargs)
-            for each in messages if isinstance(messages, list | tuple) else [messages]:
-                topic, number, offset = each.topic(), each.partition(), each.offset()
+        def note(messages: Any) -> None:
+            is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
+            for each in messages if is_list else [messages]:
+                topic, number, offset, handed_to = self._place(each)
                 if topic is not None and number is not None and offset is not None:
-                    self.handled(member or each.handed_to, Queue(topic, "", number), offset)
+                    self.handled(member or handed_to, Queue(topic, "", number), offset)
+
+        def watched(messages: Any, *args: object, **kwargs: object) -> R:
+            result = handler(messages, *args, **kwargs)
+            note(messages)
             return result
 
         self._watches += 1
+
+        async def watched_coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
+            result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
+            note(messages)
+            return result
+
+        if iscoroutinefunction(handler):
+            watched_coroutine.watches = handler  # type: ignore[attr-defined]
+            return watched_coroutine  # type: ignore[return-value]
+
         watched.watches = handler  # type: ignore[attr-defined]
         return watched
+
+    def hand_out(self, member: str, topic: str, number: int, offset: int) -> None:
+        """A member's code is given a record whose class cannot say to whom it was given."""
+        self._handed[topic, number, offset] = member
+
+    def _place(self, message: Any) -> tuple[str | None, int | None, int | None, str]:
+        """Topic, partition and offset of a message of any client, and the member that was given it."""
+        if callable(message.topic):
+            return message.topic(), message.partition(), message.offset(), message.handed_to
+        place = message.topic, message.partition, message.offset
+        return *place, self._handed.get(place, "")
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""
         told = self._told.setdefault(member, [])
-        told.append(Handled(self._group.clock.time, member, queue, first, first + count))
+        told.append(Handled(self.group.clock.time, member, queue, first, first + count))
 
     def tells_itself(self, member: str) -> None:
         """Only what is told counts as handled by this member."""
@@ -158,22 +174,23 @@ class Handling:
     @property
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
-        group = self._group
-        return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead_letters(group))
+        group = self.group
+        dead, hidden = dead_letters(group), group.records.hidden()
+        return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead, hidden)
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
-        return _single(self.records.twice())
+        return single(self.records.twice())
 
     def never(self) -> list[Record]:
         """The records that nobody handled and nobody will: the group has committed beyond them, or read on beyond them
         after a reset; and if they were tried again, they were given up. Sorted."""
-        return _single(self.records.lost())
+        return single(self.records.lost())
 
     def _all(self) -> list[Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""
         found = [each for told in self._told.values() for each in told]
-        for each in self._group.timeline.counted_deliveries():
+        for each in self.group.timeline.counted_deliveries():
             if each.member not in self._told:
                 found.append(Handled(each.until, each.member, each.queue, each.first, each.end))
         return sorted(found, key=lambda each: each.at)
@@ -185,36 +202,37 @@ class Handling:
         if self.doubles.get(double.member) is not double:
             self.doubles[double.member] = double
             self.interruptions.killed.discard(double.member)
-            if double.member not in self._group.members:
+            if double.member not in self.group.members:
                 self.interruptions.unjoined.add(double.member)
         return double
 
     @contextmanager
     def call(self, double: Double, *, reads: bool = False) -> Iterator[None]:
-        """Around every call of the user's code; ``reads``: whether it asks for records. Raises `Crashed` and
-        `TimeIsUp`."""
-        self._last = self.made(double)
-        self._callers.add(double.member)
-        self.journal.called_somehow(double.member)
-        if self._stopping is not None:
-            self._stopping.check(double.member, reads=reads)
-        try:
-            self.calls += 1
-            number = self.calls
-            self.interruptions.strike(number, before=True)
-            self._check(double)
-            self._check_limit(double.member)
-            yield
-            self.interruptions.strike(number, before=False)
-            self._check(double)
-        except BaseException as error:
-            thrown = self.interruptions.thrown
-            if self._stopping is not None and thrown is not error and thrown is not type(error):
-                self._stopping.raised(error, double.member)
-            raise
+        """Around every call of the user's code, from whichever thread; ``reads``: whether it asks for records. Raises
+        `Crashed` and `TimeIsUp`."""
+        with self.group.clock.turn:
+            self._last = self.made(double)
+            self._callers.add(double.member)
+            self.journal.called_somehow(double.member)
+            if self._stopping is not None:
+                self._stopping.check(double.member, reads=reads)
+            try:
+                self.calls += 1
+                number = self.calls
+                self.interruptions.strike(number, before=True)
+                self._check(double)
+                self._check_limit(double.member)
+                yield
+                self.interruptions.strike(number, before=False)
+                self._check(double)
+            except BaseException as error:
+                thrown = self.interruptions.thrown
+                if self._stopping is not None and thrown is not error and thrown is not type(error):
+                    self._stopping.raised(error, double.member)
+                raise
 
     def _check_limit(self, member: str) -> None:
-        clock = self._group.clock
+        clock = self.group.clock
         if clock.time >= clock.limit:
             clock.limit = inf
             self.ends.append(CodeEnded(clock.time, member, f"the code of {member} is stopped"))
@@ -253,12 +271,12 @@ class Handling:
     def befallen(self, event: Event) -> None:
         """Something happened to the group."""
         if isinstance(event, StopPolling):
-            self.standing[event.stop_polling] = self._group.clock.time + event.for_
+            self.standing[event.stop_polling] = self.group.clock.time + event.for_
         elif isinstance(event, Join):
             self.interruptions.unjoined.discard(event.join)
 
     def _check(self, double: Double) -> None:
-        clock, interruptions = self._group.clock, self.interruptions
+        clock, interruptions = self.group.clock, self.interruptions
         member = double.member
         until = max(self.standing.pop(member, 0.0), interruptions.stopped.pop(member, 0.0))
         if until > clock.time:
@@ -268,13 +286,13 @@ class Handling:
             raise Crashed(f"{member} was killed")
 
 
-def _single(ranges: Iterable[RecordRange]) -> list[Record]:
-    return [Record(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
-
-
 class HandlingGroup(GroupInterface, Protocol):
     """A group whose records the user's code handles."""
 
     @property
     def handling(self) -> Handling:
         """Which records the user's code has handled, and what happens between its calls."""
+
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""

@@ -26,6 +26,7 @@ class Records:
     def __init__(self, world: World, clock: Clock, plan: Plan) -> None:
         self._world, self._clock, self._plan = world, clock, plan
         self._written: dict[Queue, dict[int, Content]] = {}
+        self._hidden: dict[Queue, set[int]] = {}
 
     def write(self, records: Iterable[tuple[Queue, Content]]) -> list[int | None]:
         """Write records now, each to its queue and in this order; the offset of each, None where no broker takes
@@ -61,13 +62,24 @@ class Records:
         return Content(plan.value(*where), plan.key(*where), plan.headers(*where))
 
     def of(self, topic: str) -> list[tuple[Queue, int, Content]]:
-        """What producers of the test have written to a topic: queue, offset and content, sorted by queue and offset."""
+        """What producers of the test have written to a topic: queue, offset and content, sorted by queue and offset.
+        Control records and aborted records of transactions are left out."""
         return list(self._listed(topic))
 
     def _listed(self, topic: str) -> Iterator[tuple[Queue, int, Content]]:
         for queue in sorted((each for each in self._written if each.topic == topic), key=queue_key):
+            hidden = self._hidden.get(queue, ())
             for offset, content in sorted(self._written[queue].items(), key=lambda each: each[0]):
-                yield queue, offset, content
+                if offset not in hidden:
+                    yield queue, offset, content
+
+    def hide(self, queue: Queue, offsets: Iterable[int]) -> None:
+        """Nobody has to handle these records: control records of transactions, and aborted ones."""
+        self._hidden.setdefault(queue, set()).update(offsets)
+
+    def hidden(self) -> set[tuple[Queue, int]]:
+        """All such records."""
+        return {(queue, offset) for queue, offsets in self._hidden.items() for offset in offsets}
 
     def exists(self, queue: Queue) -> bool:
         """Whether there is such a queue now."""
@@ -85,6 +97,7 @@ class Records:
         """Something happened to the group: with a topic its records go, and one of its name begins anew."""
         if isinstance(event, DeleteTopic):
             self._written = {queue: of for queue, of in self._written.items() if queue.topic != event.delete_topic}
+            self._hidden = {queue: of for queue, of in self._hidden.items() if queue.topic != event.delete_topic}
 
 
 def _named(queue: Queue) -> str:

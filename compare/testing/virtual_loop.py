@@ -1,8 +1,8 @@
 """An asyncio event loop in virtual time: the user's coroutines run among the members of a group.
 
-`asyncio.sleep`, timeouts, tasks, queues and locks work as ever; where nothing is ready to run, time passes up to the next
-timer, or until a double has something for who waits for it. No thread ever sleeps and nothing is read from a network.
-The loop stands for one process.
+`asyncio.sleep`, timeouts, tasks, queues and locks work as ever; where nothing is ready to run, time passes up to the
+next timer, or until a double has something for who waits for it. No thread ever sleeps and nothing is read from a
+network. The loop stands for one process.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from compare.testing.clock import in_ticks
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handling import Crashed
 from protocols.engine.nodes import TICK, Time
+from protocols.errors import UserError
 
 R = TypeVar("R")
 
@@ -104,12 +105,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._let_pass(min(clock.time + _LONGEST_WAIT_MS, self.limit), only_awake=True)
             return []
         until = inf if timeout is None else clock.time + ceil(timeout * 1000 / TICK) * TICK
-        until = min(until, clock.next_action, *(each.due() for each in alive if each.is_awaited), self.limit)
+        until = min(until, clock.next_action, *(each.due() for each in alive if not each.is_hung), self.limit)
         awaited = any(each.is_awaited for each in alive)
         if until == inf and not awaited:
             raise RuntimeError("every task waits for something that cannot come: no timer, no record, no event is due")
-        self._let_pass(min(until, clock.time + _LONGEST_WAIT_MS))
-        if until == inf and not self._is_ready():
+        longest = clock.time + _LONGEST_WAIT_MS
+        self._let_pass(min(until, longest))
+        if until == inf and clock.time >= longest and not self._is_ready():
             raise RuntimeError("every task waits, and no record came for an hour")
         if clock.time >= self.limit and not self._is_ready():
             self.limit = inf
@@ -117,14 +119,23 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return []
 
     def _let_pass(self, until: Time, *, only_awake: bool = False) -> None:
+        clock, world = self.group.clock, self.group.world
+        before = self._fates()
+
         def stop() -> bool:
+            clock.keep_up(world.now)
             if only_awake:
                 return any(not each.is_hung or not each.is_alive for each in self.sources)
             self._serve()
-            return self._is_ready() or any(each.is_hung for each in self.sources)
+            earlier = any(each.due() < until for each in self.sources if each.is_alive and not each.is_hung)
+            return earlier or self._is_ready() or self._fates() != before
 
-        self.group.clock.run(until, self.group.world, stop)
+        clock.run(until, world, stop)
         self._serve()
+
+    def _fates(self) -> list[tuple[bool, bool]]:
+        """Which members are killed or stopped now."""
+        return [(each.is_alive, each.is_hung) for each in self.sources]
 
     def _serve(self) -> None:
         for each in list(self.sources):
@@ -133,6 +144,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _is_ready(self) -> bool:
         return bool(self._ready)  # type: ignore[attr-defined]
+
+
+def running_loop(who: str) -> VirtualLoop:
+    """The loop that runs now. Raises `RuntimeError` where none does, and `UserError` where it is not a virtual one."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError("The object should be created within an async function or provide loop directly.") from None
+    if not isinstance(loop, VirtualLoop):
+        raise UserError(f"{who} lives in virtual time, expected a coroutine that runs in group.run(...)")
+    return loop
 
 
 def is_asynchronous(code: object) -> bool:
@@ -147,7 +169,7 @@ def run_coroutine(
     time have passed: then it is cancelled, and may close its consumers. Returns what it returns, None where it was
     stopped."""
     loop = VirtualLoop(group)
-    main = loop.create_task(code if inspect.iscoroutine(code) else code())  # type: ignore[operator, arg-type]
+    main = loop.create_task(code if inspect.iscoroutine(code) else code())  # type: ignore[operator]
     stopped = False
 
     def time_is_up() -> None:
@@ -162,7 +184,8 @@ def run_coroutine(
     if seconds is not None:
         loop.limit = group.clock.time + in_ticks(seconds)
     try:
-        return loop.run_until_complete(main)
+        result: R = loop.run_until_complete(main)
+        return result
     except Crashed:
         return None
     except asyncio.CancelledError:

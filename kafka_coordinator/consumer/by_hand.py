@@ -11,8 +11,19 @@ In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, timers
-from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Handle, ListenerReturned, Seek, Store
+from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, positions, timers
+from kafka_coordinator.consumer.commands import (
+    Assign,
+    AssignAsMember,
+    BeginPoll,
+    EndPoll,
+    Handle,
+    ListenerReturned,
+    Seek,
+    Store,
+)
+from kafka_coordinator.consumer.kip848 import membership as kip848
+from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
@@ -45,7 +56,7 @@ def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
 
 def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
     """Partitions are read on from somewhere else."""
-    known = {*c.subscription.owned, *c.subscription.assigned_by_user}
+    known = {*c.subscription.owned, *c.subscription.assigned_by_user, *c.subscription.beside}
     wanted = {partition: offset for partition, offset in command.offsets if partition in known}
     for partition, offset in wanted.items():
         topic, number = partition
@@ -58,6 +69,7 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     """The user reads partitions without a membership. The coordinator is needed for their committed offsets only."""
     c.subscription.assigned_by_user = c.subscription.unpositioned = tuple(sorted_pairs(command.partitions))
     c.subscription.positions = {}
+    c.subscription.beside = ()
     if not command.partitions:
         out.cancel_timer(timers.AUTO_COMMIT)
         return
@@ -66,6 +78,20 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     settings = c.config.settings
     if settings.enable_auto_commit:
         out.set_timer(timers.AUTO_COMMIT, now + settings.auto_commit_interval_ms)
+
+
+def assign_as_member(c: ConsumerState, now: Time, command: AssignAsMember, out: Outbox) -> None:
+    """A member's user reads partitions from their committed offsets again, those of others among them."""
+    subscription, partitions = c.subscription, command.partitions
+    subscription.beside = tuple(sorted_pairs({*subscription.beside, *partitions}.difference(subscription.owned)))
+    subscription.positions = {each: at for each, at in subscription.positions.items() if each not in partitions}
+    subscription.unpositioned = tuple(sorted_pairs({*subscription.unpositioned, *partitions}))
+
+
+def begin_reading(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Committed offsets are asked for wherever the user's thread is, as librdkafka's own thread does."""
+    if c.subscription.unpositioned and c.user.listener_call is None and not c.membership.rejoin_needed:
+        positions.fetch(c, now, out)
 
 
 def store(c: ConsumerState, now: Time, command: Store, out: Outbox) -> None:
@@ -99,9 +125,24 @@ def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox)
     leaving.stay_outside(c, now, out)
 
 
+def _revoked(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    reconciliation.revoked(c, now, out)
+
+
+def _assigned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    reconciliation.assigned(c, now, out)
+
+
+def _lost(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
+    kip848.released(c, now, out)
+
+
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {
     joining.PREPARED: joining.listener_returned,
     join_complete.ARRIVED: join_complete.after_revocation,
+    reconciliation.REVOKED: _revoked,
+    reconciliation.ASSIGNED: _assigned,
+    kip848.RELEASE: _lost,
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

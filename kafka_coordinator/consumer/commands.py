@@ -87,6 +87,13 @@ class Assign(NamedTuple):
     partitions: tuple[Partition, ...]
 
 
+class AssignAsMember(NamedTuple):
+    """assign() of a member: it reads these from their committed offsets, too, whether the group has given them to it or
+    not; it goes on until its own partitions change (`ConsumerConfig.by_hand`)."""
+
+    partitions: tuple[Partition, ...]
+
+
 class Store(NamedTuple):
     """Commits that name no offsets are of these from now on, not of the positions (`ConsumerConfig.by_hand`)."""
 

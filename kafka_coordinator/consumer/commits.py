@@ -39,6 +39,17 @@ REACTIONS: Final[Mapping[str, str]] = {
 }
 """Error of a commit to what the client does; every other error is the caller's alone."""
 
+UNDER_KIP848: Final[Mapping[str, str]] = {
+    "NONE": DONE,
+    "COORDINATOR_LOAD_IN_PROGRESS": RETRIABLE,
+    "UNKNOWN_TOPIC_OR_PARTITION": RETRIABLE,
+    "COORDINATOR_NOT_AVAILABLE": "rediscover",
+    "NOT_COORDINATOR": "rediscover",
+    "REQUEST_TIMED_OUT": "rediscover",
+    "STALE_MEMBER_EPOCH": "stale",
+}
+"""The same under the consumer protocol, where a commit ends no membership: heartbeats tell."""
+
 
 class About(NamedTuple):
     """What a commit's answer needs to know."""
@@ -68,6 +79,8 @@ def send(
     """Send a commit. Empty where it is on its way, else why not: refused here already, or no coordinator."""
     if generation is None and c.subscription.assigned_by_user:
         generation = NO_GENERATION
+    if generation is None and c.kip848 is not None:
+        generation = c.membership.generation if c.membership.generation > 0 else NO_GENERATION
     if generation is None:
         if c.membership.state != STABLE:
             return REBALANCING if c.membership.state in (PREPARING_REBALANCE, COMPLETING_REBALANCE) else FAILED
@@ -121,6 +134,8 @@ def outcome_of(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: A
     error = next((each for _, each in answer.errors if each != "NONE"), None)
     if error is None:
         return DONE
+    if c.kip848 is not None:
+        return _outcome_under_kip848(c, error, about)
     reaction = REACTIONS.get(error, error)
     if reaction == "rediscover":
         lookup.forget(c)
@@ -139,3 +154,17 @@ def outcome_of(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: A
             membership.reset(c, now, out, error, keep_id=reaction == "reset generation")
         return f"{FAILED}: {error}"
     return reaction
+
+
+def _outcome_under_kip848(c: ConsumerState, error: str, about: About) -> str:
+    """What is committed before a reconciliation is tried again with the member's newer epoch, but not for a topic that
+    is gone; other commits fail with an old epoch."""
+    reaction = UNDER_KIP848.get(error, error)
+    if reaction == "rediscover":
+        c.lookup.coordinator = None
+        return RETRIABLE
+    if reaction == "stale":
+        return RETRIABLE if about.purpose == PREPARE and c.membership.generation > 0 else f"{FAILED}: {error}"
+    if reaction == RETRIABLE and about.purpose == PREPARE and error == "UNKNOWN_TOPIC_OR_PARTITION":
+        return f"{FAILED}: {error}"
+    return reaction if reaction == RETRIABLE else f"{FAILED}: {error}"

@@ -77,5 +77,8 @@ class ConsumerConfig:
     threads: int = 1
     load: Load = field(default=NO_LOAD, compare=False)
     settings: ConsumerSettings = field(default_factory=ConsumerSettings)
+    poll_wait: int = 0
+    """How long, under the consumer protocol, the user's thread waits for records inside poll(), at most, in
+    milliseconds, before it does what the background thread asks for: the world chooses each time."""
     by_hand: bool = False
     """The user's loop is code outside of the model: see `kafka_coordinator.consumer.by_hand`."""

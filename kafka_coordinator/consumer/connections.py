@@ -17,7 +17,10 @@ from kafka_coordinator.consumer import (
     requests,
     timers,
 )
+from kafka_coordinator.consumer.kip848 import heartbeats as kip848_heartbeats
+from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -63,7 +66,7 @@ def overdue(c: ConsumerState, now: Time, out: Outbox) -> None:
 def commit_finished(c: ConsumerState, now: Time, about: commits.About, outcome: str, out: Outbox) -> None:
     """The outcome of a commit goes to what it was for: `commits.DONE`, `commits.RETRIABLE`, or why it failed."""
     if about.purpose == commits.PREPARE:
-        joining.commit_finished(c, now, out, outcome)
+        (joining if c.kip848 is None else reconciliation).commit_finished(c, now, out, outcome)
     elif about.purpose == commits.USER:
         commits.finish_user_commit(c, now, out, outcome)
     elif about.purpose == commits.CLOSE:
@@ -87,6 +90,14 @@ def _leave_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbo
         leaving.finish(c, now, out)
 
 
+def _consumer_heartbeat_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:
+    is_last = each.about
+    if not is_last:
+        kip848_heartbeats.failed(c, now, out, pause=True)
+    elif c.user.closing:
+        leaving.finish(c, now, out)
+
+
 _FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, InFlightRequest, Outbox], None]]] = {
     FindCoordinator: lambda c, now, each, out: lookup.failed(c, now, out),
     MetadataRequest: lambda c, now, each, out: metadata.failed(c, now, out),
@@ -96,4 +107,5 @@ _FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, InFlightReq
     OffsetCommit: _commit_failed,
     OffsetFetch: lambda c, now, each, out: positions.failed(c, now, out),
     LeaveGroup: _leave_failed,
+    ConsumerGroupHeartbeat: _consumer_heartbeat_failed,
 }

@@ -5,6 +5,7 @@ In Kafka `KafkaConsumer.close` and `unsubscribe`, `ConsumerCoordinator.close` an
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
+from kafka_coordinator.consumer.kip848 import membership as kip848
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE
 from protocols.engine.nodes import Outbox, Time
@@ -59,13 +60,21 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
 
 def leave_group(c: ConsumerState, now: Time, out: Outbox) -> None:
     """All is given up: the member leaves the group."""
-    if not membership.leave(c, now, out, "the consumer is being closed"):
+    if c.kip848 is None:
+        sent = membership.leave(c, now, out, "the consumer is being closed")
+    else:
+        kip848.prepare_leaving(c, now, out)
+        sent = kip848.leave(c, now, out)
+    if not sent:
         finish(c, now, out)
 
 
 def prepare(c: ConsumerState, now: Time, out: Outbox, then: str) -> bool:
     """onLeavePrepare: what is owned is revoked in a stable generation, else lost. Whether ``then`` has to wait."""
-    stable = c.membership.state == STABLE and c.membership.generation != NO_GENERATION
+    if c.kip848 is None:
+        stable = c.membership.state == STABLE and c.membership.generation != NO_GENERATION
+    else:
+        stable = c.membership.generation > 0
     return callbacks.give_up_all(c, now, callbacks.REVOKED if stable else callbacks.LOST, out, then)
 
 
@@ -90,12 +99,17 @@ def shut_down(c: ConsumerState, out: Outbox) -> None:
 
 def unsubscribe(c: ConsumerState, now: Time, out: Outbox) -> None:
     """No topics any more: the member leaves and stays outside."""
+    if c.kip848 is not None:
+        kip848.prepare_leaving(c, now, out)
     if not prepare(c, now, out, UNSUBSCRIBE):
         stay_outside(c, now, out)
 
 
 def stay_outside(c: ConsumerState, now: Time, out: Outbox) -> None:
     """All is given up: no membership and no wish for one."""
+    if c.kip848 is not None:
+        kip848.leave(c, now, out)
+        return
     membership.leave(c, now, out, "the consumer unsubscribed from all topics")
     membership.forget(c, out)
     c.membership.rejoin_needed = False

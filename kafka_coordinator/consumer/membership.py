@@ -39,7 +39,7 @@ def leave(c: ConsumerState, now: Time, out: Outbox, reason: str) -> bool:
     return True
 
 
-def _busy_with(c: ConsumerState, now: Time) -> str:
+def busy_with(c: ConsumerState, now: Time) -> str:
     """What the user's loop does instead of polling, for people."""
     if c.user.resume_at is not None and c.user.resume_at > now:
         took = c.user.resume_at - now + c.config.settings.max_poll_interval_ms
@@ -56,6 +56,6 @@ def poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
         return
     limit = c.config.settings.max_poll_interval_ms
     then = "leaves the group" if c.config.instance_id is None else "sends no more heartbeats"
-    out.observe(TimedOut(c.config.group, c.config.name, "max.poll.interval.ms", limit, _busy_with(c, now), then))
+    out.observe(TimedOut(c.config.group, c.config.name, "max.poll.interval.ms", limit, busy_with(c, now), then))
     leave(c, now, out, "consumer poll timeout has expired.")
     reset(c, now, out, "consumer poll timeout has expired")

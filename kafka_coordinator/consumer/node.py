@@ -1,12 +1,13 @@
 """A consumer as a node: each answer, command and timer is handed to the file that handles it.
 
-In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`.
+In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`, and `AsyncKafkaConsumer`.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from kafka_coordinator.consumer import (
+    by_hand,
     commits,
     connections,
     heartbeats,
@@ -24,7 +25,13 @@ from kafka_coordinator.consumer import (
 )
 from kafka_coordinator.consumer.commands import Close
 from kafka_coordinator.consumer.config import ConsumerConfig
+from kafka_coordinator.consumer.kip848 import answers as kip848_answers
+from kafka_coordinator.consumer.kip848 import heartbeats as kip848_heartbeats
+from kafka_coordinator.consumer.kip848 import membership as kip848_membership
+from kafka_coordinator.consumer.kip848 import polling as kip848_polling
+from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeatAnswer
 from kafka_coordinator.messages import (
     CoordinatorFound,
     HeartbeatAnswer,
@@ -39,7 +46,7 @@ from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
 
 class Consumer:
-    """Kafka's consumer (classic protocol) with its user's loop. Commands: `kafka_coordinator.consumer.commands`."""
+    """Kafka's consumer with its user's loop. Commands: `kafka_coordinator.consumer.commands`."""
 
     __slots__ = ("_successor", "state")
 
@@ -72,9 +79,11 @@ class Consumer:
             c.connections.failed = ""
         kind = type(message)
         in_poll = _IN_POLL.get(kind)
-        if in_poll is None:
+        if c.kip848 is not None and in_poll is not None:
+            in_poll(c, now, message, waiting.about, out)  # by the background thread
+        elif in_poll is None:
             _AT_ONCE[kind](c, now, message, waiting.about, out)
-        elif not c.user.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
+        elif not c.user.closing and not _waits_for(c, message, waiting.about) and polling.is_elsewhere(c, now, out):
             c.user.deferred.append((message, waiting.about))
             return
         else:
@@ -112,16 +121,20 @@ class Consumer:
             if c.connections.to_close:
                 connections.drop(c, now, out)
                 continue
+            if c.kip848 is not None:
+                kip848_heartbeats.hurry(c, now, out)
             if user.closing:
                 break
-            if not (user.deferred or polling.has_work(c)) or polling.is_elsewhere(c, now, out):
+            if c.config.by_hand:
+                by_hand.begin_reading(c, now, out)
+            if not (user.deferred or _has_work(c)) or polling.is_elsewhere(c, now, out):
                 return
             if user.deferred:
                 message, about = user.deferred.pop(0)
                 _IN_POLL[type(message)](c, now, message, about, out)
                 continue
-            polling.poll(c, now, out)
-            if not c.connections.to_close and not user.closing:
+            again = _poll(c, now, out)
+            if not again and not c.connections.to_close and not user.closing:
                 return
         if user.closed and self._successor is not None:
             successor, self._successor = self._successor, None
@@ -134,6 +147,20 @@ class Consumer:
         operator.COMMANDS[type(message)](self.state, now, message, out)
 
 
+def _has_work(c: ConsumerState) -> bool:
+    return polling.has_work(c) if c.kip848 is None else kip848_polling.has_work(c)
+
+
+def _poll(c: ConsumerState, now: Time, out: Outbox) -> bool:
+    """poll(), by the rules of the protocol; whether the user's thread looks again at once."""
+    if c.kip848 is not None:
+        again = kip848_polling.poll(c, now, out)
+        kip848_heartbeats.hurry(c, now, out)
+        return again
+    polling.poll(c, now, out)
+    return False
+
+
 _Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
 
 
@@ -141,14 +168,18 @@ def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[
     metadata.answered(c, now, answer, about, out)
     if not c.metadata.refreshing:
         joining.metadata_arrived(c)
+        if c.kip848 is not None:
+            c.kip848.waits_for_metadata = False
 
 
 def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: commits.About, out: Outbox) -> None:
     connections.commit_finished(c, now, about, commits.outcome_of(c, now, answer, about, out), out)
 
 
-def _waits_for(about: object) -> bool:
-    """Whether the user's thread waits for this answer where it is: in commitSync(), not in poll()."""
+def _waits_for(c: ConsumerState, answer: Message, about: object) -> bool:
+    """Whether the answer is taken wherever the user's thread is: it waits in commitSync(), or has not to be asked."""
+    if isinstance(answer, OffsetFetchAnswer) and c.config.by_hand:
+        return c.user.listener_call is None
     return isinstance(about, commits.About) and about.purpose == commits.USER
 
 
@@ -157,11 +188,20 @@ def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, ou
         leaving.finish(c, now, out)
 
 
+def _consumer_heartbeat(
+    c: ConsumerState, now: Time, answer: ConsumerGroupHeartbeatAnswer, is_last: bool, out: Outbox
+) -> None:
+    kip848_answers.answered(c, now, answer, is_last, out)
+    if is_last and c.user.closing:
+        leaving.finish(c, now, out)
+
+
 _AT_ONCE: Final[Mapping[type[Message], _Handler]] = {
     CoordinatorFound: lookup.found,
     MetadataAnswer: _metadata,
     HeartbeatAnswer: heartbeats.answered,
     LeaveGroupAnswer: _left,
+    ConsumerGroupHeartbeatAnswer: _consumer_heartbeat,
 }
 """Answers that the network and the heartbeat thread deal with."""
 
@@ -190,7 +230,21 @@ def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
     if not c.user.away:
         c.user.resume_at = c.user.batch_end
         out.set_timer(timers.RESUME, c.user.batch_end)
-    membership.poll_expired(c, now, out)
+    if c.kip848 is None:
+        membership.poll_expired(c, now, out)
+    else:
+        kip848_membership.poll_expired(c, now, membership.busy_with(c, now), out)
+
+
+def _heartbeat_due(c: ConsumerState, now: Time, out: Outbox) -> None:
+    (heartbeats if c.kip848 is None else kip848_heartbeats).due(c, now, out)
+
+
+def _rejoin(c: ConsumerState, now: Time, out: Outbox) -> None:
+    if c.kip848 is None:
+        joining.backoff_over(c)
+    else:
+        reconciliation.commit(c, now, out)
 
 
 def _auto_commit_due(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -201,13 +255,14 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     timers.REQUESTS: connections.overdue,
     timers.LOOKUP: lookup.retry,
     timers.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
-    timers.HEARTBEAT: heartbeats.due,
+    timers.HEARTBEAT: _heartbeat_due,
     timers.POLL: _poll_expired,
     timers.RESUME: _resume,
     timers.SHARE: lambda c, now, out: reading.share_anew(c, now, out),
     timers.POISON: standing_still.begin,
     timers.SKIP: standing_still.skip,
-    timers.REJOIN: lambda c, now, out: joining.backoff_over(c),
+    timers.REJOIN: _rejoin,
+    timers.RECONCILE: lambda c, now, out: reconciliation.looks(c),
     timers.POSITIONS: lambda c, now, out: positions.retry(c),
     timers.AUTO_COMMIT: _auto_commit_due,
     timers.COMMIT_AGAIN: _commit_again,

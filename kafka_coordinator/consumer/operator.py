@@ -20,6 +20,7 @@ from kafka_coordinator.consumer import (
 )
 from kafka_coordinator.consumer.commands import (
     Assign,
+    AssignAsMember,
     BeginPoll,
     Close,
     CommitNow,
@@ -56,7 +57,9 @@ def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> 
         c.subscription.topics = command.topics
     else:
         c.metadata.has_news = True
-    if not c.subscription.owned and c.joining.joined_subscription == ():
+    if c.kip848 is not None:
+        c.kip848.wants_to_join = True
+    elif not c.subscription.owned and c.joining.joined_subscription == ():
         c.request_rejoin("")
     metadata.refresh(c, now, out)
 
@@ -128,6 +131,7 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     Handle: by_hand.handle,
     Seek: by_hand.seek,
     Assign: by_hand.assign,
+    AssignAsMember: by_hand.assign_as_member,
     Store: by_hand.store,
     ListenerReturned: by_hand.returned,
     ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),

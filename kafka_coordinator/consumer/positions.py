@@ -20,6 +20,7 @@ from protocols.queues import Queue
 REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_LOAD_IN_PROGRESS": "again",
     "UNSTABLE_OFFSET_COMMIT": "again",
+    "STALE_MEMBER_EPOCH": "again",
     "COORDINATOR_NOT_AVAILABLE": "rediscover",
     "NOT_COORDINATOR": "rediscover",
 }
@@ -33,6 +34,8 @@ def fetch(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.subscription.awaits_offsets = True
     asked = c.subscription.unpositioned
     message = OffsetFetch(requests.number(c), c.config.group, asked)
+    if c.kip848 is not None and c.membership.generation > 0:
+        message = message._replace(member_id=c.membership.member_id, generation=c.membership.generation)
     requests.send(c, now, c.lookup.coordinator, message, out, about=asked)
 
 
@@ -49,7 +52,10 @@ def answered(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, about: tupl
         c.user.fatal = error
     else:
         if REACTIONS[error] == "rediscover":
-            lookup.forget(c)
+            if c.kip848 is None:
+                lookup.forget(c)
+            else:
+                c.lookup.coordinator = None
         failed(c, now, out)
 
 

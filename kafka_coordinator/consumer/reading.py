@@ -29,11 +29,11 @@ def is_still(c: ConsumerState) -> bool:
 
 
 def with_leader(c: ConsumerState) -> dict[Partition, Reading]:
-    """The positions that can advance: of partitions that have a leader."""
-    positions, leaderless = c.subscription.positions, c.load.leaderless
-    if not leaderless:
+    """The positions that can advance: of partitions that have a leader and will not be revoked."""
+    positions, still = c.subscription.positions, c.load.leaderless | c.subscription.pending_revocation
+    if not still:
         return positions
-    return {partition: each for partition, each in positions.items() if partition not in leaderless}
+    return {partition: each for partition, each in positions.items() if partition not in still}
 
 
 def advance(c: ConsumerState, now: Time, out: Outbox) -> None:

@@ -8,6 +8,7 @@ In Kafka `ConsumerNetworkClient.send`, `InFlightRequests` and `NetworkClient.han
 
 from kafka_coordinator.consumer import timers
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -29,6 +30,7 @@ REQUESTS = (
     OffsetCommit,
     OffsetFetch,
     LeaveGroup,
+    ConsumerGroupHeartbeat,
 )
 """What a consumer asks brokers."""
 

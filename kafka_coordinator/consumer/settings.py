@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, of_protocol
+from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, of_protocol
 from protocols.errors import UserError
 
 EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
@@ -20,6 +20,10 @@ COOPERATIVE_ASSIGNORS: Final = frozenset(record.name for record in CATALOGUE if 
 class ConsumerSettings:
     """Times are milliseconds. `of` makes one from Kafka's names; each field's name is Kafka's with ``_`` for ``.``."""
 
+    group_protocol: str = CLASSIC
+    """``classic`` or ``consumer`` (KIP-848)."""
+    group_remote_assignor: str | None = None
+    """Under the consumer protocol the coordinator's assignor that the member asks for; None: its default."""
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
@@ -51,6 +55,7 @@ class ConsumerSettings:
     def of(cls, given: Mapping[str, object]) -> "ConsumerSettings":
         """From Kafka's names (`NAMES`). Raises `UserError` for an unknown name or a value that cannot be."""
         made: dict[str, Any] = {}
+        _check_protocol(given)
         for name, value in given.items():
             if name not in NAMES:
                 raise UserError(f"unknown consumer setting {name!r}, expected one of {', '.join(sorted(NAMES))}")
@@ -67,6 +72,11 @@ class ConsumerSettings:
     def rebalance_within_ms(self) -> int:
         """The rebalance timeout of a JoinGroup."""
         return self.rebalance_timeout_ms or self.max_poll_interval_ms
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the member uses the classic protocol."""
+        return self.group_protocol == CLASSIC
 
     @property
     def rebalance_protocol(self) -> str:
@@ -118,7 +128,37 @@ def assignor_names(given: object) -> tuple[str, ...]:
     return found
 
 
+GROUP_PROTOCOL: Final = "group.protocol"
+PROTOCOLS: Final = (CLASSIC, CONSUMER)
+
+REFUSED_UNDER: Final[Mapping[str, tuple[str, ...]]] = {
+    CLASSIC: ("group.remote.assignor",),
+    CONSUMER: ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
+}
+"""Group protocol to the settings that a client refuses together with it."""
+
+
+def _check_protocol(given: Mapping[str, object]) -> None:
+    """Raises `UserError` for settings that Kafka's client refuses together, in its words."""
+    protocol = protocol_of(given)
+    refused = [name for name in REFUSED_UNDER[protocol] if given.get(name) not in (None, "")]
+    if refused:
+        raise UserError(f"{', '.join(refused)} cannot be set when {GROUP_PROTOCOL}={protocol.upper()}")
+
+
+def protocol_of(given: Mapping[str, object]) -> str:
+    """The group protocol of these settings. Raises `UserError` for one that Kafka does not have."""
+    protocol = str(given.get(GROUP_PROTOCOL, CLASSIC)).strip().lower()
+    if protocol not in PROTOCOLS:
+        raise UserError(f"{GROUP_PROTOCOL} is {given[GROUP_PROTOCOL]!r}, expected one of {', '.join(PROTOCOLS)}")
+    return protocol
+
+
 def _checked(name: str, value: object) -> object:
+    if name == GROUP_PROTOCOL:
+        return str(value).strip().lower()
+    if name == "group.remote.assignor":
+        return str(value).strip() or None
     if name == "partition.assignment.strategy":
         return assignor_names(value)
     if name == "enable.auto.commit":

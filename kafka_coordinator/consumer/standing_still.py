@@ -57,7 +57,10 @@ def go_on(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.user.away = False
     out.cancel_timer(timers.POLL)
     # What this poll gives up before it returns records is not read any more.
-    if not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
+    if c.kip848 is not None:
+        if not c.kip848.releases:
+            reading.resume(c, now, out)
+    elif not c.membership.rejoin_needed or (c.cooperative and c.membership.generation != NO_GENERATION):
         reading.resume(c, now, out)
 
 

@@ -19,6 +19,8 @@ POISON = "poison"
 SKIP = "skip"
 """The user's loop has tried such a record often enough."""
 REJOIN = "rejoin"
+RECONCILE = "reconcile"
+"""The user's thread looks at a new target."""
 POSITIONS = "positions"
 AUTO_COMMIT = "auto commit"
 COMMIT_AGAIN = "commit again"
@@ -26,5 +28,5 @@ CLOSE = "close"
 
 ALL = (
     *(REQUESTS, LOOKUP, METADATA, HEARTBEAT, POLL, RESUME, SHARE, POISON, SKIP),
-    *(REJOIN, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE),
+    *(REJOIN, RECONCILE, POSITIONS, AUTO_COMMIT, COMMIT_AGAIN, CLOSE),
 )

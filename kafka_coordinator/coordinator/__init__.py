@@ -1,8 +1,16 @@
 """The group coordinator of a Kafka broker, classic protocol (spec sections 1 to 3)."""
 
-from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings
 
-__all__ = ["BrokerSettings", "Coordinator", "OffsetsLeaders", "OffsetsTopic", "Topics", "offsets_topic"]
+__all__ = [
+    "BrokerSettings",
+    "Coordinator",
+    "GroupSettings",
+    "OffsetsLeaders",
+    "OffsetsTopic",
+    "Topics",
+    "offsets_topic",
+]

@@ -1,4 +1,5 @@
-"""What the cluster's controller sends to a coordinator: commands from `protocols.engine.nodes.OPERATOR`.
+"""What the cluster's controller, its transaction coordinator and its administrator send to a coordinator: commands from
+`protocols.engine.nodes.OPERATOR`.
 
 In Kafka `GroupCoordinatorService.onElection`, `onResignation` and `onNewMetadataImage`.
 """
@@ -6,6 +7,7 @@ In Kafka `GroupCoordinatorService.onElection`, `onResignation` and `onNewMetadat
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kafka_coordinator.assignors.inputs import Partition
 from protocols.queues import Queue
 
 
@@ -25,3 +27,29 @@ class Topics(NamedTuple):
 
     partitions: Mapping[str, int]
     queues: Mapping[str, tuple[Queue, ...]] = {}
+    racks: Mapping[str, tuple[tuple[str, ...], ...]] = {}
+    """Topic to the racks of each partition's replicas."""
+    ids: Mapping[str, int] = {}
+    """Topic to its 128-bit id; one that is not in it has an id made from its name."""
+
+
+class GroupSettings(NamedTuple):
+    """From now on these groups have settings of their own, under Kafka's names (``consumer.session.timeout.ms`` and
+    ``consumer.heartbeat.interval.ms``); those of other groups are the broker's.
+
+    In Kafka what IncrementalAlterConfigs sets for a resource of the type GROUP.
+    """
+
+    of_group: Mapping[str, Mapping[str, int]]
+
+
+class OffsetsDecided(NamedTuple):
+    """Offsets that the group has from now on: the marker of a committed transaction (in Kafka
+    `WriteTxnMarkersRequest`; the offsets are in the log already), or an administrator's. ``member``: whose they are,
+    None: nobody's."""
+
+    group: str
+    member: str | None
+    generation: int | None
+    offsets: tuple[tuple[Partition, int, str], ...]
+    """Partition, offset, metadata text."""

@@ -4,6 +4,7 @@ In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.group import Group
@@ -15,11 +16,34 @@ from kafka_coordinator.messages import Opaque
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.queues import Queue, sort_queues
 
+if TYPE_CHECKING:
+    from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+
+Racks = tuple[tuple[str, ...], ...]
+"""Of the replicas of each partition of a topic."""
+
 
 class Core:
     """State of one broker's coordinator. Parts are functions that are given it; `node.Coordinator` calls them."""
 
-    __slots__ = ("_known", "closes", "groups", "leaders", "loading", "name", "queues", "settings", "storage", "topics")
+    __slots__ = (
+        "_known",
+        "closes",
+        "consumer_groups",
+        "group_settings",
+        "groups",
+        "image",
+        "image_of_new_topics",
+        "leaders",
+        "loading",
+        "name",
+        "queues",
+        "racks",
+        "settings",
+        "storage",
+        "topic_ids",
+        "topics",
+    )
 
     def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, leaders: tuple[str, ...]) -> None:
         self.name = name
@@ -30,10 +54,19 @@ class Core:
         self.loading: dict[int, None] = {}
         """Partitions whose log is being read."""
         self.groups: dict[str, Group] = {}
-        """The groups of all partitions that this broker leads and has loaded."""
+        """The classic groups of all partitions that this broker leads and has loaded."""
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        """The groups of the consumer protocol; an id is that of one group, of either kind."""
+        self.group_settings: Mapping[str, Mapping[str, int]] = {}
+        """Group to its own settings, under Kafka's names."""
         self.closes: dict[str, int] = {}
         """Peer to how many connections with it have been closed."""
         self.topics: Mapping[str, int] | None = None
+        self.racks: Mapping[str, Racks] = {}
+        self.topic_ids: Mapping[str, int] = {}
+        """Topic to its 128-bit id, where it has one that is not made from its name."""
+        self.image = self.image_of_new_topics = 0
+        """How often this broker has been told of the topics, and when last of one that is new."""
         self.queues: Mapping[str, tuple[Queue, ...]] = {}
         self._known: dict[Opaque, tuple[Queue, ...]] = {}
 
@@ -83,13 +116,31 @@ class Core:
         self.queues = queues
         self._known = {}
 
+    def hosts(self, group_id: str) -> list[str]:
+        """The hosts of the group's members, of either protocol."""
+        classic, other = self.groups.get(group_id), self.consumer_groups.get(group_id)
+        found = [member.host for member in classic.members.values()] if classic else []
+        return found + ([member.profile.host for member in other.members.values()] if other else [])
+
+    @property
+    def partition_counts(self) -> Mapping[str, int]:
+        """The cluster's topics with their numbers of partitions."""
+        return self.topics or {}
+
+    def described(self, topic: str) -> tuple[int, int, Racks]:
+        """All that a group's metadata hash depends on: the topic's id, its partitions, their racks."""
+        return self.topic_ids.get(topic, 0), self.partition_counts[topic], self.racks.get(topic, ())
+
     def copy(self) -> "Core":
         """An independent copy, with a copy of the log."""
         copied = Core(self.name, self.settings, self.storage.copy(), self.leaders)
         copied.loading = dict(self.loading)
         copied.groups = {group_id: group.copy() for group_id, group in self.groups.items()}
+        copied.consumer_groups = {group_id: group.copy() for group_id, group in self.consumer_groups.items()}
+        copied.group_settings = self.group_settings
         copied.closes = dict(self.closes)
-        copied.topics = self.topics
+        copied.topics, copied.racks, copied.topic_ids = self.topics, self.racks, self.topic_ids
+        copied.image, copied.image_of_new_topics = self.image, self.image_of_new_topics
         copied.queues = self.queues
         return copied
 
@@ -97,8 +148,9 @@ class Core:
         """The state as plain tuples, times relative to now. The log is left out: it holds what the groups hold."""
         alive = AliveParked(self.closes)
         groups = tuple(self.groups[group_id].key(now, alive) for group_id in sorted(self.groups))
+        others = tuple(self.consumer_groups[group_id].key(now) for group_id in sorted(self.consumer_groups))
         topics = None if self.topics is None else tuple(sorted(self.topics.items()))
-        return self.leaders, tuple(sorted(self.loading)), groups, topics
+        return self.leaders, tuple(sorted(self.loading)), groups, topics, others
 
 
 _MOST_KNOWN = 4096

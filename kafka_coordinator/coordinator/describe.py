@@ -9,6 +9,7 @@ from kafka_coordinator.coordinator.members import NO_BYTES
 from kafka_coordinator.coordinator.storing import delete_group
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NONE
 from kafka_coordinator.messages import (
+    CONSUMER_PROTOCOL_TYPE,
     DeleteGroup,
     DeleteGroupAnswer,
     DescribedMember,
@@ -21,7 +22,8 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 
 CLASSIC = "Classic"
-"""The type of all groups here."""
+CONSUMER = "Consumer"
+"""The types of groups."""
 
 GROUP_ID_NOT_FOUND_SINCE = 6
 """From this version of DescribeGroups on a missing group is an error, too; before it was only called Dead."""
@@ -62,11 +64,15 @@ def list_groups(core: Core, now: Time, sender: str, request: ListGroups, out: Ou
         return
     wanted = {state.lower() for state in request.states}
     types = {kind.lower() for kind in request.types}
-    groups = [
-        (group_id, group.protocol_type or "", group.state, CLASSIC)
-        for group_id, group in ((id, core.groups[id]) for id in sorted_as_java(core.groups))
-        if (not wanted or group.state.lower() in wanted) and (not types or CLASSIC.lower() in types)
-    ]
+    groups = []
+    for group_id in sorted_as_java([*core.groups, *core.consumer_groups]):
+        classic = core.groups.get(group_id)
+        if classic is None:
+            listed = (group_id, CONSUMER_PROTOCOL_TYPE, core.consumer_groups[group_id].state, CONSUMER)
+        else:
+            listed = (group_id, classic.protocol_type or "", classic.state, CLASSIC)
+        if (not wanted or listed[2].lower() in wanted) and (not types or listed[3].lower() in types):
+            groups.append(listed)
     out.send(sender, ListGroupsAnswer(request.correlation, NONE, tuple(groups)))
 
 

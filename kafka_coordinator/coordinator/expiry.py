@@ -5,6 +5,8 @@ In Kafka `OffsetMetadataManager.cleanupExpiredOffsets`, `OffsetExpirationConditi
 """
 
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.consumer_groups.describe import delete_empty
+from kafka_coordinator.coordinator.consumer_groups.offsets import expire_offsets
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.storing import delete_group, delete_offset
@@ -18,6 +20,10 @@ def expire(core: Core, partition: int, now: Time, out: Outbox) -> None:
         _expire_offsets(core, group, now)
         if group.state == states.EMPTY and not group.offsets:
             delete_group(core, group, states.EXPIRED, now, out)
+    for other in [each for each in core.consumer_groups.values() if each.partition == partition]:
+        expire_offsets(core, other, now)
+        if not other.members and not other.offsets:
+            delete_empty(core, other, states.EXPIRED, out)
     start_expiry(core, partition, now, out)
 
 

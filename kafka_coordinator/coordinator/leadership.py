@@ -7,6 +7,10 @@ In Kafka `GroupCoordinatorService.onElection` and `onResignation`, `GroupMetadat
 """
 
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.loading import replayed
+from kafka_coordinator.coordinator.consumer_groups.loading import resign as resign_consumer_groups
+from kafka_coordinator.coordinator.consumer_groups.loading import take_over as take_over_group
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.expiry import expiry_timer, start_expiry
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
@@ -46,7 +50,10 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
     """The log has been read: its groups are served from now on."""
     core.loading.pop(partition, None)
     start_expiry(core, partition, now, out)
-    for group in _replayed(core, partition):
+    classic, others = _replayed(core, partition)
+    for other in others:
+        take_over_group(core, other, now, out)
+    for group in classic:
         core.groups[group.id] = group
         guard = states.WITH_MEMBERS if group.members else states.WITHOUT_MEMBERS
         since = group.since
@@ -77,6 +84,7 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
             if member.sync is not None:
                 core.answer(member.sync, sync_refused(member.sync.correlation, NOT_COORDINATOR), out)
         del core.groups[group.id]
+    resign_consumer_groups(core, partition, out)
 
 
 def load_timer(partition: int) -> tuple[str, int]:
@@ -84,16 +92,22 @@ def load_timer(partition: int) -> tuple[str, int]:
     return "load", partition
 
 
-def _replayed(core: Core, partition: int) -> list[Group]:
-    """The groups as the log of a partition has them."""
+def _replayed(core: Core, partition: int) -> tuple[list[Group], list[ConsumerGroup]]:
+    """The groups as the log of a partition has them: the classic ones, and those of the consumer protocol."""
+    latest = core.storage.partitions[partition].latest()
     groups: dict[str, Group] = {}
-    for key, value in core.storage.partitions[partition].latest().items():
-        group = groups.setdefault(key.group, Group(key.group, partition))
+    others = replayed(core, partition, latest)
+    for key, value in latest.items():
         if isinstance(key, OffsetKey) and isinstance(value, OffsetValue):
-            group.offsets[key.topic, key.number] = CommittedOffset(*value)
+            offset = CommittedOffset(*value)
+            if key.group in others:
+                others[key.group].offsets[key.topic, key.number] = offset
+            else:
+                group = groups.setdefault(key.group, Group(key.group, partition))
+                group.offsets[key.topic, key.number] = offset
         elif isinstance(key, GroupKey) and isinstance(value, GroupValue):
-            _restore(core, group, value)
-    return list(groups.values())
+            _restore(core, groups.setdefault(key.group, Group(key.group, partition)), value)
+    return list(groups.values()), list(others.values())
 
 
 def _restore(core: Core, group: Group, value: GroupValue) -> None:

@@ -6,7 +6,7 @@ The topic is replicated: it lives outside of the brokers, and whoever leads a pa
 In Kafka the internal topic, `CoordinatorLoaderImpl` and `LogCleaner`.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kafka_coordinator.messages import Opaque
 from protocols.engine.nodes import Time
@@ -54,8 +54,17 @@ class GroupValue(NamedTuple):
     members: tuple[StoredMember, ...]
 
 
-Key: TypeAlias = OffsetKey | GroupKey
-Value: TypeAlias = OffsetValue | GroupValue
+class Key(Protocol):
+    """Any key; keys are hashable, and those of different types are never equal."""
+
+    @property
+    def group(self) -> str:
+        """The group that the record is about."""
+        ...
+
+
+Value: TypeAlias = Any
+"""An `OffsetValue`, a `GroupValue`, or a value of `consumer_groups.records`; immutable."""
 
 
 class Record(NamedTuple):

@@ -6,7 +6,24 @@ In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `Grou
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
+from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
+from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.consumer_groups import classic_members, timers
+from kafka_coordinator.coordinator.consumer_groups import offsets as consumer_offsets
+from kafka_coordinator.coordinator.consumer_groups.conversion import replace_empty
+from kafka_coordinator.coordinator.consumer_groups.describe import delete as delete_consumer_group
+from kafka_coordinator.coordinator.consumer_groups.describe import describe_consumer_group
+from kafka_coordinator.coordinator.consumer_groups.fencing import timed_out
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.heartbeat import consumer_heartbeat
+from kafka_coordinator.coordinator.consumer_groups.metadata import mark_stale
+from kafka_coordinator.coordinator.consumer_groups.regexes import resolve_patterns
+from kafka_coordinator.coordinator.consumer_groups.states import (
+    REJOIN_EXPIRED,
+    REVOCATION_EXPIRED,
+    SESSION_EXPIRED,
+    SYNC_EXPIRED,
+)
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import delete, describe, list_groups
 from kafka_coordinator.coordinator.expiry import expire
@@ -21,6 +38,7 @@ from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
+from kafka_coordinator.coordinator.transactions import complete
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
 from kafka_coordinator.messages import (
     CoordinatorFound,
@@ -50,8 +68,22 @@ _OF_A_GROUP: Mapping[type[Message], Handler] = {
     OffsetDelete: delete_offsets,
     DescribeGroup: describe,
     DeleteGroup: delete,
+    ConsumerGroupHeartbeat: consumer_heartbeat,
+    ConsumerGroupDescribe: describe_consumer_group,
 }
 """Requests that only the group's coordinator answers."""
+
+_OF_A_CONSUMER_GROUP: Mapping[type[Message], Callable[[Core, ConsumerGroup, Time, str, Any, Outbox], None]] = {
+    Heartbeat: classic_members.heartbeat,
+    JoinGroup: classic_members.join,
+    SyncGroup: classic_members.sync,
+    LeaveGroup: classic_members.leave,
+    OffsetCommit: consumer_offsets.commit,
+    OffsetFetch: consumer_offsets.fetch,
+    OffsetDelete: consumer_offsets.delete_offsets,
+    DeleteGroup: delete_consumer_group,
+}
+"""The same requests about a group of the consumer protocol; those that are not here do not mind what kind it is."""
 
 
 def _find(core: Core, now: Time, sender: str, request: FindCoordinator, out: Outbox) -> None:
@@ -65,9 +97,25 @@ def _set_leaders(core: Core, now: Time, sender: str, command: OffsetsLeaders, ou
 
 def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox) -> None:
     before = core.topics or {}
-    core.topics = command.partitions
-    core.set_queues(command.queues)
+    changed = _learn_topics(core, command)
+    mark_stale(core, changed)
     forget_topics(core, [topic for topic in before if topic not in command.partitions])
+
+
+def _learn_topics(core: Core, command: Topics) -> list[str]:
+    """Take the topics over; returns those that are new, changed or gone."""
+    before = {topic: core.described(topic) for topic in core.partition_counts}
+    core.topics, core.racks, core.topic_ids = command.partitions, command.racks, command.ids
+    core.set_queues(command.queues)
+    core.image += 1
+    if any(topic not in before for topic in command.partitions):
+        core.image_of_new_topics = core.image
+    after = {topic: core.described(topic) for topic in command.partitions}
+    return [topic for topic in {**before, **after} if before.get(topic) != after.get(topic)]
+
+
+def _set_group_settings(core: Core, now: Time, sender: str, command: GroupSettings, out: Outbox) -> None:
+    core.group_settings = command.of_group
 
 
 _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
@@ -75,11 +123,16 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     ListGroups: list_groups,
     OffsetsLeaders: _set_leaders,
     Topics: _set_topics,
+    GroupSettings: _set_group_settings,
+    OffsetsDecided: complete,
 }
 """Requests and commands that every broker handles."""
 
 
 def _session(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
+    if timer[1] in core.consumer_groups:
+        timed_out(core, timer[1], timer[2], SESSION_EXPIRED, now, out)
+        return
     session_timed_out(core, core.groups[timer[1]], timer[2], now, out)
 
 
@@ -87,10 +140,18 @@ def _of_group(handle: Callable[[Core, Group, Time, Outbox], None]) -> Callable[[
     return lambda core, now, timer, out: handle(core, core.groups[timer[1]], now, out)
 
 
+def _of_member(event: str) -> Callable[[Core, Time, TimerName, Outbox], None]:
+    return lambda core, now, timer, out: timed_out(core, timer[1], timer[2], event, now, out)
+
+
 TIMERS: Mapping[str, Callable[[Core, Time, TimerName, Outbox], None]] = {
     "session": _session,
     "join": _of_group(join_timed_out),
     "sync": _of_group(sync_timed_out),
+    timers.REVOCATION: _of_member(REVOCATION_EXPIRED),
+    timers.REJOIN: _of_member(REJOIN_EXPIRED),
+    timers.CLASSIC_SYNC: _of_member(SYNC_EXPIRED),
+    timers.RESOLVE: lambda core, now, timer, out: resolve_patterns(core, core.consumer_groups[timer[1]], now, out),
     "expiry": lambda core, now, timer, out: expire(core, timer[1], now, out),
     "load": lambda core, now, timer, out: loaded(core, timer[1], now, out),
 }
@@ -133,7 +194,14 @@ class Coordinator:
             _OF_ANY_BROKER[kind](core, now, sender, message, out)
             return
         group_id = message.group  # type: ignore[attr-defined]
-        if group_id not in core.groups:
+        group = core.consumer_groups.get(group_id)
+        if group is not None:
+            if isinstance(message, JoinGroup) and not group.members:
+                replace_empty(core, group, now, message, out)
+            elif kind in _OF_A_CONSUMER_GROUP:
+                _OF_A_CONSUMER_GROUP[kind](core, group, now, sender, message, out)
+                return
+        elif group_id not in core.groups:
             error = INVALID_GROUP_ID if group_id is None else core.refusal(group_id)
             if error != NONE:
                 out.send(sender, REFUSE[kind](message, error))

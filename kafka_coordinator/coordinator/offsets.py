@@ -3,15 +3,16 @@
 In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` and `ClassicGroup.validateOffsetCommit`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import restart_session
 from kafka_coordinator.coordinator.refusals import commit_refused
-from kafka_coordinator.coordinator.storing import create_group, delete_offset, store_offset
+from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset, store_offset
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -51,14 +52,27 @@ def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbo
         error = _commit_error(group, request)
     member = None if group is None else group.members.get(request.member_id)
     name = None if member is None else member.client_id
-    generation = None if request.generation < 0 else request.generation
     if group is None or error != NONE:
-        for partition, offset, _ in request.offsets:
-            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, error))
-        out.send(sender, commit_refused(request, error))
+        refuse_commit(core, request, name, error, sender, out)
         return
     if member is not None and group.state in (states.STABLE, states.PREPARING_REBALANCE):
         restart_session(member, now, out)
+    store_commit(core, group, name, now, sender, request, out)
+
+
+def refuse_commit(core: Core, request: OffsetCommit, name: str | None, error: str, sender: str, out: Outbox) -> None:
+    """Nothing is stored; ``name``: client id of the member that wanted it."""
+    generation = None if request.generation < 0 else request.generation
+    for partition, offset, _ in request.offsets:
+        out.observe(Committed(request.group, core.queue(partition), offset, name, generation, error))
+    out.send(sender, commit_refused(request, error))
+
+
+def store_commit(
+    core: Core, group: WithOffsets, name: str | None, now: Time, sender: str, request: OffsetCommit, out: Outbox
+) -> None:
+    """Store the offsets of a request whose sender may do that, and answer it."""
+    generation = None if request.generation < 0 else request.generation
     most = core.settings.offset_metadata_max_bytes
     errors = []
     for partition, offset, metadata in request.offsets:
@@ -90,7 +104,11 @@ def _commit_error(group: Group, request: OffsetCommit) -> str:
 def fetch(core: Core, now: Time, sender: str, request: OffsetFetch, out: Outbox) -> None:
     """Look up offsets. Nobody asks who wants to know."""
     group = core.groups.get(request.group)
-    offsets = {} if group is None else group.offsets
+    answer_fetch({} if group is None else group.offsets, sender, request, out)
+
+
+def answer_fetch(offsets: Mapping[Partition, CommittedOffset], sender: str, request: OffsetFetch, out: Outbox) -> None:
+    """The answer to whoever may look offsets up."""
     partitions = sorted_pairs(offsets) if request.partitions is None else request.partitions
     found = [
         (partition, offsets[partition].offset if partition in offsets else NO_OFFSET, NONE) for partition in partitions
@@ -119,6 +137,7 @@ def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, ou
 def forget_topics(core: Core, topics: Iterable[str]) -> None:
     """Topics have been deleted: no group keeps an offset of them."""
     gone = frozenset(topics)
-    for group in core.groups.values():
+    groups: list[WithOffsets] = [*core.groups.values(), *core.consumer_groups.values()]
+    for group in groups:
         for partition in [each for each in group.offsets if each[0] in gone]:
             delete_offset(core, group, partition)

@@ -7,6 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
+from kafka_coordinator.consumer_group_messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+)
 from kafka_coordinator.coordinator.members import NO_BYTES
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE
 from kafka_coordinator.messages import (
@@ -63,6 +69,12 @@ REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
     OffsetFetch: lambda request, error: OffsetFetchAnswer(request.correlation, error, ()),
     OffsetDelete: lambda request, error: OffsetDeleteAnswer(request.correlation, error, ()),
     DescribeGroup: lambda request, error: DescribeGroupAnswer(request.correlation, error, "", "", "", ()),
+    ConsumerGroupHeartbeat: lambda request, error: ConsumerGroupHeartbeatAnswer(
+        request.correlation, error, None, 0, 0, None
+    ),
+    ConsumerGroupDescribe: lambda request, error: ConsumerGroupDescribeAnswer(
+        request.correlation, error, "", 0, 0, "", ()
+    ),
     DeleteGroup: lambda request, error: DeleteGroupAnswer(request.correlation, error),
 }
 """Type of request about one group to the answer that refuses it as a whole."""

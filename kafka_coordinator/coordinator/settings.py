@@ -30,6 +30,23 @@ class BrokerSettings:
     offsets_retention_check_interval_ms: int = 600_000
     offset_metadata_max_bytes: int = 4_096
     """Compared with the number of characters."""
+    group_coordinator_rebalance_protocols: str = "classic,consumer"
+    """Protocols of groups that the broker speaks."""
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_min_session_timeout_ms: int = 45_000
+    group_consumer_max_session_timeout_ms: int = 60_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_min_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_max_size: int = _MOST
+    """Members of one group of the consumer protocol, at least 1."""
+    group_consumer_assignors: str = "uniform,range"
+    """Server-side assignors; the first is used where no member asks for one."""
+    group_consumer_migration_policy: str = "bidirectional"
+    """Whether groups with members may change to the consumer protocol (``upgrade``), back (``downgrade``), both
+    (``bidirectional``) or neither (``disabled``)."""
+    group_consumer_regex_refresh_interval_ms: int = 600_000
+    """When patterns are resolved anew though no topic has been created."""
     log_cleaner_min_cleanable_ratio: float = 0.5
     """Share of outdated records from which on a log is compacted, 0 to 1."""
     new_member_join_timeout_ms: int = field(default=300_000, metadata=_OWN)
@@ -38,6 +55,16 @@ class BrokerSettings:
     """Shorter logs are not compacted; Kafka never compacts its newest segment, which has no counterpart here."""
     load_ms: int = field(default=100, metadata=_OWN)
     """How long a broker takes to read a log that is not empty when it becomes the coordinator of its groups."""
+
+    regex_batch_refresh_min_interval_ms: int = field(default=10_000, metadata=_OWN)
+    """Patterns of a group are not resolved again before; fixed in Kafka's code."""
+    resolve_regex_ms: int = field(default=0, metadata=_OWN)
+    """How long a broker takes to match all topics against the patterns of a group."""
+
+    @property
+    def assignors(self) -> tuple[str, ...]:
+        """Names of the server-side assignors, the default first."""
+        return tuple(name.strip() for name in self.group_consumer_assignors.split(","))
 
     @property
     def offsets_retention_ms(self) -> int:
@@ -50,7 +77,27 @@ NAMES: Mapping[str, str] = {
 }
 """Kafka's name of a setting to the field."""
 
-_LEAST = {"group_max_size": 1, "offsets_topic_num_partitions": 1, "offsets_retention_check_interval_ms": 1}
+_LEAST = {
+    "group_max_size": 1,
+    "offsets_topic_num_partitions": 1,
+    "offsets_retention_check_interval_ms": 1,
+    "group_consumer_max_size": 1,
+    "group_consumer_session_timeout_ms": 1,
+    "group_consumer_heartbeat_interval_ms": 1,
+    "group_consumer_regex_refresh_interval_ms": 1,
+}
+POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
+ASSIGNORS = ("uniform", "range")
+_PROTOCOLS = ("classic", "consumer")
+_LISTS = {"group.consumer.assignors": ASSIGNORS, "group.coordinator.rebalance.protocols": _PROTOCOLS}
+_ORDERED = (
+    ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
+    ("group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"),
+    ("group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    ("group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
+    ("group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
+)
+"""Of each two settings the first must not exceed the second."""
 
 
 def with_settings(base: BrokerSettings, given: Mapping[str, object], where: str) -> BrokerSettings:
@@ -61,12 +108,21 @@ def with_settings(base: BrokerSettings, given: Mapping[str, object], where: str)
             raise UserError(f"{where}: unknown setting {name!r} of a Kafka broker, expected one of {', '.join(NAMES)}")
         changes[NAMES[name]] = _checked(name, value, where)
     settings = replace(base, **changes)
-    if settings.group_min_session_timeout_ms > settings.group_max_session_timeout_ms:
-        raise UserError(
-            f"{where}: group.min.session.timeout.ms is {settings.group_min_session_timeout_ms}, expected at most "
-            f"group.max.session.timeout.ms, which is {settings.group_max_session_timeout_ms}"
-        )
+    _check_order(settings, where)
     return settings
+
+
+def _check_order(settings: BrokerSettings, where: str) -> None:
+    for low, high in _ORDERED:
+        least, most = getattr(settings, NAMES[low]), getattr(settings, NAMES[high])
+        if least > most:
+            raise UserError(f"{where}: {low} is {least}, expected at most {high}, which is {most}")
+    interval, session = settings.group_consumer_heartbeat_interval_ms, settings.group_consumer_session_timeout_ms
+    if interval >= session:
+        raise UserError(
+            f"{where}: group.consumer.heartbeat.interval.ms is {interval}, expected less than"
+            f" group.consumer.session.timeout.ms, which is {session}"
+        )
 
 
 def _checked(name: str, value: object, where: str) -> object:
@@ -74,7 +130,23 @@ def _checked(name: str, value: object, where: str) -> object:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
             return float(value)
         raise UserError(f"{where}: setting {name}: {value!r}, expected a number from 0 to 1")
+    if name in _LISTS:
+        return _checked_list(name, value, where)
+    if name == "group.consumer.migration.policy":
+        if isinstance(value, str) and value.lower() in POLICIES:
+            return value.lower()
+        raise UserError(f"{where}: setting {name}: {value!r}, expected one of {', '.join(POLICIES)}")
     least = _LEAST.get(NAMES[name], 0)
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST:
         return value
     raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from {least} to {_MOST}")
+
+
+def _checked_list(name: str, value: object, where: str) -> str:
+    allowed = _LISTS[name]
+    named = [each.strip() for each in value.split(",")] if isinstance(value, str) else []
+    if named and len(set(named)) == len(named) and set(named) <= set(allowed):
+        return ",".join(named)
+    raise UserError(
+        f"{where}: setting {name}: {value!r}, expected names out of {', '.join(allowed)}, with commas between"
+    )

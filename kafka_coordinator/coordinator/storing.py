@@ -3,6 +3,8 @@
 In Kafka `GroupCoordinatorRecordHelpers` and `GroupMetadataManager.replay`.
 """
 
+from typing import Protocol
+
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
@@ -11,6 +13,14 @@ from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, O
 from kafka_coordinator.coordinator.members import session_timer
 from protocols.engine.nodes import Outbox, Time
 from protocols.state_machine import ALWAYS
+
+
+class WithOffsets(Protocol):
+    """A group of either kind."""
+
+    id: str
+    partition: int
+    offsets: dict[Partition, CommittedOffset]
 
 
 def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
@@ -42,13 +52,13 @@ def store_group(core: Core, group: Group) -> None:
     core.write(group.partition, GroupKey(group.id), value)
 
 
-def store_offset(core: Core, group: Group, partition: Partition, committed: CommittedOffset) -> None:
+def store_offset(core: Core, group: WithOffsets, partition: Partition, committed: CommittedOffset) -> None:
     """Store a committed offset: the last write wins."""
     group.offsets[partition] = committed
     core.write(group.partition, OffsetKey(group.id, *partition), OffsetValue(*committed))
 
 
-def delete_offset(core: Core, group: Group, partition: Partition) -> None:
+def delete_offset(core: Core, group: WithOffsets, partition: Partition) -> None:
     """Forget a committed offset, if there is one."""
     if group.offsets.pop(partition, None) is not None:
         core.write(group.partition, OffsetKey(group.id, *partition), None)
@@ -56,9 +66,14 @@ def delete_offset(core: Core, group: Group, partition: Partition) -> None:
 
 def delete_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
     """The group ends, with its offsets and the ids that it handed out; a group with members cannot."""
-    group.transition(event, ALWAYS, now, out)
     for partition in list(group.offsets):
         delete_offset(core, group, partition)
+    end_group(core, group, event, now, out)
+
+
+def end_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
+    """The group ends, with the ids that it handed out; its offsets stay."""
+    group.transition(event, ALWAYS, now, out)
     for member_id in group.pending_join:
         out.cancel_timer(session_timer(group.id, member_id))
     core.write(group.partition, GroupKey(group.id), None)

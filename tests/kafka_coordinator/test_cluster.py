@@ -153,11 +153,23 @@ def test_group_max_size_turns_the_third_away() -> None:
 @pytest.mark.parametrize(
     ("system", "settings", "message"),
     [
-        ("kafka:uniform", {}, "consumer protocol, which is not modelled yet"),
-        ("kafka:server-range", {}, "consumer protocol, which is not modelled yet"),
+        ("kafka:uniform", {"group.protocol": "classic"}, "uniform belongs to the consumer protocol"),
+        ("kafka:uniform", {"group.protocol": "new"}, "group.protocol is 'new', expected one of classic, consumer"),
+        (
+            "kafka:server-range",
+            {"session.timeout.ms": 10_000, "partition.assignment.strategy": "range"},
+            "partition.assignment.strategy, session.timeout.ms cannot be set when group.protocol=CONSUMER",
+        ),
+        ("kafka:uniform", {"heartbeat.interval.ms": 1}, "heartbeat.interval.ms cannot be set when group.protocol=CON"),
+        (
+            "kafka:range",
+            {"group.remote.assignor": "uniform"},
+            "group.remote.assignor cannot be set when group.protocol=CLASSIC",
+        ),
         ("kafka:rangy", {}, "unknown assignor 'rangy'"),
         ("kafka:range", {"sesion.timeout.ms": 1}, "expected session.timeout.ms"),
-        ("kafka:range", {"group.protocol": "consumer"}, "not modelled yet"),
+        ("kafka:range", {"group.protocol": "consumer"}, "expected kafka:server-range, kafka:uniform"),
+        ("kafka:range", {"partition.assignment.strategy": "uniform"}, "uniform is an assignor of the broker"),
         ("kafka:range", {"group.max.size": 0}, "group.max.size"),
         ("kafka:range", {"broker.session.timeout.ms": "soon"}, "expected a whole number"),
     ],

@@ -4,6 +4,8 @@ Edges that lead down run on the right, edges that lead up on the left, each in a
 Labels are left out: the player tells the event of the edge that it lights up.
 """
 
+from collections.abc import Collection
+
 from compare.states.machines import BEGINNING, MACHINES, Machine, machine
 
 OUTSIDE = (BEGINNING, "ABSENT")
@@ -20,6 +22,15 @@ def graphs(system: str) -> list[dict[str, object]]:
     ``machine`` is what the facts of `protocols.facts.Transition` call it.
     """
     return [_graph(machine(system, name)) for name in MACHINES.get(system, {})]
+
+
+def graphs_of_runs(system: str, texts: Collection[str]) -> list[dict[str, object]]:
+    """The machines that the report's player shows: those of the consumer protocol only where a run has taken a step of
+    theirs, whose name is then among the player's ``texts``."""
+    return [each for each in graphs(system) if each["machine"] not in _WHERE_TAKEN or each["machine"] in texts]
+
+
+_WHERE_TAKEN = ("consumer group", "consumer group member")
 
 
 def _graph(drawn: Machine) -> dict[str, object]:

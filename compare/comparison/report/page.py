@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from compare.comparison.document import Measured
-from compare.comparison.report.graph import graphs
+from compare.comparison.report.graph import graphs_of_runs
 from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
 from compare.comparison.runs import MeasuredRun
 from compare.comparison.variation import variation
@@ -42,7 +43,7 @@ def write_comparison(found: Sequence[Measured]) -> str:
     payload = {
         "scenarios": [_payload(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
         "graphs": {
-            system: graphs(system)
+            system: graphs_of_runs(system, _texts(drawn))
             for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
         },
     }
@@ -56,6 +57,12 @@ def write_comparison(found: Sequence[Measured]) -> str:
         columns=COLUMNS,
         tables=[("what hurts", 0, SHARING_AT), ("who has how much, and what it took", SHARING_AT, len(COLUMNS))],
     )
+
+
+def _texts(drawn: Sequence[Sequence[MeasuredRun]]) -> set[str]:
+    """All texts that the runs' players show."""
+    players: list[Any] = [(run.chart_data or {}).get("player") for runs in drawn for run in runs]
+    return {text for player in players if player for text in player["texts"]}
 
 
 def _system(system: str) -> str:

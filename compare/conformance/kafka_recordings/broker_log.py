@@ -14,17 +14,27 @@ PREPARING, ASSIGNED, EMPTIED = "preparing", "assigned", "emptied"
 """Kinds of lines: an id was made up and its owner asked to join with it; it did; a static member came, or came back;
 a rebalance began; the leader's assignment arrived; the group has no members any more."""
 
+LEFT, FAILED = "left", "failed"
+"""Of both protocols: a member left; its session ended."""
+
+JOINED, REPLACED_BY, BUMPED = "joined", "replaced by", "bumped"
+"""Of the consumer protocol: a member came, whichever protocol it speaks; a static one came back; the epoch went up."""
+
 
 class Line(NamedTuple):
     """One line. ``about``: the member's id (of `REPLACED` and `PREPARING`: its instance id, the reason);
-    ``members``: how many the generation has."""
+    ``generation``: also an epoch; ``members``: how many the generation has; ``replaced``: the member id before."""
 
     kind: str
     ms: float
     about: str = ""
     generation: int = 0
     members: int = 0
+    replaced: str = ""
 
+
+_PREFIX = re.compile(r"\[Group(?:Id)? .*?\] ")
+"""Before some of the lines."""
 
 _JOINS = r"unknown member id joins group .*"
 
@@ -43,6 +53,17 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"The group has (?P<members>\d+) members"
     ),
     EMPTIED: re.compile(r"Group .* with generation (?P<generation>\d+) is now empty"),
+    LEFT: re.compile(
+        r"(?!.* temporarily left )(?:Dynamic m|Static m|M)ember (?P<about>.+?) (?:with instance id .+ )?"
+        r"(?:has left group|left the consumer group)"
+    ),
+    FAILED: re.compile(r"Member (?P<about>.+?) (?:in group .* has failed|fenced from the group)"),
+    JOINED: re.compile(r"(?:Static m|M)ember (?P<about>.+?) (?:with instance id .+ )?joins the consumer group using "),
+    REPLACED_BY: re.compile(
+        r"Static member with instance id .* re-joins the consumer group using .* "
+        r"Created a new member (?P<about>\S+) to replace the existing member (?P<replaced>\S+)\.$"
+    ),
+    BUMPED: re.compile(r"Bumped group epoch to (?P<generation>\d+) "),
 }
 
 
@@ -50,11 +71,13 @@ def lines(recording: Recording) -> list[Line]:
     """The lines that we know, in order."""
     found: list[Line] = []
     for event in recording.of("broker"):
+        text = _PREFIX.sub("", event.log, count=1)
         for kind, pattern in _PATTERNS.items():
-            if match := pattern.match(event.log):
+            if match := pattern.match(text):
                 said = match.groupdict()
-                numbers = (int(said.get(name) or 0) for name in ("generation", "members"))
-                found.append(Line(kind, event.ms, said.get("about") or "", *numbers))
+                generation, members = (int(said.get(name) or 0) for name in ("generation", "members"))
+                told = Line(kind, event.ms, said.get("about") or "", generation, members, said.get("replaced") or "")
+                found.append(told)
                 break
     return found
 

@@ -11,7 +11,10 @@ from typing import Final, NamedTuple
 from compare.catalogues import CLASSIC, CLASSIC_CLASSES
 from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.reading import Member, Recording
-from kafka_coordinator.consumer.settings import NAMES
+from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
+from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
+
+PROTOCOLS: Final = tuple(REFUSED_UNDER)
 
 JAVA, CONFLUENT, KAFKA_PYTHON, KAFKAJS = "java", "confluent", "kafka-python", "kafkajs"
 
@@ -49,19 +52,25 @@ class Client(NamedTuple):
     kind: str
     client_id: str
     instance_id: str | None
-    strategy: str
+    strategy: str | None
+    """Assignors of the classic protocol; None under the consumer protocol."""
     settings: Mapping[str, object]
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether it speaks the classic protocol."""
+        return self.strategy is not None
 
 
 def why_not_played(recording: Recording) -> str | None:
     """Why the model cannot play a recording, or None if it can."""
     for name, member in recording.members.items():
         if member.client == KAFKAJS:
-            return f"{name} is a kafkajs client, which is not modelled"
+            return f"{name} is a kafkajs client, which deals partitions in the order of the broker's metadata"
         if member.client not in DEFAULT_STRATEGY:
             return f"{name} is a client of an unknown kind ({member.client})"
-        if member.protocol != "classic":
-            return f"{name} uses the {member.protocol} protocol, which is not modelled yet"
+        if member.protocol not in PROTOCOLS:
+            return f"{name} uses the {member.protocol} protocol, which is not modelled"
     return None
 
 
@@ -79,19 +88,26 @@ def _client(name: str, member: Member) -> Client:
         given.pop("metadata.max.age.ms", None)
         if "topic.metadata.refresh.interval.ms" in given:
             given["metadata.max.age.ms"] = given["topic.metadata.refresh.interval.ms"]
+    if member.protocol != CLASSIC_PROTOCOL:
+        return _of_consumer_protocol(member, given)
     given.setdefault(STRATEGY, given.get("assignors", DEFAULT_STRATEGY[member.client]))
+    return _made(member.client, given, _assignors(name, given[STRATEGY]))
+
+
+def _of_consumer_protocol(member: Member, given: Mapping[str, object]) -> Client:
+    """What the client refuses under this protocol it was not given, or it would not have started."""
+    kept = {setting: value for setting, value in given.items() if setting not in REFUSED_UNDER[member.protocol]}
+    return _made(member.client, {**kept, GROUP_PROTOCOL: member.protocol}, None)
+
+
+def _made(kind: str, given: Mapping[str, object], strategy: str | None) -> Client:
     settings = {setting: value for setting, value in given.items() if setting in NAMES and setting != STRATEGY}
     reset = str(settings.pop("auto.offset.reset", ""))
     if reset in _RESETS:
         settings["auto.offset.reset"] = _RESETS[reset]
     instance_id = given.get("group.instance.id")
-    return Client(
-        member.client,
-        str(given.get("client.id", "")),
-        None if instance_id is None else str(instance_id),
-        _assignors(name, given[STRATEGY]),
-        settings,
-    )
+    client_id = str(given.get("client.id", ""))
+    return Client(kind, client_id, None if instance_id is None else str(instance_id), strategy, settings)
 
 
 def _assignors(name: str, given: object) -> str:

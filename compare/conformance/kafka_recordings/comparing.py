@@ -20,7 +20,8 @@ from compare.conformance.kafka_recordings.happened import (
     finally_owned,
     ownership,
 )
-from compare.conformance.kafka_recordings.scenario import Plan, Run
+from compare.conformance.kafka_recordings.runs import Run
+from compare.conformance.kafka_recordings.scenario import Plan
 from compare.conformance.ranges import NOISE_MS, within
 from protocols.queues import Queue
 

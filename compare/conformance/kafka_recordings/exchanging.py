@@ -23,7 +23,8 @@ Figure = TypeVar("Figure", int, float)
 def may_exchange(plan: Plan) -> bool:
     """Whether another sticky assignor than Java's may have been at work."""
     others = any(client.kind != JAVA for client in plan.clients.values())
-    return others and any(name in KEEPING for each in plan.clients.values() for name in each.strategy.split(","))
+    names = [name for client in plan.clients.values() for name in (client.strategy or "").split(",")]
+    return others and any(name in KEEPING for name in names)
 
 
 def exchanged(happened: Happened, real: Happened) -> Happened:

@@ -2,13 +2,23 @@
 
 from typing import NamedTuple
 
-from compare.conformance.kafka_recordings.broker_log import ADDED, CREATED, REPLACED, STATIC, lines, prefix
+from compare.conformance.kafka_recordings.broker_log import (
+    ADDED,
+    CREATED,
+    JOINED,
+    REPLACED,
+    REPLACED_BY,
+    STATIC,
+    lines,
+    prefix,
+)
 from compare.conformance.kafka_recordings.clients import Client
 from compare.conformance.kafka_recordings.reading import Recording
 
 
 class Joined(NamedTuple):
-    """A JoinGroup that was given a new id: when it came, when it was taken up (with that id), whose it was."""
+    """A JoinGroup that was given a new id, or the first heartbeat with one that the client made up: when it came, when
+    it was taken up (with that id), whose it was."""
 
     came: float
     taken: float
@@ -17,7 +27,7 @@ class Joined(NamedTuple):
 
 
 def joins(recording: Recording, clients: dict[str, Client]) -> list[Joined]:
-    """Every id that the coordinator made up and that was used, in the order in which it made them."""
+    """Every id that was made up and used, in the order in which the coordinator made or first saw them."""
     found: list[Joined] = []
     said = lines(recording)
     added = {line.about: line.ms for line in reversed(said) if line.kind == ADDED}
@@ -26,6 +36,12 @@ def joins(recording: Recording, clients: dict[str, Client]) -> list[Joined]:
     for line in said:
         if line.kind == STATIC or (line.kind == CREATED and line.about in added):
             member_id = line.about
+        elif line.kind in (JOINED, REPLACED_BY):
+            owner = told.get(line.about) or _unnamed(line.ms, starts, clients, {one.member for one in found})
+            known = any(one.member_id == line.about for one in found)
+            if owner is not None and not known and not clients[owner].is_classic:
+                found.append(Joined(line.ms, line.ms, line.about, owner))
+            continue
         elif line.kind == REPLACED:
             member_id = _next_id(recording, line.about, line.ms, {each.member_id for each in found})
         else:
@@ -38,6 +54,16 @@ def joins(recording: Recording, clients: dict[str, Client]) -> list[Joined]:
         if member is not None and member_id:
             found.append(Joined(line.ms, added.get(member_id, line.ms), member_id, member))
     return found
+
+
+def _unnamed(at: float, starts: dict[str, float], clients: dict[str, Client], known: set[str]) -> str | None:
+    """Whose a member id of the consumer protocol is that no callback names: of those that start last, one without."""
+    found = [
+        name
+        for name, client in clients.items()
+        if not client.is_classic and name not in known and starts.get(name, at + 1) <= at
+    ]
+    return max(found, key=lambda name: starts[name], default=None)
 
 
 def _next_id(recording: Recording, instance_id: str, after: float, known: set[str]) -> str:

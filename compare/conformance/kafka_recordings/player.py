@@ -8,7 +8,8 @@ from compare.conformance.kafka_recordings.exchanging import exchanged, may_excha
 from compare.conformance.kafka_recordings.playing import play
 from compare.conformance.kafka_recordings.reading import read, recognises
 from compare.conformance.kafka_recordings.recorded import happened, without_restless
-from compare.conformance.kafka_recordings.scenario import plan, run
+from compare.conformance.kafka_recordings.runs import run
+from compare.conformance.kafka_recordings.scenario import plan
 from compare.conformance.ranges import RUNS
 from protocols.errors import UserError
 

@@ -1,5 +1,6 @@
 """A run of a recording's scenario in the model, and what happened in it."""
 
+from collections.abc import Callable
 from functools import partial
 
 from compare.conformance.kafka_recordings.happened import (
@@ -10,17 +11,24 @@ from compare.conformance.kafka_recordings.happened import (
     delivered_again,
     silences,
 )
-from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run
+from compare.conformance.kafka_recordings.runs import LATENCY, Run, poll_wait
+from compare.conformance.kafka_recordings.scenario import Plan
+from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.coordinator.consumer_groups import states
 from protocols.engine.links import Latency
 from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.queues import Queue, sort_queues
 from protocols.scenario.model import SystemPart
+from protocols.scenario.topology import MemberKey
 
 SYSTEM = SystemPart(system="kafka:range")
 """Every member has its own assignors."""
+
+CLASSIC_GROUP = "group"
+"""The state machine of a group of the classic protocol."""
 
 
 def play(plan: Plan, run: Run) -> Happened:
@@ -33,7 +41,12 @@ def play(plan: Plan, run: Run) -> Happened:
         observer=heard,
         ids={prefix: iter(ids) for prefix, ids in plan.ids.items()},
     )
-    cluster = KafkaCluster(scenario, SYSTEM, simulation)
+    system = SYSTEM.model_copy(update={"settings": dict(plan.coordinator)})
+    cluster = KafkaCluster(scenario, system, simulation)
+    for member, client in plan.clients.items():
+        if not client.is_classic:
+            cluster.members.poll_wait[MemberKey(plan.recording.group, member)] = poll_wait(run)
+    heard.generation_of = partial(_generation, cluster)
     cluster.fast_forward()
     simulation.at(0.0, cluster.start)
     for event in scenario.events:
@@ -44,10 +57,21 @@ def play(plan: Plan, run: Run) -> Happened:
     return heard.happened(scenario.run.for_, clients)
 
 
+def _generation(cluster: KafkaCluster, node: str) -> int:
+    """The generation, or epoch, that a member has."""
+    consumer = cluster.consumer(node)
+    return NO_GENERATION if consumer is None else consumer.state.membership.generation
+
+
 class _Heard(Unobserved):
     """An observer that keeps what a recording tells, too."""
 
     def __init__(self) -> None:
+        self.generation_of: Callable[[str], int] = lambda node: NO_GENERATION
+        """Of a node: the generation that it has now."""
+        self._members: set[str] = set()
+        """Ids of the members of the group, as long as it is one of the consumer protocol."""
+        self._is_classic = True
         self._callbacks: list[Called] = []
         self._changes: list[Change] = []
         self._owned: dict[str, frozenset[Queue]] = {}
@@ -60,24 +84,28 @@ class _Heard(Unobserved):
         self._state = ""
         self._delivered: dict[Queue, list[Delivery]] = {}
         self._within: dict[str, int | None] = {}
-        """Member to the generation of its last assignment."""
+        """Member to its last generation."""
 
     def fact(self, now: float, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         match fact:
             case Callback():
-                self._called(now, fact)
+                self._called(now, node, fact)
             case Owns():
                 self._owns(now, fact)
             case Granted():
                 self._granted[fact.member] = fact.queues
                 self._grants[fact.generation] = self._grants.get(fact.generation, 0) + 1
-            case RebalanceBegan(generation=int(number)):
+            case RebalanceBegan(generation=int(number)) if self._is_classic:
                 self._beginnings.setdefault(number, now)
+            case RebalanceBegan(generation=int(number)):
+                self._beginnings.setdefault(number - 1, now)
+                self._sizes[number] = len(self._members)
             case RebalanceEnded(generation=int(number)):
                 self._generations.setdefault(number, now)
-                self._sizes.setdefault(number, self._grants.get(number, 0))
-            case Transition(machine="group"):
-                self._state = fact.after
+                if self._is_classic:
+                    self._sizes.setdefault(number, self._grants.get(number, 0))
+            case Transition():
+                self._took(fact)
             case Delivered():
                 about = Delivery(fact.since, now, fact.first, fact.end)
                 self._delivered.setdefault(fact.queue, []).append(about)
@@ -102,20 +130,22 @@ class _Heard(Unobserved):
             delivered=delivered,
         )
 
-    def _called(self, now: float, fact: Callback) -> None:
-        """The listener's generation: on an assignment the latest one; until then the one of the last assignment. What
-        a cooperative member gives up together with an assignment is told within the latest, too."""
-        if fact.kind == "assigned":
-            latest = max(self._generations, default=None)
-            self._within[fact.member] = latest
-            last = len(self._callbacks) - 1
-            while last >= 0 and self._callbacks[last].at == now:
-                before = self._callbacks[last]
-                if before.member == fact.member:
-                    self._callbacks[last] = before._replace(generation=latest)
-                last -= 1
-        generation = self._within.get(fact.member)
-        self._callbacks.append(Called(now, fact.member, fact.kind, fact.queues, generation))
+    def _called(self, now: float, node: str, fact: Callback) -> None:
+        """The listener's generation is the member's, or the last one that it had."""
+        generation = self.generation_of(node)
+        told = self._within[fact.member] = generation if generation > 0 else self._within.get(fact.member)
+        self._callbacks.append(Called(now, fact.member, fact.kind, fact.queues, told))
+
+    def _took(self, fact: Transition) -> None:
+        if fact.machine in (CLASSIC_GROUP, states.GROUP.name) and fact.after != states.DEAD:
+            # A group that is converted is told to be dead after the one that follows it has begun.
+            self._state = fact.after
+            self._is_classic = fact.machine == CLASSIC_GROUP
+        elif fact.machine == states.MEMBER.name and fact.before == states.ABSENT:
+            self._is_classic = False
+            self._members.add(fact.of)
+        elif fact.machine == states.MEMBER.name and fact.after == states.REMOVED:
+            self._members.discard(fact.of)
 
     def _owns(self, now: float, fact: Owns) -> None:
         before, after = self._owned.get(fact.member, frozenset()), frozenset(fact.queues)

@@ -55,6 +55,8 @@ class Group(_Part):
 
     state: str = ""
     assignor: str = ""
+    group_epoch: int | None = None
+    """None: a classic group."""
     members: tuple[Described, ...] = ()
 
 
@@ -108,6 +110,8 @@ class Recording(_Part):
     topics: dict[str, Count]
     rate: float = Field(ge=0, le=MOST_RATE, alias="records_per_second_per_partition")
     members: dict[str, Member]
+    group_config: dict[str, Annotated[int, Field(ge=0, le=MOST_MS)]] | None = None
+    """The group's own settings at the coordinator; None: the broker's hold."""
     totals: Totals
     per_partition: dict[str, PartitionFigures]
     events: tuple[Event, ...]

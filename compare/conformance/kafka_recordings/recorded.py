@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from compare.conformance.kafka_recordings import epochs
 from compare.conformance.kafka_recordings.broker_log import PREPARING, beginnings, generations, lines, sizes
 from compare.conformance.kafka_recordings.clients import KAFKA_PYTHON, Client
 from compare.conformance.kafka_recordings.happened import Called, Change, Happened
@@ -34,9 +35,9 @@ def happened(recording: Recording) -> Happened:
             for event in recording.of(*CALLBACKS)
         ),
         changes=tuple(_changes(recording)),
-        generations=generations(recording),
-        sizes=sizes(recording),
-        beginnings=beginnings(recording),
+        generations={**generations(recording), **epochs.reached(recording)},
+        sizes={**sizes(recording), **epochs.sizes(recording)},
+        beginnings={**beginnings(recording), **epochs.beginnings(recording)},
         state="" if group is None else group.state,
         described={client: sort_queues(queues) for client, queues in described.items() if queues},
         again={_queue(name): figures.records_delivered_again for name, figures in recording.per_partition.items()},

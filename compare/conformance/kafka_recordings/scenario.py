@@ -8,7 +8,8 @@ A recording leaves two things open: in which phase of the heartbeats (and of oth
 late a busy client was. So runs differ: half of them keep to the recorded times, in the other half everything after the
 first assignment is later by a part of the longest period. And each client's heartbeats are a little slower than set,
 more so in later runs, as those of a client are whose heartbeat thread looks at the clock only each
-``retry.backoff.ms``.
+``retry.backoff.ms``. Under the consumer protocol that thread is exact, but the user's loop notices a new target only
+when it has waited for records: how long differs from run to run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,20 +19,13 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.clients import Client, clients
 from compare.conformance.kafka_recordings.joins import Joined, joins
 from compare.conformance.kafka_recordings.reading import MOST_MS, Event, Recording
-from compare.conformance.ranges import RUNS
 from kafka_coordinator.consumer.settings import ConsumerSettings
-from protocols.engine.randomness import number_below
+from kafka_coordinator.coordinator.settings import BrokerSettings
 from protocols.queues import Queue
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from protocols.scenario.events import Event as ScenarioEvent
-from protocols.scenario.groups import GroupPart, TopicPart
-from protocols.scenario.model import LoadPart, RunPart, Scenario
-from protocols.scenario.units import milliseconds
 
 BROKER = "broker-1"
-
-LATENCY = 0.2, 2.0
-"""Milliseconds: everything ran on one machine."""
 
 APART = 20.0
 """Milliseconds between two members that start: keeps the order in which the coordinator took them up."""
@@ -39,7 +33,7 @@ APART = 20.0
 START, GROW = "start member", "add partitions"
 """The step by which a client begins, and the one that is about no client."""
 
-HEARTBEAT = "heartbeat.interval.ms"
+INTERVAL, SESSION = "group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +62,8 @@ class Plan:
     """When the first assignment was there, in the recording's time."""
     period: float
     """The longest period of a client that decides when something is noticed, in milliseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of a plan: ``shift`` is how much later everything is that came after the first assignment."""
-
-    scenario: Scenario
-    shift: float
-    settled: float
-
-    def model_time(self, recorded: float) -> float:
-        """A recorded time in the run's time."""
-        return recorded + (self.shift if recorded > self.settled else 0.0)
-
-    def recorded_time(self, at: float) -> float:
-        """A time of the run in the recording's time."""
-        return max(at - self.shift, self.settled) if at > self.settled else at
+    coordinator: Mapping[str, object]
+    """Settings of the coordinator that are not the defaults."""
 
 
 def plan(recording: Recording) -> Plan:
@@ -93,11 +72,18 @@ def plan(recording: Recording) -> Plan:
     joined = joins(recording, known)
     ids: dict[str, list[str]] = {}
     for each in joined:
-        ids.setdefault(known[each.member].instance_id or each.member, []).append(each.member_id)
+        client = known[each.member]
+        made_of = (client.instance_id or each.member) if client.is_classic else each.member
+        ids.setdefault(made_of, []).append(each.member_id)
     moments = _moments(recording, known, joined)
     settled = min((event.ms for event in recording.of("assigned")), default=recording.end)
     settings = [ConsumerSettings.of(client.settings) for client in known.values()]
-    periods = [max(each.heartbeat_interval_ms, each.auto_commit_interval_ms) for each in settings]
+    at_coordinator = _coordinator_settings(recording)
+    interval = int(str(at_coordinator.get(INTERVAL, BrokerSettings().group_consumer_heartbeat_interval_ms)))
+    periods = [
+        max(each.heartbeat_interval_ms if each.is_classic else interval, each.auto_commit_interval_ms)
+        for each in settings
+    ]
     if any(isinstance(moment.event, Queues) for moment in moments):
         periods += [each.metadata_max_age_ms for each in settings]
     return Plan(
@@ -108,37 +94,16 @@ def plan(recording: Recording) -> Plan:
         _partitions_at_first(recording),
         settled,
         min(max(periods, default=0), recording.end - settled),
+        at_coordinator,
     )
 
 
-def run(plan: Plan, number: int) -> Run:
-    """Run ``number`` (0 .. `RUNS` - 1), which is also its seed."""
-    recording = plan.recording
-    shift = plan.period * (number // 2) / (RUNS // 2) if number % 2 else 0.0
-    end = recording.end + shift
-    events = [_in_run(plan, each.at, each.event, number, shift) for each in plan.moments if each.event is not None]
-    scenario = Scenario(
-        name=recording.scenario,
-        brokers=(BROKER,),
-        topics={topic: TopicPart(queues={BROKER: count}) for topic, count in plan.partitions.items()},
-        groups={recording.group: GroupPart()},
-        load=LoadPart(produce=recording.rate),
-        run=RunPart.model_validate({"for": end, "seed": number, "latency": LATENCY}),
-        events=tuple(sorted(events, key=lambda event: event.at)),
-    )
-    return Run(scenario, shift, plan.settled)
-
-
-def _in_run(plan: Plan, recorded: float, event: ScenarioEvent, number: int, shift: float) -> ScenarioEvent:
-    """What happens, at its time in the run; a client's heartbeats are a little slower than set."""
-    at = milliseconds(recorded + (shift if recorded > plan.settled else 0.0))
-    if not isinstance(event, Join):
-        return event.model_copy(update={"at": at})
-    set_to = ConsumerSettings.of(event.settings)
-    most = set_to.retry_backoff_ms * (number // 2) // (RUNS // 2)
-    slower = number_below(most + 1, "heartbeats", number, event.join)
-    interval = min(set_to.heartbeat_interval_ms + slower, set_to.session_timeout_ms - 1)
-    return event.model_copy(update={"at": at, "settings": {**event.settings, HEARTBEAT: interval}})
+def _coordinator_settings(recording: Recording) -> dict[str, object]:
+    """What the group's own settings are as the broker's. These have lower limits, which the recorded broker had not."""
+    given = {f"group.{name}": value for name, value in (recording.group_config or {}).items()}
+    known = {name: value for name, value in given.items() if name in (INTERVAL, SESSION)}
+    limits = {name.replace("consumer.", "consumer.min."): value for name, value in known.items()}
+    return {**known, **limits}
 
 
 def _moments(recording: Recording, known: Mapping[str, Client], joined: Sequence[Joined]) -> list[Moment]:

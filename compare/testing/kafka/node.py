@@ -1,6 +1,7 @@
 """The node of a group's member in the simulation, and what its cluster knows."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from compare.testing.group_interface import GroupInterface
 from kafka_coordinator.cluster import KafkaCluster
@@ -37,6 +38,20 @@ class KafkaNode:
             return True
         process = self._group.world.simulation.processes.get(self.place)
         return process is not None and process.node is self.node
+
+    def lent(self) -> AbstractContextManager[None]:
+        """Around a callback of the user's code: other threads may call meanwhile."""
+        return self._group.clock.turn.lent()
+
+    @property
+    def now(self) -> Time:
+        """Milliseconds of virtual time."""
+        return self._group.clock.time
+
+    @property
+    def has_brokers(self) -> bool:
+        """Whether any broker runs."""
+        return bool(self.cluster.controller.state.brokers)
 
     def tell(self, command: Command) -> None:
         """A command to its client."""

@@ -7,7 +7,7 @@ Two threads of the real client are told apart by what waits for whom: the *user'
 
 from kafka_coordinator.consumer.state.assigning import AssignorMemory, MetadataSnapshot
 from kafka_coordinator.consumer.state.commits import Offsets, UserCommit
-from kafka_coordinator.consumer.state.consumer import ConsumerState
+from kafka_coordinator.consumer.state.consumer import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.joining import BACKOFF, COMMIT, JOIN, METADATA, NOTHING, SYNC
 from kafka_coordinator.consumer.state.requests import InFlightRequest
 from kafka_coordinator.consumer.state.user import ListenerCall
@@ -26,4 +26,5 @@ __all__ = [
     "MetadataSnapshot",
     "Offsets",
     "UserCommit",
+    "protocol_member",
 ]

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from kafka_coordinator.consumer.config import ConsumerConfig, Load
+from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, UNSUBSCRIBED
 from kafka_coordinator.consumer.settings import COOPERATIVE
 from kafka_coordinator.consumer.state.assigning import Assigning
 from kafka_coordinator.consumer.state.commits import CommitState
 from kafka_coordinator.consumer.state.connections import Connections
+from kafka_coordinator.consumer.state.consumer_protocol import ConsumerProtocolMember
 from kafka_coordinator.consumer.state.heartbeats import HeartbeatState
 from kafka_coordinator.consumer.state.joining import JoinProgress
 from kafka_coordinator.consumer.state.lookup import CoordinatorLookup
@@ -16,9 +18,10 @@ from kafka_coordinator.consumer.state.metadata import ClusterMetadata
 from kafka_coordinator.consumer.state.requests import Requests
 from kafka_coordinator.consumer.state.subscription import SubscriptionState
 from kafka_coordinator.consumer.state.user import UserLoop
-from kafka_coordinator.consumer.states import CONSUMER
+from kafka_coordinator.consumer.states import CONSUMER, UNJOINED
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
+from protocols.state_machine import ALWAYS
 
 
 @dataclass(slots=True)
@@ -41,10 +44,14 @@ class ConsumerState:
     subscription: SubscriptionState
     commits: CommitState
     user: UserLoop
+    kip848: ConsumerProtocolMember | None
+    """None under the classic protocol."""
 
     @classmethod
     def of(cls, config: ConsumerConfig) -> Self:
         """The state of a consumer that is about to start."""
+        subscribes = bool(config.topics) or config.pattern is not None
+        classic = config.settings.is_classic
         return cls(
             config,
             config.load,
@@ -53,19 +60,21 @@ class ConsumerState:
             Connections(),
             ClusterMetadata(config.bootstrap),
             CoordinatorLookup(),
-            Membership(rejoin_needed=bool(config.topics) or config.pattern is not None),
+            Membership(rejoin_needed=subscribes and classic, state=UNJOINED if classic else UNSUBSCRIBED),
             JoinProgress(),
             Assigning(),
             HeartbeatState(),
             SubscriptionState(config.topics if config.pattern is None else ()),
             CommitState(),
             UserLoop(away=config.by_hand),
+            None if classic else ConsumerProtocolMember(wants_to_join=subscribes),
         )
 
-    def transition(self, event: str, out: Outbox) -> None:
-        """Take an edge of the table of states."""
+    def transition(self, event: str, out: Outbox, guard: str = ALWAYS) -> None:
+        """Take an edge of the protocol's table of states."""
         before = self.membership.state
-        after = self.membership.state = CONSUMER.next_state(before, event)
+        machine = CONSUMER if self.kip848 is None else CONSUMER_PROTOCOL
+        after = self.membership.state = machine.next_state(before, event, guard)
         if before != after:
             out.observe(Transition("client", self.config.name, before, event, after))
 
@@ -93,6 +102,7 @@ class ConsumerState:
             self.subscription.copy(),
             self.commits.copy(),
             self.user.copy(),
+            None if self.kip848 is None else self.kip848.copy(),
         )
 
     def key(self, now: Time) -> tuple[object, ...]:
@@ -111,4 +121,11 @@ class ConsumerState:
             self.subscription.key(now),
             self.commits.key(now),
             self.user.key(now),
+            None if self.kip848 is None else self.kip848.key(now),
         )
+
+
+def protocol_member(c: ConsumerState) -> ConsumerProtocolMember:
+    """What a member of the consumer protocol knows; of such a consumer only."""
+    assert c.kip848 is not None
+    return c.kip848

@@ -16,10 +16,15 @@ from compare.conformance.cases import FileResult, play_file
 from compare.conformance.files import play_files
 from compare.conformance.players import PLAYERS
 from protocols.errors import UserError
+from tests.compare.conformance.kafka_recordings import recorded
 from tests.compare.conformance.one_line import LINE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VECTORS = GOLDEN / "kafka" / "assignors-client-range.jsonl.gz"
+
+
+KAFKAJS = "join-kafkajs: m1 is a kafkajs client, which deals partitions in the order of the broker's metadata"
+"""The one recording that the model does not play, and why."""
 
 
 def _first(name: str, count: int) -> list[Any]:
@@ -31,11 +36,11 @@ def _first(name: str, count: int) -> list[Any]:
 def test_kinds_are_known_by_their_content_and_not_by_the_file_s_name(tmp_path: Path) -> None:
     mixed = tmp_path / "strategies-averagely.jsonl"
     lines = [*_first("assignors-client-range", 3), *_first("assignors-server-uniform", 2)]
-    lines += [*_first("traces-lock_manager", 1), *_first("coordinator-consumer", 1)]
+    lines += [*_first("traces-lock_manager", 1), *_first("coordinator-consumer", 1), recorded("join-kafkajs")]
     mixed.write_text("\n".join(map(json.dumps, lines)))
     result = play_file(mixed, PLAYERS)
-    assert (result.passed, result.failed, result.skipped) == (6, 0, 1)
-    assert result.notes == ["1 Kafka coordinator traces of the consumer protocol: not playable yet"]
+    assert (result.passed, result.failed, result.skipped) == (7, 0, 1)
+    assert result.notes == [KAFKAJS]
 
 
 def test_a_file_of_an_unknown_kind_is_skipped_and_says_so(tmp_path: Path) -> None:
@@ -74,7 +79,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "deep").mkdir()
     shutil.copy(GOLDEN / "kafka" / "coordinator-consumer.jsonl.gz", tmp_path / "deep")
     (tmp_path / "deep" / "good.jsonl").write_text(json.dumps(LINE) + "\n\n" + json.dumps(LINE))
-    (tmp_path / "deep" / "trace.json").write_text(json.dumps(_first("coordinator-consumer", 1)[0], indent=1))
+    (tmp_path / "deep" / "trace.json").write_text(json.dumps(recorded("join-kafkajs"), indent=1))
     (tmp_path / "deep" / "notes.txt").write_text("not a case")
     return tmp_path
 
@@ -85,12 +90,11 @@ def test_a_folder_is_walked_and_each_file_has_its_line(
     assert _run(monkeypatch, folder) == 0
     deep = folder / "deep"
     assert capsys.readouterr().out.splitlines() == [
-        f"{deep}/coordinator-consumer.jsonl.gz: 0 passed, 0 failed, 130 skipped",
-        "  130 Kafka coordinator traces of the consumer protocol: not playable yet",
+        f"{deep}/coordinator-consumer.jsonl.gz: 130 passed, 0 failed, 0 skipped",
         f"{deep}/good.jsonl: 2 passed, 0 failed, 0 skipped",
         f"{deep}/trace.json: 0 passed, 0 failed, 1 skipped",
-        "  1 Kafka coordinator traces of the consumer protocol: not playable yet",
-        "3 files: 2 passed, 0 failed, 131 skipped",
+        f"  {KAFKAJS}",
+        "3 files: 132 passed, 0 failed, 1 skipped",
     ]
 
 
@@ -110,7 +114,7 @@ def test_a_failed_case_is_shown_and_exits_with_1(
     assert "\\[31m0 | expected.a" in capsys.readouterr().out
     assert _run(monkeypatch, bad, folder / "deep", "--format", "json") == 1
     document = json.loads(capsys.readouterr().out)
-    assert (document["passed"], document["failed"], document["skipped"]) == (2, 9, 131)
+    assert (document["passed"], document["failed"], document["skipped"]) == (132, 9, 1)
     assert document["files"][0]["differences"][1] == {
         "case": "\x1b[31m0",
         "field": "expected.b",
@@ -120,7 +124,7 @@ def test_a_failed_case_is_shown_and_exits_with_1(
 
 
 def test_nothing_played_exits_with_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _run(monkeypatch, folder / "deep" / "coordinator-consumer.jsonl.gz") == 1
+    assert _run(monkeypatch, folder / "deep" / "trace.json") == 1
     (folder / "empty").mkdir()
     assert _run(monkeypatch, folder / "empty") == 1
     (folder / "empty" / "empty.jsonl").write_text("")

@@ -15,18 +15,16 @@ from compare.conformance.players import PLAYERS
 from tests.compare.conformance.kafka_recordings import TRACES, Recorded, events, later, recorded
 
 NOT_MODELLED = {
-    "join-kafkajs": "m1 is a kafkajs client, which is not modelled",
-    "upgrade-classic-to-848": "m1#new uses the consumer protocol, which is not modelled yet",
+    "join-kafkajs": "m1 is a kafkajs client, which deals partitions in the order of the broker's metadata",
 }
 
 
 @pytest.mark.parametrize("path", sorted(TRACES.glob("*.json")), ids=lambda path: path.stem)
 def test_the_model_does_what_the_cluster_did(path: Path) -> None:
     result = play_file(path, PLAYERS)
-    if "848" in path.stem or path.stem in NOT_MODELLED:
-        why = NOT_MODELLED.get(path.stem, "m1 uses the consumer protocol, which is not modelled yet")
+    if path.stem in NOT_MODELLED:
         assert (result.passed, result.failed, result.skipped) == (0, 0, 1)
-        assert result.notes == [f"{path.stem}: {why}"]
+        assert result.notes == [f"{path.stem}: {NOT_MODELLED[path.stem]}"]
     else:
         assert result.differences == []
         assert (result.passed, result.failed, result.skipped) == (1, 0, 0)

@@ -15,7 +15,8 @@ from compare.conformance.kafka_recordings.exchanging import exchanged
 from compare.conformance.kafka_recordings.happened import Called, Change, Delivery, Happened
 from compare.conformance.kafka_recordings.player import play_recording
 from compare.conformance.kafka_recordings.reading import read
-from compare.conformance.kafka_recordings.scenario import plan, run
+from compare.conformance.kafka_recordings.runs import run
+from compare.conformance.kafka_recordings.scenario import plan
 from compare.conformance.ranges import RUNS
 from protocols.queues import Queue
 from tests.compare.conformance.kafka_recordings import Recorded, events, later, recorded

@@ -27,7 +27,7 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import Message
-from protocols.engine.single import SingleNode
+from protocols.engine.single import Choose, SingleNode, first_option
 from protocols.facts import Callback, Owns
 
 M = TypeVar("M", bound=Message)
@@ -49,8 +49,9 @@ class Scripted:
         settings = ConsumerSettings.of(config.pop("settings", {}))
         config.setdefault("topics", ("t",))
         config.setdefault("load", Load(config.pop("rate", 0.0)))
+        choose: Choose = config.pop("choose", first_option)
         given = ConsumerConfig("c1", "g", brokers, client_id="c1", settings=settings, **config)
-        self.world = SingleNode(Consumer(given))
+        self.world = SingleNode(Consumer(given), choose=choose)
         self.topics = {"t": 4} if existing is None else existing
         self.brokers = brokers
         self.asked: list[tuple[str, Message]] = []

@@ -13,6 +13,12 @@ from kafka_coordinator.consumer.state import (
     ListenerCall,
     UserCommit,
 )
+from kafka_coordinator.consumer.state.consumer_protocol import (
+    ConsumerProtocolMember,
+    LocalAssignment,
+    Reconciliation,
+    SentFields,
+)
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer, JoinGroupAnswer
 from protocols.load import Reading
 from protocols.poison import PoisonRecord, StuckOn
@@ -38,6 +44,7 @@ OTHER: dict[str, Any] = {
     "memories": {"sticky": AssignorMemory()},
     "owned": (("t", 0),),
     "assigned_by_user": (("t", 0),),
+    "beside": (("t", 0),),
     "positions": {("t", 0): Reading(3, 500.0, 0.0)},
     "unpositioned": (("t", 0),),
     "stored": (("t", 0), 3),
@@ -49,12 +56,18 @@ OTHER: dict[str, Any] = {
     "load": Load(1.0),
     "config": ConsumerConfig("c1", "g", ("b1",), ("t",), settings=ConsumerSettings(session_timeout_ms=6_000)),
     "brokers": ("b1", "b2"),
+    "pending_revocation": frozenset({("t", 0)}),
+    "kip848": ConsumerProtocolMember(wants_to_join=True),
+    "target": LocalAssignment(0, (("t", 0),)),
+    "current": LocalAssignment(0, (("t", 0),)),
+    "reconciliation": Reconciliation("commit", LocalAssignment(0, ()), (("t", 0),), (), 60_000.0),
+    "sent": SentFields(topics=("t",)),
 }
 """Another value than at the start, where it is not simply the other flag, a larger number or a text."""
 
 
-def fresh() -> ConsumerState:
-    return ConsumerState.of(ConsumerConfig("c1", "g", ("b1",), ("t",)))
+def fresh(protocol: str = "classic") -> ConsumerState:
+    return ConsumerState.of(ConsumerConfig("c1", "g", ("b1",), ("t",), settings=ConsumerSettings(protocol)))
 
 
 def records(state: ConsumerState) -> dict[str, Any]:
@@ -65,9 +78,9 @@ def records(state: ConsumerState) -> dict[str, Any]:
 
 PLACES = [
     (name, each.name)
-    for name, record in records(fresh()).items()
+    for name, record in records(fresh("consumer")).items()
     for each in fields(record)
-    if name or each.name not in records(fresh())
+    if name or each.name not in records(fresh("consumer"))
 ]
 
 
@@ -80,14 +93,14 @@ def changed(name: str, value: Any) -> Any:
 
 
 def test_no_record_has_more_fields_than_can_be_kept_in_mind() -> None:
-    sizes = {name: len(fields(record)) for name, record in records(fresh()).items()}
+    sizes = {name: len(fields(record)) for name, record in records(fresh("consumer")).items()}
     assert len(sizes) > 10
     assert all(size <= MOST_FIELDS for size in sizes.values()), sizes
 
 
 @pytest.mark.parametrize(("record", "field"), PLACES)
 def test_every_field_is_a_part_of_the_key(record: str, field: str) -> None:
-    state = fresh()
+    state = fresh("consumer")
     if field == "correlation":  # counts only as the distance to the requests that are on their way
         state.requests.in_flight = OTHER["in_flight"].copy()
     before = state.key(NOW)
@@ -98,7 +111,7 @@ def test_every_field_is_a_part_of_the_key(record: str, field: str) -> None:
 
 @pytest.mark.parametrize(("record", "field"), PLACES)
 def test_a_copy_shares_nothing_that_changes(record: str, field: str) -> None:
-    state = fresh()
+    state = fresh("consumer")
     part = records(state)[record]
     setattr(part, field, changed(field, getattr(part, field)))
     before = state.key(NOW)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, OffsetsTopic, states
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.settings import with_settings
@@ -90,7 +91,7 @@ class Desk:
             assert message[0] not in self.answers, f"{message} answers a request that was answered before"
             self.answers[message[0]] = time, message
         for _, fact in self.world.take_facts():
-            if isinstance(fact, Transition):
+            if isinstance(fact, Transition) and fact.machine == states.GROUP.name:
                 self.edges[fact.before, fact.event, fact.after] = None
                 if fact.before == states.ABSENT:
                     self.generations.pop(fact.of, None)
@@ -183,6 +184,12 @@ class Desk:
 
     def describe(self, version: int = 6) -> Any:
         return self.send(DescribeGroup(self.number(), G, version))
+
+    def consumer(self, member_id: str = "k", epoch: int = 0, **more: Any) -> Any:
+        """A heartbeat of the consumer protocol; one that joins subscribes to ``t``, unless ``more`` says else."""
+        if epoch == 0:
+            more = {"rebalance_timeout_ms": 300_000, "topics": ("t",), "owned": (), **more}
+        return self.send(ConsumerGroupHeartbeat(self.number(), G, member_id, epoch, client_id=member_id, **more))
 
     def delete(self) -> str:
         error: str = self.send(DeleteGroup(self.number(), G)).error

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kafka_coordinator.coordinator import OffsetsLeaders, states
+from kafka_coordinator.coordinator import OffsetsLeaders, Topics, states
 from kafka_coordinator.coordinator.states import PREPARING_REBALANCE
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 
@@ -140,6 +140,35 @@ def broker_comes_and_goes() -> Desk:
     return desk
 
 
+def to_the_consumer_protocol_and_back() -> Desk:
+    """A classic group is upgraded in every state, and downgraded again."""
+    desk = Desk()
+    desk.command(Topics({"t": 2}))
+
+    def upgrade_and_back(member_id: str) -> None:
+        assert desk.consumer().error == "NONE"
+        desk.join(member_id)
+        desk.consumer(epoch=-1)
+        desk.join(member_id)
+        assert desk.state == states.COMPLETING_REBALANCE
+
+    leader, _ = desk.new()
+    desk.advance(3000)
+    upgrade_and_back(leader)  # out of CompletingRebalance
+    desk.sync(leader, assignments={leader: (("t", 0), ("t", 1))})
+    upgrade_and_back(leader)  # out of Stable
+    desk.sync(leader, assignments={leader: (("t", 0), ("t", 1))})
+    late, _ = desk.new("late")
+    assert desk.state == PREPARING_REBALANCE
+    assert desk.consumer().error == "NONE"  # there is a protocol, from the generation before
+    desk.leave(leader, late)
+    desk.consumer(epoch=-1)
+    desk.join()  # an empty group of either kind makes room for the other
+    assert desk.state == states.EMPTY
+    desk.consumer()
+    return desk
+
+
 DIRECTED: tuple[Callable[[], Desk], ...] = (
     too_large_when_loaded,
     only_absent_static_members,
@@ -149,5 +178,6 @@ DIRECTED: tuple[Callable[[], Desk], ...] = (
     sessions_end,
     stable_is_disturbed,
     broker_comes_and_goes,
+    to_the_consumer_protocol_and_back,
 )
 """Stories for edges that random play takes rarely or, with one broker's settings, never."""

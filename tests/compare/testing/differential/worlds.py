@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from compare.testing import Group, kafka_group
 from compare.testing.confluent.consumer import KafkaConsumer
@@ -16,6 +16,7 @@ PARTITIONS: Final = 2
 STEP: Final = 0.05
 """Seconds that one poll of `World.until` waits."""
 
+_HEARTBEAT: Final = 12
 _AS_IT_IS: Final = ("error_cb", "on_commit", "stats_cb", "throttle_cb")
 """Names of a configuration with an underscore."""
 
@@ -104,6 +105,14 @@ class World(ABC):
         """Records are written to a partition of the topic; they are there when this returns."""
 
     @abstractmethod
+    def stop_brokers(self) -> None:
+        """Every broker stops."""
+
+    @abstractmethod
+    def fence(self, consumer: Any) -> None:
+        """The only consumer, which has the ``group.instance.id`` "one", is replaced by another one."""
+
+    @abstractmethod
     def wait(self, seconds: float) -> None:
         """Time passes, outside of every consumer."""
 
@@ -131,6 +140,12 @@ class RealWorld(World):
         self._ends[number] += count
         assert self._producer.flush(10) == 0
 
+    def stop_brokers(self) -> None:
+        self._cluster.stop()
+
+    def fence(self, consumer: Any) -> None:
+        self._cluster.answer_once(_HEARTBEAT, KafkaError.FENCED_INSTANCE_ID)
+
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
 
@@ -153,6 +168,12 @@ class DoubleWorld(World):
 
     def produce(self, number: int, count: int) -> None:
         self.group.produce(f"{self.topic}-{number}", count)
+
+    def stop_brokers(self) -> None:
+        self.group.happen(broker="broker-a", does="stop")
+
+    def fence(self, consumer: Any) -> None:
+        self.group.join("twin", instance_id="one", subscribe=[self.topic])
 
     def wait(self, seconds: float) -> None:
         self.group.clock.advance(seconds=seconds)

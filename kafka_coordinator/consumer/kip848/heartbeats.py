@@ -1,0 +1,107 @@
+"""Heartbeats of the consumer protocol: when one is sent, and what it says (spec 6.2, 6.7).
+
+The background thread sends them at the coordinator's interval, and at once where the member joins, has reconciled or
+leaves; one is on its way at a time. Epoch 0 and everything are sent to join, afterwards only what has changed, and
+everything that the coordinator might have missed after an error.
+
+In Kafka `AbstractHeartbeatRequestManager.poll` and `ConsumerHeartbeatRequestManager.HeartbeatState`.
+"""
+
+from kafka_coordinator.consumer import lookup, requests, timers
+from kafka_coordinator.consumer.kip848.states import (
+    ACKNOWLEDGING,
+    AT_ONCE,
+    HEARTBEAT_SENT,
+    HEARTBEATS,
+    JOINING,
+    NEWER_TARGET,
+    TARGET_REACHED,
+)
+from kafka_coordinator.consumer.state import ConsumerState, protocol_member
+from kafka_coordinator.consumer.state.consumer_protocol import NOTHING_SENT, SentFields
+from kafka_coordinator.consumer_group_messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
+from protocols.engine.nodes import Outbox, Time
+from protocols.java import sorted_as_java
+
+
+def hurry(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """After every event: a heartbeat that does not wait any longer is sent, if there is one."""
+    m, state = protocol_member(c), c.membership.state
+    if state not in HEARTBEATS or m.awaits_answer or m.backs_off:
+        return
+    if m.is_due or state in AT_ONCE:
+        if c.lookup.coordinator is None:
+            lookup.look_up(c, now, out)
+        elif not c.connections.to_close:
+            send(c, now, out)
+
+
+def due(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """The timer is due: the interval, or the pause after a failure, is over. `hurry` sends."""
+    m = protocol_member(c)
+    m.backs_off = False
+    m.is_due = True
+
+
+def send(c: ConsumerState, now: Time, out: Outbox, *, is_last: bool = False) -> None:
+    """Send the heartbeat to the coordinator, who is known. ``is_last``: nothing depends on its answer but close()."""
+    m, coordinator = protocol_member(c), c.lookup.coordinator
+    assert coordinator is not None
+    requests.send(c, now, coordinator, _message(c), out, about=is_last)
+    m.is_due = False
+    if is_last:
+        out.cancel_timer(timers.HEARTBEAT)
+        return
+    m.awaits_answer = True
+    if m.interval:
+        out.set_timer(timers.HEARTBEAT, now + m.interval)
+    if c.membership.state == ACKNOWLEDGING:
+        c.transition(HEARTBEAT_SENT, out, TARGET_REACHED if m.current == m.target else NEWER_TARGET)
+
+
+def succeeded(c: ConsumerState, now: Time, interval: float, out: Outbox) -> None:
+    """The coordinator has answered."""
+    m = protocol_member(c)
+    m.awaits_answer = False
+    m.failures = 0
+    if interval != m.interval:
+        m.interval = interval
+        m.is_due = False
+        out.set_timer(timers.HEARTBEAT, now + interval)
+
+
+def failed(c: ConsumerState, now: Time, out: Outbox, *, pause: bool) -> None:
+    """It was refused or lost: the next one says everything again, and is due at once or after a ``pause``."""
+    m = protocol_member(c)
+    m.awaits_answer = False
+    m.sent = NOTHING_SENT
+    m.is_due = True
+    m.backs_off = pause
+    out.cancel_timer(timers.HEARTBEAT)
+    if pause and c.membership.state in HEARTBEATS:
+        out.set_timer(timers.HEARTBEAT, now + c.config.settings.backoff(m.failures))
+        m.failures += 1
+    elif not pause:
+        m.failures = 0
+
+
+def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
+    m, config, before = protocol_member(c), c.config, protocol_member(c).sent
+    joins = c.membership.state == JOINING
+    topics = tuple(sorted_as_java(c.subscription.topics))
+    says = SentFields(config.settings.max_poll_interval_ms, topics, config.settings.group_remote_assignor, m.current)
+    m.sent = says
+    return ConsumerGroupHeartbeat(
+        requests.number(c),
+        config.group,
+        c.membership.member_id,
+        c.membership.generation,
+        config.instance_id,
+        config.rack if joins else None,
+        UNCHANGED_TIMEOUT if says.rebalance_timeout_ms == before.rebalance_timeout_ms and not joins else says[0],
+        None if topics == before.topics and not joins else topics,
+        None,
+        None if says.assignor == before.assignor and not joins else says.assignor,
+        None if says.owned == before.owned and not joins else m.current.partitions,
+        config.client_id,
+    )

@@ -1,0 +1,102 @@
+"""What a member of the consumer protocol knows (in Kafka the fields of `AbstractMembershipManager` and
+`HeartbeatRequestState`)."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from protocols.engine.nodes import Time
+
+COMMITTING, REVOKING, ASSIGNING = "commit", "revoke", "assign"
+"""The steps of a reconciliation: what it waits for. The last two wait for the user's thread."""
+
+
+class LocalAssignment(NamedTuple):
+    """Partitions, sorted, and which of the targets of this membership it is: they are counted from 0."""
+
+    number: int
+    partitions: tuple[Partition, ...]
+
+
+NO_ASSIGNMENT = LocalAssignment(-1, ())
+"""Before the first target of a membership."""
+
+
+class SentFields(NamedTuple):
+    """What the last heartbeats said: a heartbeat repeats nothing. None (or -1): not said, or to be said again."""
+
+    rebalance_timeout_ms: int = -1
+    topics: tuple[str, ...] | None = None
+    assignor: str | None = None
+    owned: LocalAssignment | None = None
+
+
+NOTHING_SENT = SentFields()
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """A reconciliation that is under way."""
+
+    step: str
+    resolved: LocalAssignment
+    """The part of the target whose topics the client knows."""
+    revoked: tuple[Partition, ...]
+    added: tuple[Partition, ...]
+    deadline: Time
+    """Until when its commit is tried again."""
+    outdated: bool = False
+    """The member has joined anew since it began: it is not applied."""
+
+
+@dataclass(slots=True)
+class ConsumerProtocolMember:
+    """Target and possession, the heartbeats, and what the user's thread is to do."""
+
+    wants_to_join: bool
+    """The user has subscribed: the next poll() joins, where there is no membership."""
+    target: LocalAssignment = NO_ASSIGNMENT
+    current: LocalAssignment = NO_ASSIGNMENT
+    """The last assignment that was reconciled."""
+    reconciliation: Reconciliation | None = None
+    waits_for_metadata: bool = False
+    """The target has topics that the client does not know yet."""
+    at_records: bool = False
+    """The user's thread waits for records inside poll(), and reconciles afterwards (see `ConsumerConfig.poll_wait`)."""
+    releases: bool = False
+    """All is lost; the user's thread is to say so to the listener."""
+    interval: float = 0.0
+    """Milliseconds between heartbeats, as the coordinator said; 0 before its first answer."""
+    awaits_answer: bool = False
+    """A heartbeat is on its way."""
+    is_due: bool = False
+    """The next heartbeat is sent as soon as the coordinator is known and has answered the one before."""
+    backs_off: bool = False
+    """It is not sent before the pause after a failure is over."""
+    failures: int = 0
+    """Heartbeats that failed in a row."""
+    sent: SentFields = NOTHING_SENT
+
+    def copy(self) -> "ConsumerProtocolMember":
+        """An independent copy."""
+        made = replace(self)
+        if self.reconciliation is not None:
+            made.reconciliation = replace(self.reconciliation)
+        return made
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """All that behaviour depends on, times relative to ``now``."""
+        under_way = self.reconciliation
+        steps = under_way and (
+            *(under_way.step, under_way.resolved, under_way.revoked, under_way.added),
+            *(under_way.deadline - now, under_way.outdated),
+        )
+        return (
+            self.wants_to_join,
+            self.target,
+            self.current,
+            steps,
+            *(self.waits_for_metadata, self.at_records, self.releases),
+            *(self.interval, self.awaits_answer, self.is_due, self.backs_off, self.failures),
+            self.sent,
+        )

@@ -1,0 +1,252 @@
+"""Classic members of a group of the consumer protocol: their requests become heartbeats (spec 6.9).
+
+A JoinGroup is answered at once, with the member's epoch as generation and without a list of members; SyncGroup tells
+what the coordinator assigns; Heartbeat tells when to join again.
+
+In Kafka `classicGroupJoinToConsumerGroup`, `classicGroupSyncToConsumerGroup`, `classicGroupHeartbeatToConsumerGroup`
+and `classicGroupLeaveToConsumerGroup`.
+"""
+
+from kafka_coordinator.assignors.inputs import AssignorError, Partition
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.checks import check_room, existing
+from kafka_coordinator.coordinator.consumer_groups.conversion import become_classic, may_downgrade
+from kafka_coordinator.coordinator.consumer_groups.fencing import fence
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
+from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
+from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
+from kafka_coordinator.coordinator.consumer_groups.timers import rejoin_timer, sync_timer
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.join import MEMBER_ID_REQUIRED_SINCE
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
+from kafka_coordinator.errors import (
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_SESSION_TIMEOUT,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+    UNKNOWN_SERVER_ERROR,
+)
+from kafka_coordinator.messages import (
+    CONSUMER_PROTOCOL_TYPE,
+    ConsumerMetadata,
+    Heartbeat,
+    HeartbeatAnswer,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    LeaveGroupAnswer,
+    Leaving,
+    SyncGroup,
+    SyncGroupAnswer,
+)
+from protocols.engine.nodes import Outbox, Time
+
+
+def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
+    """A classic member joins, or comes again: answered at once."""
+    try:
+        answer = _joined(core, group, now, sender, request, out)
+    except Refused as refused:
+        answer = join_refused(request.correlation, refused.error, request.member_id)
+    out.send(sender, answer)
+
+
+def _joined(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox
+) -> JoinGroupAnswer:
+    settings = core.settings
+    if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
+        raise Refused(INVALID_SESSION_TIMEOUT)
+    check_room(settings, group, request.member_id)
+    if not _supports(group, request):
+        raise Refused(INCONSISTENT_GROUP_PROTOCOL)
+    has_no_id = request.member_id == NO_MEMBER
+    if has_no_id and request.instance_id is None and request.version >= MEMBER_ID_REQUIRED_SINCE:
+        return join_refused(request.correlation, MEMBER_ID_REQUIRED, out.new_id(""))
+    old = _replaced(group, request)
+    metadata = request.protocols[0][1]
+    if not isinstance(metadata, ConsumerMetadata):
+        raise Refused(UNKNOWN_SERVER_ERROR)
+    # Before anything changes: whether the last member of the consumer protocol is the one that is replaced.
+    ends = old is not None and old.profile.classic is None and may_downgrade(core, group, {old.id}, joining=1)
+    member_id = out.new_id("") if has_no_id else request.member_id
+    known = old or group.members.get(member_id)
+    is_new = known is None or old is not None
+    profile = _told(known.profile if known is not None else Profile(), metadata, request, sender)
+    epochs = group.epoch, group.target_epoch
+    member = seat(core, group, member_id, old, profile, out)
+    try:
+        update(core, group, member, profile, is_new, False, out)
+    except AssignorError:
+        raise Refused(UNKNOWN_SERVER_ERROR) from None
+    owned = [partition for partition in metadata.owned if partition[0] in core.partition_counts]
+    moved = move(core, group, member, owned, now, out)
+    answer = _answer(request, member)
+    if is_new:
+        observe(core, group, member, states.MEMBER_JOINED, out)
+    elif moved or epochs != (group.epoch, group.target_epoch):
+        observe(core, group, member, states.MEMBER_RECONCILED, out)
+    if ends:
+        become_classic(core, group, (), now, out)
+        return answer
+    member.must_rejoin = False
+    out.cancel_timer(rejoin_timer(group.id, member.id))
+    restart_session(core, group, member, now, out)
+    out.set_timer(sync_timer(group.id, member.id), now + request.rebalance_timeout_ms)
+    return answer
+
+
+def _supports(group: ConsumerGroup, request: JoinGroup) -> bool:
+    """Whether the member has a protocol in common with all classic members."""
+    if request.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return False
+    names = [
+        {name for name, _ in member.profile.classic.protocols}
+        for member in group.members.values()
+        if member.profile.classic is not None
+    ]
+    return any(all(name in each for each in names) for name, _ in request.protocols)
+
+
+def _replaced(group: ConsumerGroup, request: JoinGroup) -> ConsumerMember | None:
+    """The static member whose place the request takes; `Refused` where it names a member that is not its own."""
+    if request.instance_id is None:
+        return None
+    if request.member_id != NO_MEMBER:
+        existing(group, request.member_id, request.instance_id)
+        return None
+    known = group.static_members.get(request.instance_id)
+    return None if known is None else group.members[known]
+
+
+def _told(profile: Profile, metadata: ConsumerMetadata, request: JoinGroup, sender: str) -> Profile:
+    return Profile(
+        profile.instance_id if request.instance_id is None else request.instance_id,
+        metadata.rack or profile.rack,
+        request.client_id,
+        f"/{sender}",
+        tuple(sorted(set(metadata.topics))),
+        profile.regex,
+        request.rebalance_timeout_ms,
+        profile.assignor,
+        ClassicPart(request.session_timeout_ms, request.protocols),
+    )
+
+
+def _answer(request: JoinGroup, member: ConsumerMember) -> JoinGroupAnswer:
+    return JoinGroupAnswer(
+        request.correlation,
+        NONE,
+        member.standing.epoch,
+        member.id,
+        NO_MEMBER,
+        CONSUMER_PROTOCOL_TYPE,
+        request.protocols[0][0],
+        False,
+        (),
+    )
+
+
+def _classic(group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int) -> ConsumerMember:
+    """The member; `Refused` where it is none, speaks the consumer protocol, or names another generation."""
+    member = existing(group, member_id, instance_id)
+    if member.profile.classic is None:
+        raise Refused(UNKNOWN_MEMBER_ID)
+    if generation != member.standing.epoch:
+        raise Refused(ILLEGAL_GENERATION)
+    return member
+
+
+def sync(core: Core, group: ConsumerGroup, now: Time, sender: str, request: SyncGroup, out: Outbox) -> None:
+    """A classic member asks for its assignment; what it brings itself counts for nothing."""
+    try:
+        member = _classic(group, request.member_id, request.instance_id, request.generation)
+        _check_protocol(member, request)
+        if group.epoch > member.standing.epoch and member.standing.state != states.UNREVOKED:
+            _must_rejoin(group, member, now, out)
+            raise Refused(REBALANCE_IN_PROGRESS)
+    except Refused as refused:
+        out.send(sender, sync_refused(request.correlation, refused.error))
+        return
+    out.cancel_timer(sync_timer(group.id, member.id))
+    restart_session(core, group, member, now, out)
+    assigned = tuple(sorted(each for each in member.standing.assigned if each[0] in core.partition_counts))
+    answer = SyncGroupAnswer(request.correlation, NONE, request.protocol_type, request.protocol, assigned)
+    out.send(sender, answer)
+
+
+def _check_protocol(member: ConsumerMember, request: SyncGroup) -> None:
+    assert member.profile.classic is not None
+    own = member.profile.classic.protocols[0][0]
+    other_type = request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE
+    if other_type or (request.protocol is not None and request.protocol != own):
+        raise Refused(INCONSISTENT_GROUP_PROTOCOL)
+
+
+def heartbeat(core: Core, group: ConsumerGroup, now: Time, sender: str, request: Heartbeat, out: Outbox) -> None:
+    """A sign of life of a classic member, which is told when to join again."""
+    try:
+        member = _classic(group, request.member_id, request.instance_id, request.generation)
+    except Refused as refused:
+        out.send(sender, HeartbeatAnswer(request.correlation, refused.error))
+        return
+    restart_session(core, group, member, now, out)
+    rejoin = (
+        member.standing.epoch < group.epoch or member.standing.state == states.UNREVOKED or _released(group, member)
+    )
+    if rejoin:
+        _must_rejoin(group, member, now, out)
+    out.send(sender, HeartbeatAnswer(request.correlation, REBALANCE_IN_PROGRESS if rejoin else NONE))
+
+
+def _released(group: ConsumerGroup, member: ConsumerMember) -> bool:
+    """Whether the member waits for partitions all of which are free now."""
+    if member.standing.state != states.UNRELEASED:
+        return False
+    missing: list[Partition] = [
+        each for each in group.target.get(member.id, ()) if each not in member.standing.assigned
+    ]
+    return all(map(group.is_free, missing))
+
+
+def _must_rejoin(group: ConsumerGroup, member: ConsumerMember, now: Time, out: Outbox) -> None:
+    """The member has its rebalance timeout to join again, from the first time that it is told."""
+    if not member.must_rejoin:
+        member.must_rejoin = True
+        out.set_timer(rejoin_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
+
+
+def leave(core: Core, group: ConsumerGroup, now: Time, sender: str, request: LeaveGroup, out: Outbox) -> None:
+    """Members leave, or an administrator removes them, whichever protocol they speak."""
+    errors: list[str] = []
+    leaving: dict[str, ConsumerMember] = {}
+    for each in request.members:
+        try:
+            member = _leaving(group, each)
+        except Refused as refused:
+            errors.append(refused.error)
+        else:
+            errors.append(NONE)
+            leaving[member.id] = member
+    answered = tuple(
+        [(each.member_id, each.instance_id, error) for each, error in zip(request.members, errors, strict=True)]
+    )
+    if leaving:
+        members = list(leaving.values())
+        words = f"{', '.join(member.profile.client_id for member in members)} left"
+        fence(core, group, members, states.MEMBER_LEFT, words, now, out)
+    out.send(sender, LeaveGroupAnswer(request.correlation, NONE, answered))
+
+
+def _leaving(group: ConsumerGroup, leaving: Leaving) -> ConsumerMember:
+    if leaving.instance_id is not None and leaving.member_id == NO_MEMBER:
+        known = group.static_members.get(leaving.instance_id)
+        if known is None:
+            raise Refused(UNKNOWN_MEMBER_ID)
+        return group.members[known]
+    return existing(group, leaving.member_id, leaving.instance_id)

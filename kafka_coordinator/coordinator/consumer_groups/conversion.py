@@ -1,0 +1,222 @@
+"""Groups on their way between the two protocols: upgrade and downgrade, and empty groups that are replaced (spec 6.9).
+
+The defect of Kafka 4.1.0 is in here: a classic group that has no protocol yet, because its first PreparingRebalance
+(since it was empty) is under way, cannot be upgraded; its parked requests are answered all the same, and the heartbeat
+gets UNKNOWN_SERVER_ERROR (`_members_of`).
+
+In Kafka `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`, `maybeDeleteEmptyClassicGroup` and
+`validateOnlineUpgrade`, `validateOnlineDowngradeWithFencedMembers`; `ConsumerGroup.fromClassicGroup` and
+`ClassicGroup.fromConsumerGroup`.
+"""
+
+from collections.abc import Collection
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer_group_messages import JOINS, ConsumerGroupHeartbeat
+from kafka_coordinator.coordinator import states as classic_states
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
+from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
+from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
+from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, store_whole
+from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, resolve_timer
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.grant_facts import observe_removed
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.members import Member
+from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, sync_timer
+from kafka_coordinator.coordinator.rebalance import restart_session as restart_classic_session
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
+from kafka_coordinator.coordinator.storing import create_group, end_group, store_group
+from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, REBALANCE_IN_PROGRESS, UNKNOWN_SERVER_ERROR
+from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata, JoinGroup, Opaque
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Transition
+from protocols.state_machine import ALWAYS
+
+UPGRADES = ("bidirectional", "upgrade")
+DOWNGRADES = ("bidirectional", "downgrade")
+
+
+def group_for(core: Core, request: ConsumerGroupHeartbeat, now: Time, out: Outbox) -> ConsumerGroup:
+    """The group that a heartbeat is about. One that is made or converted for it is only kept by `install`; `Refused`
+    where there is none and the heartbeat does not join, or where a classic group may not be converted."""
+    group = core.consumer_groups.get(request.group)
+    if group is not None:
+        return group
+    if request.member_epoch != JOINS:
+        raise Refused(GROUP_ID_NOT_FOUND)
+    classic = core.groups.get(request.group)
+    made = ConsumerGroup(request.group, core.partition_of(request.group))
+    if classic is not None and classic.state != classic_states.EMPTY:
+        _check_upgrade(core, classic)
+        _answer_parked(core, classic, out)
+        made.epoch = made.target_epoch = made.ended_epoch = classic.generation
+        for member, owned in _members_of(core, classic):
+            made.put(member)
+            made.target[member.id] = owned
+        refresh_hash(core, made)
+    return made
+
+
+def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
+    """Keep a group that `group_for` has made; a classic group of this id ends."""
+    if group.id in core.consumer_groups:
+        return
+    classic = core.groups.get(group.id)
+    core.consumer_groups[group.id] = group
+    if classic is None:
+        return
+    group.offsets, group.granted = classic.offsets, classic.granted
+    for member in classic.members.values():
+        out.cancel_timer(member.timer)
+    end_group(core, classic, classic_states.UPGRADED if classic.members else classic_states.REPLACED, now, out)
+    out.cancel_timer(join_timer(classic))
+    out.cancel_timer(sync_timer(classic))
+    if group.members:
+        store_whole(core, group)
+        for each in group.members.values():
+            after = states.MEMBER.next_state(states.ABSENT, states.UPGRADED, ALWAYS)
+            out.observe(Transition(states.MEMBER.name, each.id, states.ABSENT, states.UPGRADED, after))
+            restart_session(core, group, each, now, out)
+        group.settle(states.UPGRADED, out)
+
+
+def _check_upgrade(core: Core, classic: Group) -> None:
+    settings = core.settings
+    allowed = (
+        settings.group_consumer_migration_policy in UPGRADES
+        and classic.protocol_type == CONSUMER_PROTOCOL_TYPE
+        and len(classic.members) <= settings.group_consumer_max_size
+    )
+    if not allowed:
+        raise Refused(GROUP_ID_NOT_FOUND)
+
+
+def _answer_parked(core: Core, classic: Group, out: Outbox) -> None:
+    """Whoever waits for a generation must come again; so it is even where the conversion fails afterwards."""
+    for member in classic.ordered():
+        if member.join is not None:
+            refused = join_refused(member.join.correlation, REBALANCE_IN_PROGRESS, member.id)
+            core.answer(member.join, refused, out)
+            member.join = None
+            classic.parked_joins -= 1
+        if member.sync is not None:
+            core.answer(member.sync, sync_refused(member.sync.correlation, REBALANCE_IN_PROGRESS), out)
+            member.sync = None
+
+
+def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[Partition, ...]]]:
+    """The members as they will be, each with what it owns; `Refused` where an assignment cannot be read, and, as the
+    released broker has it, where the group has not chosen a protocol yet."""
+    if classic.protocol is None:
+        raise Refused(UNKNOWN_SERVER_ERROR)
+    found = []
+    for member in classic.ordered():
+        metadata = member.metadata(classic.protocol)
+        if not isinstance(metadata, ConsumerMetadata):
+            raise Refused(GROUP_ID_NOT_FOUND)
+        owned = _owned(core, member.assignment)
+        profile = Profile(
+            member.instance_id,
+            metadata.rack or None,
+            member.client_id,
+            member.host,
+            tuple(sorted(set(metadata.topics))),
+            "",
+            member.rebalance_timeout_ms,
+            None,
+            ClassicPart(member.session_timeout_ms, member.protocols),
+        )
+        generation = classic.generation
+        standing = Standing(generation, generation, states.M_STABLE, frozenset(owned))
+        found.append((ConsumerMember(member.id, profile, standing), owned))
+    return found
+
+
+def _owned(core: Core, assignment: Opaque) -> tuple[Partition, ...]:
+    """The partitions of an assignment whose topics there are; none where nothing was ever assigned."""
+    if not assignment:
+        return ()
+    if not isinstance(assignment, tuple):
+        raise Refused(GROUP_ID_NOT_FOUND)
+    return tuple([partition for partition in assignment if partition[0] in core.partition_counts])
+
+
+def may_downgrade(core: Core, group: ConsumerGroup, gone: Collection[str], joining: int = 0) -> bool:
+    """Whether without these members, and with so many classic ones that join, the group becomes a classic one: only
+    classic members are left, and some are."""
+    left = len(group.members) - len(gone) + joining
+    leaving = sum(group.members[each].profile.classic is not None for each in gone)
+    return (
+        left > 0
+        and group.spoken_classic - leaving + joining == left
+        and core.settings.group_consumer_migration_policy in DOWNGRADES
+        and left <= core.settings.group_max_size
+    )
+
+
+def downgrade(
+    core: Core, group: ConsumerGroup, gone: Collection[str], by: str | None, words: str, now: Time, out: Outbox
+) -> None:
+    """The group becomes a classic one without these members, and its members join anew."""
+    names = [group.members[each].profile.client_id for each in gone]
+    classic = become_classic(core, group, gone, now, out)
+    observe_removed(core, classic, names, out)
+    prepare(core, classic, Cause(classic_states.DOWNGRADED, ALWAYS, by, words), now, out)
+
+
+def become_classic(core: Core, group: ConsumerGroup, gone: Collection[str], now: Time, out: Outbox) -> Group:
+    """The group is a classic one from now on, stable, in the generation of the group's epoch."""
+    left = [member for member in group.members.values() if member.id not in gone]
+    end_consumer_group(core, group, states.DOWNGRADED, out)
+    classic = Group(group.id, group.partition)
+    classic.generation = group.epoch
+    classic.transition(classic_states.CONVERTED, ALWAYS, now, out)
+    for member in left:
+        profile, assigned = member.profile, group.target.get(member.id, ())
+        assert profile.classic is not None
+        made = Member(
+            group.id,
+            member.id,
+            profile.instance_id,
+            profile.client_id,
+            profile.host,
+            profile.classic.session_timeout_ms,
+            profile.rebalance_timeout_ms,
+            profile.classic.protocols,
+            tuple(sorted(partition for partition in assigned if partition[0] in core.partition_counts)),
+        )
+        classic.add(made, CONSUMER_PROTOCOL_TYPE)
+        restart_classic_session(made, now, out)
+    classic.protocol = classic.voted_protocol()
+    classic.subscribed = classic.find_subscribed()
+    classic.offsets = group.offsets
+    classic.granted = group.granted
+    core.groups[group.id] = classic
+    store_group(core, classic)
+    return classic
+
+
+def end_consumer_group(core: Core, group: ConsumerGroup, event: str, out: Outbox) -> None:
+    """The group of the consumer protocol ends here, but for its offsets."""
+    group.end(event, out)
+    for member_id in group.members:
+        cancel_timers(group, member_id, out)
+    out.cancel_timer(resolve_timer(group.id))
+    erase_group(core, group)
+    del core.consumer_groups[group.id]
+
+
+def replace_empty(core: Core, group: ConsumerGroup, now: Time, request: JoinGroup, out: Outbox) -> None:
+    """A classic client asks for a group of this id, and the one that there is has no members: it makes room for an
+    empty classic one, which has its offsets."""
+    end_consumer_group(core, group, states.REPLACED_BY_CLASSIC, out)
+    if request.member_id == NO_MEMBER or group.offsets:
+        # Only who has no member id yet can make a group; else there is none from now on.
+        made = create_group(core, group.id, now, out)
+        made.offsets = group.offsets
+        store_group(core, made)

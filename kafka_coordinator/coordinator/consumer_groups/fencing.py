@@ -1,0 +1,85 @@
+"""Members leave a group of the consumer protocol, or are removed from it (spec 6.5).
+
+In Kafka `consumerGroupFenceMembers`, `consumerGroupStaticMemberGroupLeave` and the operations of the timers.
+"""
+
+from collections.abc import Sequence
+
+from kafka_coordinator.consumer_group_messages import LEAVES_FOR_A_WHILE
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
+from kafka_coordinator.coordinator.consumer_groups.epochs import bump
+from kafka_coordinator.coordinator.consumer_groups.grants import observe_end, observe_grant
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
+from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.reconciliation import NOTHING
+from kafka_coordinator.coordinator.consumer_groups.storing import erase_member, store_pattern, store_standing
+from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers
+from kafka_coordinator.coordinator.core import Core
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Transition
+from protocols.state_machine import ALWAYS
+
+
+def fence(
+    core: Core,
+    group: ConsumerGroup,
+    members: Sequence[ConsumerMember],
+    event: str,
+    words: str,
+    now: Time,
+    out: Outbox,
+) -> None:
+    """Remove members; what they had is free at once. A group in which only classic members are left becomes a classic
+    group, if it may."""
+    gone = {member.id for member in members}
+    by = members[0].profile.client_id
+    for member in members:
+        state = member.standing.state
+        after = states.MEMBER.next_state(state, states.LEFT, ALWAYS)
+        out.observe(Transition(states.MEMBER.name, member.id, state, states.LEFT, after))
+        cancel_timers(group, member.id, out)
+    if may_downgrade(core, group, gone):
+        downgrade(core, group, gone, by, words, now, out)
+        return
+    for member in members:
+        erase_member(core, group, member.id)
+        regex = member.profile.regex
+        group.remove(member)
+        if regex and regex not in group.resolved:
+            store_pattern(core, group, regex)
+    refresh_hash(core, group)
+    stale = group.stale
+    bump(core, group, by, words, out)
+    group.stale = stale
+    group.settle(event, out)
+    for member in members:
+        observe_grant(core, group, member, out)
+    observe_end(group, out)
+
+
+def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, out: Outbox) -> None:
+    """A static member leaves and keeps its assignment and target; its session runs on, and removes it at the end."""
+    state = member.standing.state
+    after = states.MEMBER.next_state(state, states.AWAY, ALWAYS)
+    out.observe(Transition(states.MEMBER.name, member.id, state, states.AWAY, after))
+    group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING))
+    store_standing(core, group, member)
+    group.settle(states.LEFT_FOR_A_WHILE, out)
+
+
+def timed_out(core: Core, group_id: str, member_id: str, event: str, now: Time, out: Outbox) -> None:
+    """A timer of a member is due; a member that is away does not have to revoke any more."""
+    group = core.consumer_groups[group_id]
+    member = group.members[member_id]
+    if event == states.REVOCATION_EXPIRED and member.is_away:
+        return
+    name = member.profile.client_id
+    words = {
+        states.SESSION_EXPIRED: f"session of {name} timed out",
+        states.REVOCATION_EXPIRED: f"{name} has not revoked its partitions in time",
+        states.REJOIN_EXPIRED: f"no JoinGroup from {name}",
+        states.SYNC_EXPIRED: f"no SyncGroup from {name}",
+    }
+    fence(core, group, [member], event, words[event], now, out)

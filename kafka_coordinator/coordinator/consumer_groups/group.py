@@ -1,0 +1,283 @@
+"""A group of the consumer protocol: its fields, and the small changes of which every procedure is made (spec 6.1).
+
+Nothing here sends, sets timers, writes records or decides when; procedures are in the other modules.
+
+In Kafka `ConsumerGroup` and `ModernGroup`.
+"""
+
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.counting import Counts, count
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.orders import preferred
+from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
+from kafka_coordinator.coordinator.group import CommittedOffset
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Transition
+from protocols.queues import Queue
+from protocols.state_machine import ALWAYS
+
+
+class Resolved(NamedTuple):
+    """The topics that a pattern matches."""
+
+    topics: frozenset[str]
+    image: int
+    """Number of the cluster metadata with which it was resolved."""
+    at: Time
+
+
+class ConsumerGroup:
+    """One group. Members are held in the order in which they came."""
+
+    __slots__ = (
+        "_standing_at",
+        "_state",
+        "assignors",
+        "by_name",
+        "by_pattern",
+        "ended_epoch",
+        "epoch",
+        "granted",
+        "id",
+        "image_hash",
+        "members",
+        "metadata_hash",
+        "most_members",
+        "moved",
+        "names",
+        "offsets",
+        "owners",
+        "partition",
+        "patterns",
+        "refreshing",
+        "resolved",
+        "spoken_classic",
+        "stale",
+        "static_members",
+        "target",
+        "target_epoch",
+    )
+
+    def __init__(self, group_id: str, partition: int) -> None:
+        self.id = group_id
+        self.partition = partition
+        """Of ``__consumer_offsets``."""
+        self._state = states.ABSENT
+        self.epoch = 0
+        self.target_epoch = 0
+        """The group epoch for which the target assignment was computed."""
+        self.metadata_hash = ""
+        """Stands for all that is known of the subscribed topics; empty: none of them exists."""
+        self.stale = True
+        """Whether a subscribed topic has changed since the hash was computed."""
+        self.members: dict[str, ConsumerMember] = {}
+        self.most_members = 0
+        """The most members that there have been at once: the orders of Kafka's maps depend on it."""
+        self.static_members: dict[str, str] = {}
+        """Instance id to member id."""
+        self.target: dict[str, tuple[Partition, ...]] = {}
+        """Member id to its target, topics and partitions in the order in which they were given."""
+        self.owners: dict[Partition, str] = {}
+        """Partition to the member that has it assigned or pending revocation."""
+        self.by_name: Counts[str] = {}
+        """Topic to how many members subscribe to it by name."""
+        self.by_pattern: Counts[str] = {}
+        """Topic to how many resolved patterns match it."""
+        self.patterns: Counts[str] = {}
+        """Pattern to how many members subscribe to it."""
+        self.resolved: dict[str, Resolved] = {}
+        self.refreshing: tuple[str, ...] = ()
+        """The patterns that are being resolved."""
+        self.assignors: Counts[str] = {}
+        """Server-side assignor to how many members ask for it."""
+        self.offsets: dict[Partition, CommittedOffset] = {}
+        self.names: Counts[str] = {}
+        """Client id to how many members have it."""
+        self.spoken_classic = 0
+        """How many members speak the classic protocol."""
+        self.granted: dict[str, tuple[Queue, ...]] = {}
+        """Client id to the queues that were granted to it as the observer saw; only names that have some."""
+        self.ended_epoch = 0
+        """The last epoch whose rebalance the observer saw end."""
+        self.moved = False
+        """Whether a grant has changed since then."""
+        self._standing_at: Counts[int] = {}
+        """Epoch to how many members are stable at it."""
+        self.image_hash: tuple[int, frozenset[str], str] | None = None
+        """The hash that was computed last, with what it was computed from."""
+
+    # State.
+
+    @property
+    def state(self) -> str:
+        """The state that the group has taken (one of the states of `states.GROUP`)."""
+        return self._state
+
+    def derived_state(self) -> str:
+        """The state that follows from epochs and members."""
+        if not self.members:
+            return states.EMPTY
+        if self.epoch > self.target_epoch:
+            return states.ASSIGNING
+        reconciled = self._standing_at.get(self.target_epoch, 0) == len(self.members)
+        return states.STABLE if reconciled else states.RECONCILING
+
+    def settle(self, event: str, out: Outbox) -> None:
+        """Take the edge that the event and the condition of the group say; `IllegalTransition` where there is none."""
+        self._take(event, states.GUARDS[self.derived_state()], out)
+
+    def end(self, event: str, out: Outbox) -> None:
+        """The group ends here."""
+        self._take(event, ALWAYS, out)
+
+    def _take(self, event: str, guard: str, out: Outbox) -> None:
+        before = self._state
+        self._state = states.GROUP.next_state(before, event, guard)
+        out.observe(Transition(states.GROUP.name, self.id, before, event, self._state))
+
+    # Members.
+
+    def put(self, member: ConsumerMember) -> None:
+        """Take a member in that is not in yet."""
+        self.members[member.id] = member
+        self.most_members = max(self.most_members, len(self.members))
+        self._count(member.profile, 1)
+        self._count_standing(member.standing, 1)
+        if member.profile.instance_id is not None:
+            self.static_members[member.profile.instance_id] = member.id
+        self._own(member.id, member.standing)
+
+    def remove(self, member: ConsumerMember) -> None:
+        """A member leaves with its target; what it had is free at once."""
+        del self.members[member.id]
+        self.target.pop(member.id, None)
+        self._count(member.profile, -1)
+        self._count_standing(member.standing, -1)
+        instance_id = member.profile.instance_id
+        if instance_id is not None and self.static_members.get(instance_id) == member.id:
+            del self.static_members[instance_id]
+        self._disown(member.id, member.standing)
+        if member.profile.regex:
+            self.forget_unused(member.profile.regex)
+
+    def set_profile(self, member: ConsumerMember, profile: Profile) -> None:
+        """The member has told something new about itself."""
+        before = member.profile
+        self._count(before, -1)
+        self._count(profile, 1)
+        member.profile = profile
+        if profile.instance_id is not None:
+            self.static_members[profile.instance_id] = member.id
+        if before.regex and before.regex != profile.regex:
+            self.forget_unused(before.regex)
+
+    def set_standing(self, member: ConsumerMember, standing: Standing) -> None:
+        """The member stands elsewhere now."""
+        before = member.standing
+        self._count_standing(before, -1)
+        self._count_standing(standing, 1)
+        member.standing = standing
+        if before.assigned is not standing.assigned or before.pending is not standing.pending:
+            self._disown(member.id, before)
+            self._own(member.id, standing)
+
+    def is_free(self, partition: Partition) -> bool:
+        """Whether no member has the partition assigned or pending revocation."""
+        return partition not in self.owners
+
+    def _own(self, member_id: str, standing: Standing) -> None:
+        owners = self.owners
+        for partition in standing.assigned:
+            owners[partition] = member_id
+        for partition in standing.pending:
+            owners[partition] = member_id
+
+    def _disown(self, member_id: str, standing: Standing) -> None:
+        owners = self.owners
+        for partitions in (standing.assigned, standing.pending):
+            for partition in partitions:
+                if owners.get(partition) == member_id:
+                    del owners[partition]
+
+    def _count(self, profile: Profile, by: int) -> None:
+        for topic in profile.topics:
+            count(self.by_name, topic, by)
+        if profile.regex:
+            count(self.patterns, profile.regex, by)
+        if profile.assignor is not None:
+            count(self.assignors, profile.assignor, by)
+        if profile.classic is not None:
+            self.spoken_classic += by
+        count(self.names, profile.client_id, by)
+
+    def _count_standing(self, standing: Standing, by: int) -> None:
+        if standing.state == states.M_STABLE:
+            count(self._standing_at, standing.epoch, by)
+
+    # Subscriptions.
+
+    def resolve(self, regex: str, resolved: Resolved) -> None:
+        """These are the topics of the pattern from now on."""
+        before = self.resolved.get(regex)
+        for topic in before.topics if before else ():
+            count(self.by_pattern, topic, -1)
+        for topic in resolved.topics:
+            count(self.by_pattern, topic, 1)
+        self.resolved[regex] = resolved
+
+    def forget_unused(self, regex: str) -> None:
+        """Forget the topics of a pattern to which nobody subscribes any more."""
+        if regex not in self.patterns and regex in self.resolved:
+            for topic in self.resolved.pop(regex).topics:
+                count(self.by_pattern, topic, -1)
+
+    def subscribed(self) -> frozenset[str]:
+        """All topics to which a member subscribes, by name or by a resolved pattern."""
+        return frozenset([*self.by_name, *self.by_pattern])
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether a member subscribes to the topic."""
+        return topic in self.by_name or topic in self.by_pattern
+
+    def homogeneous(self) -> bool:
+        """Whether all members subscribe alike, as the coordinator counts (spec 6.8)."""
+        members = len(self.members)
+        if not self.patterns:
+            return all(each == members for each in self.by_name.values())
+        if next(iter(self.patterns.values())) != members:
+            return False
+        return not self.by_name and all(each == 1 for each in self.by_pattern.values())
+
+    def preferred_assignor(self) -> str | None:
+        """The assignor that most members ask for; None: nobody asks."""
+        return preferred(self.assignors)
+
+    def copy(self) -> "ConsumerGroup":
+        """An independent copy."""
+        copied = ConsumerGroup.__new__(ConsumerGroup)
+        for name in ConsumerGroup.__slots__:
+            value = getattr(self, name)
+            setattr(copied, name, dict(value) if isinstance(value, dict) else value)
+        copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
+        return copied
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """The state as plain tuples, times relative to now."""
+        return (
+            self.id,
+            self._state,
+            self.epoch,
+            self.target_epoch,
+            self.metadata_hash,
+            self.stale,
+            tuple([member.key() for member in self.members.values()]),
+            tuple(sorted(self.target.items())),
+            tuple([(regex, tuple(sorted(each.topics)), each.at - now) for regex, each in self.resolved.items()]),
+            self.refreshing,
+            tuple(
+                sorted((partition, *value[:2], value.committed_at - now) for partition, value in self.offsets.items())
+            ),
+        )

@@ -1,0 +1,170 @@
+"""ConsumerGroupHeartbeat: one request for joining, living, acknowledging and leaving (spec 6.2, 6.3).
+
+Everything that can be refused is refused before anything changes.
+
+In Kafka `GroupMetadataManager.consumerGroupHeartbeat` and `consumerGroupLeave`.
+"""
+
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import AssignorError
+from kafka_coordinator.consumer_group_messages import (
+    JOINS,
+    LEAVES,
+    LEAVES_FOR_A_WHILE,
+    UNCHANGED_TIMEOUT,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+)
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.checks import (
+    check_epoch,
+    check_released,
+    check_request,
+    check_room,
+    existing,
+)
+from kafka_coordinator.coordinator.consumer_groups.conversion import group_for, install
+from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_for_a_while
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
+from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
+from kafka_coordinator.coordinator.consumer_groups.regexes import Patterns, check_pattern, refresh_if_due
+from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_SERVER_ERROR
+from protocols.engine.nodes import Outbox, Time
+
+
+def consumer_heartbeat(core: Core, now: Time, sender: str, request: ConsumerGroupHeartbeat, out: Outbox) -> None:
+    """Answer a heartbeat; it is answered at once, whatever it says."""
+    try:
+        answer = _answer(core, now, sender, request, out)
+    except Refused as refused:
+        answer = refusal(request, refused.error)
+    out.send(sender, answer)
+
+
+def refusal(request: ConsumerGroupHeartbeat, error: str) -> ConsumerGroupHeartbeatAnswer:
+    """The answer to a heartbeat that got nowhere."""
+    return ConsumerGroupHeartbeatAnswer(request.correlation, error, None, 0, 0, None)
+
+
+def _answer(
+    core: Core, now: Time, sender: str, request: ConsumerGroupHeartbeat, out: Outbox
+) -> ConsumerGroupHeartbeatAnswer:
+    check_request(core.settings, request)
+    if request.member_epoch in (LEAVES, LEAVES_FOR_A_WHILE):
+        return _leave(core, now, request, out)
+    group = group_for(core, request, now, out)
+    check_room(core.settings, group, request.member_id)
+    caller = _caller(group, request)
+    check_pattern(group, request.regex or "")
+    install(core, group, now, out)
+    return _proceed(core, group, caller, now, sender, request, out)
+
+
+class _Caller(NamedTuple):
+    """Who sends a heartbeat, as far as the group knows."""
+
+    member: ConsumerMember | None
+    """None: it is new."""
+    replaces: ConsumerMember | None
+    """The static member whose place it takes."""
+
+
+def _caller(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> _Caller:
+    """Find the sender and check its epoch; `Refused` if it must not speak."""
+    if request.member_epoch != JOINS:
+        member = existing(group, request.member_id, request.instance_id)
+        check_epoch(member, request)
+        return _Caller(member, None)
+    known = group.members.get(request.member_id)
+    if request.instance_id is None:
+        if known is not None:
+            check_epoch(known, request)
+        return _Caller(known, None)
+    static_id = group.static_members.get(request.instance_id)
+    if static_id is None:
+        return _Caller(known, None)
+    check_released(group.members[static_id])
+    return _Caller(None, group.members[static_id])
+
+
+def _proceed(
+    core: Core,
+    group: ConsumerGroup,
+    caller: _Caller,
+    now: Time,
+    sender: str,
+    request: ConsumerGroupHeartbeat,
+    out: Outbox,
+) -> ConsumerGroupHeartbeatAnswer:
+    member_id = request.member_id or out.new_id("")
+    known = caller.replaces or caller.member
+    profile = _told(known.profile if known is not None else Profile(), request, sender)
+    is_new = known is None or caller.replaces is not None
+    had = known.standing.assigned if known is not None else frozenset()
+    epochs, patterns = (group.epoch, group.target_epoch), Patterns.of(group)
+    member = seat(core, group, member_id, caller.replaces, profile, out)
+    before = member.profile.regex
+    is_new_pattern = bool(profile.regex) and profile.regex != before and profile.regex not in group.patterns
+    joins_pattern = profile.regex != before and profile.regex in group.resolved and not is_new_pattern
+    try:
+        update(core, group, member, profile, is_new, group.epoch == 0 or joins_pattern, out)
+    except AssignorError:
+        return refusal(request, UNKNOWN_SERVER_ERROR)
+    refresh_if_due(core, group, patterns, is_new_pattern, now, out)
+    moved = move(core, group, member, request.owned, now, out)
+    restart_session(core, group, member, now, out)
+    if is_new:
+        observe(core, group, member, states.MEMBER_JOINED, out)
+    elif moved or epochs != (group.epoch, group.target_epoch):
+        observe(core, group, member, states.MEMBER_RECONCILED, out)
+    assigned = member.standing.assigned
+    tells = request.member_epoch == JOINS or _is_full(request) or assigned != had
+    return ConsumerGroupHeartbeatAnswer(
+        request.correlation,
+        NONE,
+        member.id,
+        member.standing.epoch,
+        heartbeat_interval_ms(core, group),
+        tuple(sorted(assigned)) if tells else None,
+    )
+
+
+def _is_full(request: ConsumerGroupHeartbeat) -> bool:
+    subscribed = request.topics is not None or request.regex is not None
+    return request.rebalance_timeout_ms != UNCHANGED_TIMEOUT and subscribed and request.owned is not None
+
+
+def _told(profile: Profile, request: ConsumerGroupHeartbeat, sender: str) -> Profile:
+    """The member's profile after what the request says; fields that it leaves out stay."""
+    return Profile(
+        profile.instance_id if request.instance_id is None else request.instance_id,
+        profile.rack if request.rack is None else request.rack,
+        request.client_id or profile.client_id or request.member_id,
+        f"/{sender}",
+        profile.topics if request.topics is None else tuple(sorted(set(request.topics))),
+        profile.regex if request.regex is None else request.regex,
+        profile.rebalance_timeout_ms
+        if request.rebalance_timeout_ms == UNCHANGED_TIMEOUT
+        else request.rebalance_timeout_ms,
+        profile.assignor if request.assignor is None else request.assignor,
+        None,
+    )
+
+
+def _leave(core: Core, now: Time, request: ConsumerGroupHeartbeat, out: Outbox) -> ConsumerGroupHeartbeatAnswer:
+    """A member leaves, for good or for a while."""
+    group = core.consumer_groups.get(request.group)
+    if group is None:
+        raise Refused(GROUP_ID_NOT_FOUND)
+    member = existing(group, request.member_id, request.instance_id)
+    epoch = request.member_epoch
+    if epoch == LEAVES_FOR_A_WHILE:
+        leave_for_a_while(core, group, member, out)
+    else:
+        fence(core, group, [member], states.MEMBER_LEFT, f"{member.profile.client_id} left", now, out)
+    return ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, 0, None)

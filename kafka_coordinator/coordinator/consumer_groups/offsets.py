@@ -1,0 +1,84 @@
+"""Offsets of groups of the consumer protocol: who may commit and fetch is told by member epochs (spec 2.12, 6.5).
+
+In Kafka `ConsumerGroup.validateOffsetCommit`, `validateOffsetFetch` and `OffsetMetadataManager`.
+"""
+
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
+from kafka_coordinator.coordinator.storing import delete_offset
+from kafka_coordinator.errors import (
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    ILLEGAL_GENERATION,
+    NONE,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+    UNSUPPORTED_VERSION,
+)
+from kafka_coordinator.messages import OffsetCommit, OffsetDelete, OffsetDeleteAnswer, OffsetFetch, OffsetFetchAnswer
+from protocols.engine.nodes import Outbox, Time
+
+MEMBER_EPOCHS_SINCE = 9
+"""From this version of OffsetCommit on a member of the consumer protocol may commit."""
+
+
+def commit(core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetCommit, out: Outbox) -> None:
+    """Store offsets of a member that names its very epoch."""
+    error = _commit_error(group, request)
+    member = group.members.get(request.member_id)
+    name = None if member is None else member.profile.client_id
+    if error == NONE:
+        store_commit(core, group, name, now, sender, request, out)
+    else:
+        refuse_commit(core, request, name, error, sender, out)
+
+
+def _commit_error(group: ConsumerGroup, request: OffsetCommit) -> str:
+    if request.generation < 0 and not group.members:
+        return NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return UNKNOWN_MEMBER_ID
+    if member.profile.classic is None and request.version < MEMBER_EPOCHS_SINCE:
+        return UNSUPPORTED_VERSION
+    return _epoch_error(group, request.member_id, request.generation)
+
+
+def _epoch_error(group: ConsumerGroup, member_id: str, epoch: int) -> str:
+    member = group.members.get(member_id)
+    if member is None:
+        return UNKNOWN_MEMBER_ID
+    if epoch == member.standing.epoch:
+        return NONE
+    return STALE_MEMBER_EPOCH if member.profile.classic is None else ILLEGAL_GENERATION
+
+
+def fetch(core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetFetch, out: Outbox) -> None:
+    """Look up offsets; a request that names a member must name its epoch."""
+    if request.member_id is not None or request.generation >= 0:
+        error = _epoch_error(group, request.member_id or "", request.generation)
+        if error != NONE:
+            out.send(sender, OffsetFetchAnswer(request.correlation, error, ()))
+            return
+    answer_fetch(group.offsets, sender, request, out)
+
+
+def delete_offsets(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetDelete, out: Outbox
+) -> None:
+    """Forget offsets, but not those of topics to which the group subscribes."""
+    errors = []
+    for partition in request.partitions:
+        subscribed = group.subscribes(partition[0])
+        errors.append((partition, GROUP_SUBSCRIBED_TO_TOPIC if subscribed else NONE))
+        if not subscribed:
+            delete_offset(core, group, partition)
+    out.send(sender, OffsetDeleteAnswer(request.correlation, NONE, tuple(errors)))
+
+
+def expire_offsets(core: Core, group: ConsumerGroup, now: Time) -> None:
+    """Forget offsets that are old and of topics to which the group does not subscribe."""
+    oldest = now - core.settings.offsets_retention_ms
+    for partition, committed in list(group.offsets.items()):
+        if not group.subscribes(partition[0]) and committed.committed_at <= oldest:
+            delete_offset(core, group, partition)

@@ -1,0 +1,134 @@
+"""From what a member has just told to where it stands: epoch, target, reconciliation (spec 6.3 steps 5 to 8).
+
+Heartbeats of the consumer protocol and JoinGroup requests of classic members both go this way.
+
+In Kafka the common part of `consumerGroupHeartbeat` and `classicGroupJoinToConsumerGroup`.
+"""
+
+from collections.abc import Collection
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.epochs import bump
+from kafka_coordinator.coordinator.consumer_groups.grants import observe_end, observe_grant
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing, reconcile
+from kafka_coordinator.coordinator.consumer_groups.storing import (
+    erase_member,
+    store_pattern,
+    store_profile,
+    store_standing,
+    store_target,
+)
+from kafka_coordinator.coordinator.consumer_groups.target import compute_target
+from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, revocation_timer
+from kafka_coordinator.coordinator.core import Core
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Transition
+from protocols.state_machine import ALWAYS
+
+Owned = Collection[Partition] | None
+
+
+def seat(
+    core: Core, group: ConsumerGroup, member_id: str, old: ConsumerMember | None, profile: Profile, out: Outbox
+) -> ConsumerMember:
+    """The member of this id, taken in where it is new; ``old`` is the static member whose place it takes."""
+    member = group.members.get(member_id)
+    if old is not None:
+        return _replace(core, group, old, member_id, out)
+    if member is None:
+        member = ConsumerMember(member_id, Profile(instance_id=profile.instance_id, client_id=profile.client_id))
+        group.put(member)
+        _step(member, states.ABSENT, states.NEW, ALWAYS, out)
+    return member
+
+
+def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: str, out: Outbox) -> ConsumerMember:
+    """A static member is back, maybe with another id: it inherits all, and begins at epoch 0."""
+    target = group.target.get(old.id, ())
+    resolved = dict(group.resolved)
+    _step(old, old.standing.state, states.LEFT, ALWAYS, out)
+    cancel_timers(group, old.id, out)
+    erase_member(core, group, old.id)
+    group.remove(old)
+    member = ConsumerMember(member_id, old.profile, old.standing._replace(epoch=0, previous_epoch=0))
+    group.put(member)
+    for regex, each in resolved.items():
+        if regex not in group.resolved:
+            group.resolve(regex, each)
+    group.target[member_id] = target
+    store_profile(core, group, member)
+    store_target(core, group, member_id)
+    store_standing(core, group, member)
+    _step(member, states.ABSENT, states.TAKEN_OVER, states.member_guard(member.standing.state), out)
+    return member
+
+
+def update(
+    core: Core, group: ConsumerGroup, member: ConsumerMember, profile: Profile, is_new: bool, bumped: bool, out: Outbox
+) -> None:
+    """Take over what the member has told, raise the epoch if that or the topics' metadata ask for it, and compute the
+    target if it is older than the epoch. ``is_new``: whether the member joins with this request;
+    ``bumped``: whether the epoch must go up in any case."""
+    before = member.profile
+    if profile != before:
+        group.set_profile(member, profile)
+        store_profile(core, group, member)
+        if before.regex and before.regex != profile.regex and before.regex not in group.resolved:
+            store_pattern(core, group, before.regex)
+    named_others = profile.topics != before.topics
+    if bumped or named_others or group.stale:
+        changed = refresh_hash(core, group)
+        if bumped or named_others or changed:
+            words, of_topics = _why(profile, bumped or named_others)
+            bump(core, group, profile.client_id if bumped or named_others else None, words, out, of_topics=of_topics)
+        group.stale = False
+    if group.epoch > group.target_epoch:
+        compute_target(core, group, member, is_new)
+
+
+def _why(profile: Profile, by_member: bool) -> tuple[str, bool]:
+    if by_member:
+        return f"{profile.client_id} joined or subscribes to other topics", False
+    return "a subscribed topic has changed", True
+
+
+def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned, now: Time, out: Outbox) -> bool:
+    """Reconcile the member; whether it stands elsewhere now."""
+    before = member.standing
+    if before.state == states.M_STABLE and before.epoch == group.target_epoch:
+        return False
+    target = frozenset(group.target.get(member.id, ()))
+    after = reconcile(before, group.target_epoch, target, owned, group.is_free)
+    if after == before:
+        return False
+    stand(core, group, member, after, out)
+    if member.profile.classic is None:
+        timer = revocation_timer(group.id, member.id)
+        if after.state == states.UNREVOKED:
+            out.set_timer(timer, now + member.profile.rebalance_timeout_ms)
+        else:
+            out.cancel_timer(timer)
+    return True
+
+
+def stand(core: Core, group: ConsumerGroup, member: ConsumerMember, after: Standing, out: Outbox) -> None:
+    """The member stands here from now on."""
+    _step(member, member.standing.state, states.RECONCILED, states.member_guard(after.state), out)
+    group.set_standing(member, after)
+    store_standing(core, group, member)
+
+
+def observe(core: Core, group: ConsumerGroup, member: ConsumerMember, event: str, out: Outbox) -> None:
+    """The group has taken a step: its state, the member's grant and the end of the rebalance follow from it."""
+    group.settle(event, out)
+    observe_grant(core, group, member, out)
+    observe_end(group, out)
+
+
+def _step(member: ConsumerMember, before: str, event: str, guard: str, out: Outbox) -> None:
+    after = states.MEMBER.next_state(before, event, guard)
+    out.observe(Transition(states.MEMBER.name, member.id, before, event, after))
