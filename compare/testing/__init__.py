@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from compare.testing.clock import Clock
     from compare.testing.group import Group
-    from compare.testing.handling import Record
+    from compare.testing.handled_records import Record
     from compare.testing.pair import GroupPair
     from compare.testing.record_assertions import assert_at_least_once, assert_handled_once, assert_nothing_lost
     from compare.testing.standalone import kafka_group, play, rocketmq_group
@@ -51,7 +51,7 @@ _HOMES = {
     "Crashed": "stopping",
     "Group": "group",
     "GroupPair": "pair",
-    "Record": "handling",
+    "Record": "handled_records",
     "TimeIsUp": "stopping",
     "assert_at_least_once": "record_assertions",
     "assert_handled_once": "record_assertions",

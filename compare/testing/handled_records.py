@@ -15,6 +15,7 @@ from protocols.offsets import OffsetSet
 from protocols.queues import Queue, queue_key
 from protocols.timeline import Lifetimes, Timeline
 from protocols.timeline.commits import Commit
+from protocols.timeline.fact_descriptions import queue_name
 
 BY_ITSELF = ("committed", "seek")
 """Why a member reads from an offset: the group has committed it, or the user's code has said so. Else it was reset."""
@@ -41,6 +42,20 @@ class CodeEnded(NamedTuple):
     how: str
 
 
+class Record(NamedTuple):
+    """A record; ``by``: the members that handled it, in order of time."""
+
+    topic: str
+    broker: str
+    number: int
+    offset: int
+    by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        who = f" ({', '.join(self.by)})" if self.by else ""
+        return f"{queue_name(Queue(*self[:3]))}/{self.offset}{who}"
+
+
 class RecordRange(NamedTuple):
     """The records ``first`` to ``end - 1`` of a queue; ``by``: who handled them, in order of time."""
 
@@ -50,9 +65,9 @@ class RecordRange(NamedTuple):
     by: tuple[str, ...] = ()
 
 
-def single(ranges: Iterable[RecordRange]) -> list[tuple[str, str, int, int, tuple[str, ...]]]:
-    """Every record of the ranges: topic, broker, number, offset and the members that handled it."""
-    return [(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
+def single(ranges: Iterable[RecordRange]) -> list[Record]:
+    """Each record of these ranges."""
+    return [Record(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
 
 
 class Reads(NamedTuple):

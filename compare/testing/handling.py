@@ -4,13 +4,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, single
-from compare.testing.interruptions import Interruption, Interruptions
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
+from compare.testing.interruptions import Double, Interruption, Interruptions
 from compare.testing.journal import Journal
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
@@ -20,36 +20,8 @@ from compare.testing.watching import place_of, watched
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from protocols.scenario.events import Event, Join, StopPolling
-from protocols.timeline.fact_descriptions import queue_name
 
 R = TypeVar("R")
-
-
-class Record(NamedTuple):
-    """A record; ``by``: the members that handled it, in order of time."""
-
-    topic: str
-    broker: str
-    number: int
-    offset: int
-    by: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        who = f" ({', '.join(self.by)})" if self.by else ""
-        return f"{queue_name(Queue(*self[:3]))}/{self.offset}{who}"
-
-
-class Double(Protocol):
-    """A consumer that the user's code holds."""
-
-    member: str
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether its process runs."""
-
-    def wake(self) -> None:
-        """Let time pass until its process goes on, where it was stopped."""
 
 
 D = TypeVar("D", bound=Double)
@@ -171,12 +143,12 @@ class Handling:
 
     def twice(self) -> list[Record]:
         """The records that were handled more than once, by one member or several, sorted."""
-        return [Record(*each) for each in single(self.records.twice())]
+        return single(self.records.twice())
 
     def never(self) -> list[Record]:
         """The records that nobody handled and nobody will: the group has committed beyond them, or read on beyond them
         after a reset; and if they were tried again, they were given up. Sorted."""
-        return [Record(*each) for each in single(self.records.lost())]
+        return single(self.records.lost())
 
     def _all(self) -> list[Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""

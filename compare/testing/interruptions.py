@@ -6,7 +6,7 @@ Anything else waits until the member is there. To one that is gone nothing more 
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from compare.testing.group_interface import GroupInterface
 from protocols.errors import UserError
@@ -16,6 +16,19 @@ Interruption: TypeAlias = Callable[[], object] | BaseException | type[BaseExcept
 
 OF_MEMBERS = ("crash", "hang", "stop_polling", "disconnect", "leave", "commit")
 """Events of which the first field names those to whom they happen, who must be there."""
+
+
+class Double(Protocol):
+    """A consumer that the user's code holds."""
+
+    member: str
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs."""
+
+    def wake(self) -> None:
+        """Let time pass until its process goes on, where it was stopped."""
 
 
 class Planned(NamedTuple):

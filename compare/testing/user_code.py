@@ -7,7 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from compare.testing.clock import Clock
-from compare.testing.handling import Handling, HandlingGroup, Record
+from compare.testing.handled_records import Record
+from compare.testing.handling import Handling, HandlingGroup
 from compare.testing.interruptions import Interruption
 from protocols.errors import UserError
 

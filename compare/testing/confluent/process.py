@@ -1,6 +1,6 @@
 """The process in which the user's code runs: what becomes of its consumers becomes of its producers, too."""
 
-from compare.testing.handling import Double
+from compare.testing.interruptions import Double
 
 
 class Process:

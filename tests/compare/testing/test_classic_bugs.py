@@ -17,7 +17,7 @@ STORIES: Mapping[str, tuple[str, ...]] = {
     "slow_handler": ("more than once", "max.poll.interval.ms", "is lost for mine", "mine handles", "again"),
     "work_queue_with_auto_commit": ("lost", "is given", "mine commits offset", "mine crashes"),
     "seek_in_the_wrong_callback": ("more than once", "reset to the first record", "second handles"),
-    "commit_in_on_lost": ("more than once", "is lost for mine", "other begins to read", "other handles"),
+    "commit_in_on_lost": ("more than once", "mine commits offset", "is lost for mine", "mine handles", "again"),
     "async_commit_without_retry": ("more than once", "mine leaves", "other begins to read", "other handles"),
 }
 """Bug to what its story says, among other things."""
