@@ -98,10 +98,11 @@ def so_many_before_the_end(world: World) -> Any:
 
 @probe()
 def a_seek_right_after_an_assignment(world: World) -> Any:
-    consumer = alone(world)
+    world.produce(0, 5)
+    consumer = world.consumer()  # which has to look for its coordinator first
     consumer.assign([world.partition(0), world.partition(1)])
-    answers = [told(lambda: consumer.seek(world.partition(0, OFFSET_BEGINNING))) for _ in range(2)]
-    return [answers, seen(world.read(consumer))]
+    answer = told(lambda: consumer.seek(world.partition(0, OFFSET_BEGINNING)))
+    return [answer, seen(world.read(consumer))]
 
 
 @probe()
