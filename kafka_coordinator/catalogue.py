@@ -21,8 +21,7 @@ CLASSIC = "classic"
 """The protocol whose assignors run on the group's leader, a consumer."""
 
 CONSUMER = "consumer"
-"""The protocol (KIP-848) whose assignors run in the broker. No scenario runs them by default, because consumers of the
-model speak the classic protocol."""
+"""The protocol (KIP-848) whose assignors run in the broker. Scenarios that name no systems do not run them."""
 
 CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(

@@ -45,7 +45,7 @@ ADMIN: Final = "admin"
 
 
 class KafkaCluster:
-    """One variant of a scenario in Kafka (classic protocol); see `protocols.scenario.cluster.Cluster`.
+    """One variant of a scenario in Kafka, members of either protocol; see `protocols.scenario.cluster.Cluster`.
 
     Raises `protocols.errors.UserError` for an assignor or a setting that Kafka does not have, and for an event that
     it refuses: fewer partitions of a topic.

@@ -1,4 +1,4 @@
-"""Kafka's consumer, classic protocol, from the client's side (spec 4): a node that joins a group and reads."""
+"""Kafka's consumer from the client's side (spec 4, 6.7): a node that joins a group, of either protocol, and reads."""
 
 from kafka_coordinator.consumer.commands import (
     Close,

@@ -43,8 +43,9 @@ def more_queues(subject: Subject, topic: str, total: int) -> Route:
 
 
 def _reads_from_the_beginning(subject: Subject) -> bool:
-    """Whether every member is known to read a new partition from its first record."""
-    return all(setting_of(fields, RESET) == "earliest" for fields in subject.members.values())
+    """Whether every member is known to read a new partition from its first record, as members of a scenario do if
+    nothing is said."""
+    return all(setting_of(fields, RESET) in (None, "earliest") for fields in subject.members.values())
 
 
 def _in_kafka(subject: Subject, topic: str, total: int) -> Step:

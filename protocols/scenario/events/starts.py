@@ -75,8 +75,10 @@ class Join(Event):
 
     def completed(self, group: str, members: Mapping[str, MemberPart | None]) -> Self:
         part = members[self.join]
+        fields = {field: getattr(part, field) for field in MemberPart.model_fields}
+        removed = {name: None for name, value in self.settings.items() if value is None}
         return self.model_copy(
-            update={"group": group, "like": None} | {field: getattr(part, field) for field in MemberPart.model_fields}
+            update={"group": group, "like": None, **fields, "settings": {**fields["settings"], **removed}}
         )
 
 

@@ -76,6 +76,10 @@ def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
         classes = rest.pop(name, None)
         if classes is not None:
             found["strategy"] = ",".join(_STRATEGIES[each.rpartition(".")[2]] for each in classes.split(","))
+    assignor = rest.pop("group.remote.assignor", None)
+    protocol = rest.pop("group.protocol", None)
+    if protocol == "consumer" or (protocol is None and assignor is not None):
+        found["strategy"] = {"uniform": "uniform", "range": "server-range"}[assignor]
     if "group.instance.id" in rest:
         found["instance_id"] = rest.pop("group.instance.id")
     return {**found, "settings": rest} if rest else found

@@ -47,6 +47,45 @@ def test_another_assignor_in_two_rolls(
     group.assert_no_double_ownership()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("range", "uniform"), ("cooperative-sticky", "server-range"), ("uniform", "sticky"), ("uniform", "server-range")],
+)
+def test_to_the_consumer_protocol_and_back(
+    before: str, after: str, tmp_path: Path, kafka_group: Group, clock: Clock
+) -> None:
+    plan = planned(tmp_path, after, "--from", before)
+    group = group_of(kafka_group, before)
+    carry_out(plan, group, clock)
+    shown = describe(group.world.cluster, "billing", "state")  # type: ignore[arg-type]
+    assert f" {after.removeprefix('server-')} " in shown
+    assert "Stable" in shown
+    group.assert_no_double_ownership()
+    assert all(step["cost"] is None or step["cost"]["unsettled_runs"] == 0 for step in plan["steps"])
+
+
+def test_settings_that_the_consumer_protocol_refuses_are_removed(
+    tmp_path: Path, kafka_group: Group, clock: Clock
+) -> None:
+    settings = "settings: {session.timeout.ms: 10000, heartbeat.interval.ms: 2000}"
+    text = SCENARIO.replace("[kafka:range,", f"[{{system: kafka:range, {settings}}},")
+    plan = planned(tmp_path, "uniform", "--from", "kafka:range", scenario=text)
+    assert plan["steps"][1]["settings"]["c1"]["session.timeout.ms"] is None
+    group = kafka_group(topics=TOPICS, members=_with_own_timeouts(), strategy="range", name="billing", produce=10)
+    carry_out(plan, group, clock)
+    assert sorted(group.members) == MEMBERS
+
+
+def _with_own_timeouts() -> dict[str, dict[str, object]]:
+    own = {"session.timeout.ms": 10_000, "heartbeat.interval.ms": 2_000}
+    return {name: {"subscribe": list(TOPICS), "settings": own} for name in MEMBERS}
+
+
+def test_brokers_that_do_not_convert_refuse_the_first_member(tmp_path: Path) -> None:
+    (wrong,) = planned(tmp_path, "uniform", "--from", "range", seeds=1)["wrong_orders"]
+    assert "poll() of c1 throws: GROUP_ID_NOT_FOUND" in wrong["story"]
+
+
 def test_the_cost_is_that_of_the_group_that_does_it(tmp_path: Path, kafka_group: Group, clock: Clock) -> None:
     plan = planned(tmp_path, "cooperative-sticky", seeds=20)
     group = group_of(kafka_group, "range")
@@ -126,7 +165,8 @@ def test_more_members_than_queues_are_told_to_be_idle(tmp_path: Path) -> None:
 def test_more_partitions_come_after_a_setting_that_skips_nothing(
     tmp_path: Path, kafka_group: Group, clock: Clock
 ) -> None:
-    plan = planned(tmp_path, "queues:orders=12", "--from", "range")
+    text = SCENARIO.replace("[kafka:range,", "[{system: kafka:range, settings: {auto.offset.reset: latest}},")
+    plan = planned(tmp_path, "queues:orders=12", "--from", "kafka:range", scenario=text)
     first, second = plan["steps"]
     assert first["settings"]["c1"] == {"auto.offset.reset": "earliest"}
     assert second["commands"] == ["kafka-topics.sh --bootstrap-server HOST:9092 --alter --topic orders --partitions 12"]
@@ -137,8 +177,7 @@ def test_more_partitions_come_after_a_setting_that_skips_nothing(
 
 
 def test_where_new_partitions_are_read_from_the_beginning_one_step_is_enough(tmp_path: Path) -> None:
-    text = SCENARIO.replace("[kafka:range,", "[{system: kafka:range, settings: {auto.offset.reset: earliest}},")
-    plan = planned(tmp_path, "queues:orders=12", "--from", "kafka:range", seeds=1, scenario=text)
+    plan = planned(tmp_path, "queues:orders=12", "--from", "range", seeds=1)
     assert len(plan["steps"]) == 1
     assert not plan["wrong_orders"]
 
