@@ -41,8 +41,7 @@ class GroupMetadata:
     ``members``: in the iteration order of the real code's members map (spec 5.2 "M-order").
     ``replica_racks``: topic to the racks of each partition's replicas. ``topic_ids`` (server kinds): topic to
     its 128-bit id as an unsigned integer. ``topic_order`` (server kinds): the order in which a homogeneous
-    group's topics are iterated, where a recording gives it; else it follows from the ids. ``claims_in_order`` (server
-    kinds): whether each member's claims stand in their iteration order; else that follows from the ids, too.
+    group's topics are iterated, where a recording gives it; else it follows from the ids.
     """
 
     topics: Mapping[str, int]
@@ -50,7 +49,6 @@ class GroupMetadata:
     replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     topic_ids: Mapping[str, int] = field(default_factory=dict)
     topic_order: tuple[str, ...] | None = None
-    claims_in_order: bool = True
 
     def first_numbers(self) -> dict[str, int]:
         """Topic to the number of its partition 0."""

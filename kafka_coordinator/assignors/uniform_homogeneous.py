@@ -4,7 +4,8 @@ In Kafka `UniformHomogeneousAssignmentBuilder`.
 """
 
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
 from protocols.java import entry_order, size_for_set_of
@@ -36,8 +37,8 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     first = group.first_numbers()
     subscribed = {topic: first[topic] for topic in members[0].topics}
     order = group.topic_order or topic_order(group, members[0].topics)
-    targets = [_claimed(member.claims, subscribed, group) for member in members]
-    claimed = set(chain.from_iterable(targets))
+    targets = [_by_topic(member.claims, subscribed, group) for member in members]
+    claimed = {number for target in targets for numbers in target for number in numbers}
     unassigned = [
         number
         for topic in order
@@ -50,15 +51,11 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     for position, target in enumerate(targets):
         extra = surplus > 0
         room = share + extra
-        if len(target) <= room:
-            owned[position] = target
-            room -= len(target)
-        else:
-            for numbers in _by_topic(group, members[position].claims, subscribed):
-                kept = numbers[:room]
-                owned[position] += kept
-                unassigned += numbers[room:]
-                room -= len(kept)
+        for numbers in target:
+            kept = numbers[:room]
+            owned[position] += kept
+            unassigned += numbers[room:]
+            room -= len(kept)
         if room and extra and len(members) - position > surplus:
             room -= 1
             extra = False
@@ -73,26 +70,17 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     return Assignment(owned)
 
 
-def _claimed(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[int]:
-    """The claims as partition numbers, without topics not subscribed to."""
-    topics = group.topics
-    for topic, partition in claims if group.claims_in_order else ():
-        if topic in subscribed and partition >= topics[topic]:
-            raise AssignorError("PartitionAssignorException", f"{topic}-{partition} was left unassigned")
-    return [subscribed[topic] + partition for topic, partition in claims if topic in subscribed]
-
-
-def _by_topic(group: GroupMetadata, claims: Sequence[Partition], subscribed: dict[str, int]) -> list[list[int]]:
-    """The claims as partition numbers by topic, both in the order in which a member's target is iterated."""
+def _by_topic(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[list[int]]:
+    """The claims as partition numbers, topic by topic in the order given, without topics not subscribed to."""
     found: dict[str, list[int]] = {}
-    for topic, partition in claims:
-        found.setdefault(topic, []).append(partition)
-    if not group.claims_in_order:
-        ids = group.topic_ids
-        topics = entry_order(list(found), lambda topic: id_hash(ids[topic]))
-        found = {topic: entry_order(found[topic], lambda partition: partition) for topic in topics}
-    return [
-        [subscribed[topic] + partition for partition in partitions]
-        for topic, partitions in found.items()
-        if topic in subscribed
-    ]
+    for topic, run in groupby(claims, _TOPIC):
+        first = subscribed.get(topic)
+        if first is not None:
+            numbers = [first + partition for _, partition in run]
+            if max(numbers) >= first + group.topics[topic]:
+                raise AssignorError("PartitionAssignorException", f"{topic}-{max(numbers) - first} was left unassigned")
+            found.setdefault(topic, []).extend(numbers)
+    return list(found.values())
+
+
+_TOPIC = itemgetter(0)

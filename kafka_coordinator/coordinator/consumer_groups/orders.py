@@ -12,7 +12,7 @@ from typing import Final
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.assignors.uniform_homogeneous import id_hash
 from kafka_coordinator.coordinator.consumer_groups.counting import Counts
-from protocols.java import entry_order, grown_size, spread, string_hash
+from protocols.java import entry_order, grown_size, number_entry_order, spread, string_hash
 
 _MULTIPLIER: Final = -7046029254386353131
 _LOAD_FACTOR: Final = 0.75
@@ -51,11 +51,7 @@ def iterated(target: Iterable[Partition], ids: Mapping[str, int]) -> list[Partit
         if topic in ids:
             numbers.setdefault(topic, []).append(number)
     topics = entry_order(list(numbers), lambda topic: id_hash(ids[topic])) if len(numbers) > 1 else list(numbers)
-    return [(topic, number) for topic in topics for number in entry_order(numbers[topic], _itself)]
-
-
-def _itself(number: int) -> int:
-    return number
+    return [(topic, number) for topic in topics for number in number_entry_order(numbers[topic])]
 
 
 def member_order(members: Iterable[str], most: int, newcomer: str | None) -> list[str]:
