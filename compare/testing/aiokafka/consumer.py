@@ -67,7 +67,8 @@ class AIOKafkaConsumer(CommitCalls):
         """Connect, and wait for the first assignment where topics are subscribed to. Raises
         `UnknownTopicOrPartitionError` after ``request_timeout_ms`` for a topic that is not there."""
         async with self._called():
-            assert not self._started, "Did you call `start` twice?"
+            if self._started:
+                raise AssertionError("Did you call `start` twice?")
             if self._subscription.unknown():
                 await asyncio.sleep(self._values["request_timeout_ms"] / 1000)
                 if self._subscription.unknown():
@@ -178,7 +179,8 @@ class AIOKafkaConsumer(CommitCalls):
             raise StopAsyncIteration from None
 
     def _check_partitions(self, partitions: tuple[Any, ...]) -> None:
-        assert all(isinstance(each, TopicPartition) for each in partitions)
+        if not all(isinstance(each, TopicPartition) for each in partitions):
+            raise AssertionError
         if self._closed:
             raise errors.ConsumerStoppedError
         if not self._started:

@@ -89,7 +89,8 @@ class OffsetCalls:
             raise TypeError(_INSTANCES)
         assigned = self._subscription.assigned()
         if not partitions:
-            assert assigned, "No partitions are currently assigned"
+            if not assigned:
+                raise AssertionError("No partitions are currently assigned")
             return sorted(assigned)
         missing = set(partitions) - assigned
         if missing:
@@ -119,7 +120,8 @@ class OffsetCalls:
             raise errors.IllegalStateError(f"Partition {partition} is not assigned")
 
     def _assert_assigned(self, partition: Any) -> None:
-        assert partition in self._subscription.assigned(), "Partition is not assigned"
+        if partition not in self._subscription.assigned():
+            raise AssertionError("Partition is not assigned")
 
     # Offsets and topics.
 

@@ -115,7 +115,8 @@ class AIOKafkaProducer:
         headers: Iterable[tuple[str, bytes]] | None = None,
     ) -> asyncio.Future[Any]:
         """Give a record to the producer; the future has its `RecordMetadata` when a broker has taken it."""
-        assert not (value is None and key is None), "Need at least one: key or value"
+        if value is None and key is None:
+            raise AssertionError("Need at least one: key or value")
         there = sorted(await self.partitions_for(topic))
         key_bytes, value_bytes = self._serialised("key", key), self._serialised("value", value)
         size = _OVERHEAD + len(key_bytes or b"") + len(value_bytes or b"")
@@ -124,8 +125,10 @@ class AIOKafkaProducer:
                 f"The message is {size} bytes when serialized which is larger than the maximum request size"
             )
         if partition is not None:
-            assert partition >= 0
-            assert partition in there, "Unrecognized partition"
+            if partition < 0:
+                raise AssertionError
+            if partition not in there:
+                raise AssertionError("Unrecognized partition")
         if self._closed:
             raise errors.ProducerClosed
         number = self._partitioner(key_bytes, there, there) if partition is None else partition

@@ -50,7 +50,8 @@ class Subscription:
     def to_partitions(self, partitions: Any) -> None:
         """assign()."""
         self._set(_PARTITIONS)
-        assert isinstance(partitions, list | set | tuple)
+        if not isinstance(partitions, list | set | tuple):
+            raise AssertionError
         self._topics = frozenset(each.topic for each in partitions)
         self._partitions = tuple(tuple(each) for each in partitions)
         self._apply()
@@ -143,8 +144,8 @@ class Subscription:
 
     def check(self, partition: Any) -> Partition:
         """The partition. Raises `IllegalStateError` where it is not assigned."""
-        assert self.exists
-        assert self.has_assignment
+        if not (self.exists and self.has_assignment):
+            raise AssertionError
         if tuple(partition) not in self._reader.read:
             raise errors.IllegalStateError(f"No current assignment for partition {partition}")
         return TopicPartition(*partition).topic, TopicPartition(*partition).partition
