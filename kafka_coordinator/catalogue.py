@@ -3,6 +3,8 @@
 To add one: a file in `kafka_coordinator.assignors`, and a record here.
 """
 
+from collections.abc import Mapping
+
 from kafka_coordinator.assignor import (
     Assignor,
     of_coordinator,
@@ -15,13 +17,24 @@ from kafka_coordinator.assignors.roundrobin import roundrobin
 from kafka_coordinator.assignors.server_range import server_range
 from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from kafka_coordinator.assignors.uniform import uniform
-from protocols.strategies import StrategyRecord, never
+from protocols.strategies import ScenarioContext, StrategyRecord
 
 CLASSIC = "classic"
 """The protocol whose assignors run on the group's leader, a consumer."""
 
 CONSUMER = "consumer"
-"""The protocol (KIP-848) whose assignors run in the broker. Scenarios that name no systems do not run them."""
+"""The protocol (KIP-848) whose assignors run in the broker."""
+
+OF_CLASSIC_MEMBERS = frozenset(
+    {"group.protocol", "heartbeat.interval.ms", "partition.assignment.strategy", "session.timeout.ms"}
+)
+"""Settings of a member that say that it speaks the classic protocol, or that the other protocol refuses."""
+
+
+def _unless_classic(context: ScenarioContext) -> Mapping[str, object] | None:
+    """A scenario whose members are made for the classic protocol runs no other one unless it names it."""
+    return None if context.strategies or context.settings & OF_CLASSIC_MEMBERS else {}
+
 
 CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     StrategyRecord(
@@ -70,7 +83,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
         tool_name="range",
         sharing="per topic",
         settings=("topic_ids",),
-        by_default=never,
+        by_default=_unless_classic,
     ),
     StrategyRecord(
         "uniform",
@@ -81,7 +94,7 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
         sharing="across topics",
         keeps=True,
         settings=("topic_ids",),
-        by_default=never,
+        by_default=_unless_classic,
     ),
 )
 """In the order in which results list them."""

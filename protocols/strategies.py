@@ -25,12 +25,13 @@ class ScenarioContext:
     """The parts of a scenario on which it depends whether a strategy can run.
 
     ``rooms``: the racks of the members, sorted; empty where one has none. ``settings``: names of the settings that any
-    member has.
+    member has; ``strategies``: the members' own strategies.
     """
 
     brokers: tuple[str, ...]
     rooms: tuple[str, ...]
     settings: frozenset[str]
+    strategies: frozenset[str] = frozenset()
 
 
 DefaultSettings: TypeAlias = Callable[[ScenarioContext], Mapping[str, object] | None]

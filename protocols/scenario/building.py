@@ -75,7 +75,7 @@ def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, 
     """The variants of a scenario that names none: by its brokers and by all who are or come there."""
     everybody = [each for group in scenario.groups.values() for each in group.members.values()]
     for event in scenario.events:
-        if event.member_change is MemberChange.JOINS:
+        if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
             joining = (event.part_after(name, None) for name in event.members())
             everybody += [part for part in joining if part is not None]
     return default_systems(systems, scenario.brokers, everybody)

@@ -55,6 +55,7 @@ def default_systems(systems: Systems, brokers: Iterable[str], members: Sequence[
         tuple(brokers),
         () if None in racks else tuple(sorted(rack for rack in racks if rack)),
         frozenset(name for member in members for name in member.settings),
+        frozenset(member.strategy for member in members if member.strategy is not None),
     )
     made = []
     for system, strategies in systems.items():

@@ -4,7 +4,9 @@ In Kafka `AbstractMembershipManager`: `transitionToJoining`, `transitionToFenced
 `transitionToFatal`, `leaveGroup`, `transitionToSendingLeaveGroup`.
 """
 
+from base64 import urlsafe_b64encode
 from typing import Final
+from uuid import UUID
 
 from kafka_coordinator.consumer import callbacks, reading, timers
 from kafka_coordinator.consumer.kip848 import heartbeats
@@ -46,10 +48,20 @@ def join(c: ConsumerState, now: Time, out: Outbox) -> None:
     if m.reconciliation is not None:
         m.reconciliation.outdated = True
     if not c.membership.member_id:
-        c.membership.member_id = out.new_id(c.config.client_id or c.config.name)
+        name = c.config.client_id or c.config.name
+        c.membership.member_id = _as_kafka_writes(out.new_id(name).removeprefix(f"{name}-"))
     c.membership.generation = JOIN_EPOCH
     m.target = NO_ASSIGNMENT
     c.transition(JOINS, out)
+
+
+def _as_kafka_writes(id: str) -> str:
+    """A UUID as Kafka's own `Uuid` writes it, 22 characters of base64; any other id as it is."""
+    try:
+        raw = UUID(id).bytes
+    except ValueError:
+        return id
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def fence(c: ConsumerState, now: Time, out: Outbox) -> None:

@@ -178,12 +178,22 @@ def test_commits_name_queues_of_either_system() -> None:
 def test_left_out_systems_are_those_that_the_scenario_can_feed() -> None:
     kafka = ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"]
     rocketmq = ["rocketmq:AVG", "rocketmq:AVG_BY_CIRCLE", "rocketmq:CONSISTENT_HASH"]
-    assert [each.label for each in small().systems] == kafka + rocketmq
+    server = ["kafka:server-range", "kafka:uniform"]
+    assert [each.label for each in small().systems] == [*kafka, *server, *rocketmq]
     by_hand = {"subscribe": ["orders"], "settings": {"message_queue_list": [["orders", "east@a", 0]]}, "rack": "east"}
     full = small(brokers=["east@a", "west-b"], group={"name": "g", "members": {"c1": by_hand}})
-    assert [each.label for each in full.systems] == [*kafka, *rocketmq, "rocketmq:CONFIG", "rocketmq:MACHINE_ROOM"]
+    assert [each.label for each in full.systems] == [
+        *kafka,
+        *server,
+        *rocketmq,
+        "rocketmq:CONFIG",
+        "rocketmq:MACHINE_ROOM",
+    ]
     near = small(brokers=["east-a"], group={"name": "g", "members": {"c1": {"subscribe": ["orders"], "rack": "east"}}})
-    assert [each.label for each in near.systems] == [*kafka, *rocketmq, "rocketmq:MACHINE_ROOM_NEARBY"]
+    assert [each.label for each in near.systems] == [*kafka, *server, *rocketmq, "rocketmq:MACHINE_ROOM_NEARBY"]
+    for classic in ({"strategy": "sticky"}, {"settings": {"session.timeout.ms": 9000}}):
+        of_classic = small(group={"name": "g", "members": {"c1": {"subscribe": ["orders"], **classic}}})
+        assert [each.label for each in of_classic.systems] == [*kafka, *rocketmq]
 
 
 def test_registered_strategies_may_be_named() -> None:
