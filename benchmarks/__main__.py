@@ -12,6 +12,7 @@ NAMES = (
     "fairness",
     "engine",
     "coordinator",
+    "consumer_groups",
     "kafka_group",
     "rocketmq_group",
     "comparison",

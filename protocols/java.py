@@ -85,6 +85,14 @@ def entry_order(keys: Sequence[T], hash_code: Callable[[T], int], start: int = 1
     return sorted(keys, key=lambda key: spread(hash_code(key)) & mask)
 
 
+def number_entry_order(numbers: Sequence[int], start: int = 16) -> list[int]:
+    """`entry_order` of integers that are not negative: their hash code is themselves."""
+    mask = grown_size(len(numbers), start) - 1
+    if numbers and max(numbers) <= mask:
+        return sorted(numbers)
+    return sorted(numbers, key=lambda number: spread(number) & mask)
+
+
 def string_entry_order(keys: Sequence[str], start: int = 16) -> list[str]:
     """`entry_order` of strings."""
     return entry_order(keys, string_hash, start)

@@ -4,7 +4,8 @@ In Kafka `UniformHomogeneousAssignmentBuilder`.
 """
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
 from protocols.java import entry_order, size_for_set_of
@@ -72,9 +73,14 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
 def _by_topic(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[list[int]]:
     """The claims as partition numbers, topic by topic in the order given, without topics not subscribed to."""
     found: dict[str, list[int]] = {}
-    for topic, partition in claims:
-        if topic in subscribed:
-            if partition >= group.topics[topic]:
-                raise AssignorError("PartitionAssignorException", f"{topic}-{partition} was left unassigned")
-            found.setdefault(topic, []).append(subscribed[topic] + partition)
+    for topic, run in groupby(claims, _TOPIC):
+        first = subscribed.get(topic)
+        if first is not None:
+            numbers = [first + partition for _, partition in run]
+            if max(numbers) >= first + group.topics[topic]:
+                raise AssignorError("PartitionAssignorException", f"{topic}-{max(numbers) - first} was left unassigned")
+            found.setdefault(topic, []).extend(numbers)
     return list(found.values())
+
+
+_TOPIC = itemgetter(0)

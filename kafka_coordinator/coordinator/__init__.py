@@ -1,4 +1,5 @@
-"""The group coordinator of a Kafka broker, classic protocol (spec sections 1 to 3)."""
+"""The group coordinator of a Kafka broker (spec sections 1 to 3); groups of the consumer protocol are in
+`consumer_groups`."""
 
 from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.log import OffsetsTopic

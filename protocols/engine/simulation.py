@@ -229,9 +229,10 @@ class Simulation:
         self._tell_closed(link)
 
     def new_id(self, node: str, prefix: str) -> str:
-        """Made up for this process."""
+        """Made up for this process; an empty prefix is left out."""
         count = self.ids_given[node, prefix] = self.ids_given.get((node, prefix), 0) + 1
-        return f"{prefix}-{uuid_like(self.seed, 'id', node, prefix, count)}"
+        made = uuid_like(self.seed, "id", node, prefix, count)
+        return f"{prefix}-{made}" if prefix else made
 
     def _is_cut(self, one: str, other: str) -> bool:
         fault = self.faults.get((one, other))

@@ -49,20 +49,22 @@ from protocols.engine.nodes import Outbox, Time
 
 def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
     """A classic member joins, or comes again: answered at once."""
+    settings = core.settings
+    if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
+        out.send(sender, join_refused(request.correlation, INVALID_SESSION_TIMEOUT, request.member_id))
+        return
     try:
         answer = _joined(core, group, now, sender, request, out)
     except Refused as refused:
-        answer = join_refused(request.correlation, refused.error, request.member_id)
+        # Kafka's code throws here, and what it answers then names no member.
+        answer = join_refused(request.correlation, refused.error, NO_MEMBER)
     out.send(sender, answer)
 
 
 def _joined(
     core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox
 ) -> JoinGroupAnswer:
-    settings = core.settings
-    if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
-        raise Refused(INVALID_SESSION_TIMEOUT)
-    check_room(settings, group, request.member_id)
+    check_room(core.settings, group, request.member_id)
     if not _supports(group, request):
         raise Refused(INCONSISTENT_GROUP_PROTOCOL)
     has_no_id = request.member_id == NO_MEMBER

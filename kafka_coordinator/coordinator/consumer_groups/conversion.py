@@ -213,7 +213,11 @@ def end_consumer_group(core: Core, group: ConsumerGroup, event: str, out: Outbox
 
 def replace_empty(core: Core, group: ConsumerGroup, now: Time, request: JoinGroup, out: Outbox) -> None:
     """A classic client asks for a group of this id, and the one that there is has no members: it makes room for an
-    empty classic one, which has its offsets."""
+    empty classic one, which has its offsets. A request that is refused before anybody looks for its group changes
+    nothing."""
+    settings = core.settings
+    if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
+        return
     end_consumer_group(core, group, states.REPLACED_BY_CLASSIC, out)
     if request.member_id == NO_MEMBER or group.offsets:
         # Only who has no member id yet can make a group; else there is none from now on.

@@ -33,7 +33,7 @@ def fence(
 ) -> None:
     """Remove members; what they had is free at once. A group in which only classic members are left becomes a classic
     group, if it may."""
-    gone = {member.id for member in members}
+    gone = dict.fromkeys(member.id for member in members)
     by = members[0].profile.client_id
     for member in members:
         state = member.standing.state

@@ -13,6 +13,7 @@ from kafka_coordinator.coordinator.consumer_groups.counting import Counts, count
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.orders import preferred
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
 from kafka_coordinator.coordinator.group import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
@@ -36,6 +37,7 @@ class ConsumerGroup:
         "_standing_at",
         "_state",
         "assignors",
+        "balance",
         "by_name",
         "by_pattern",
         "ended_epoch",
@@ -80,6 +82,8 @@ class ConsumerGroup:
         """Instance id to member id."""
         self.target: dict[str, tuple[Partition, ...]] = {}
         """Member id to its target, topics and partitions in the order in which they were given."""
+        self.balance: UniformBalance | None = None
+        """What the last computation of a uniform target left for the next one."""
         self.owners: dict[Partition, str] = {}
         """Partition to the member that has it assigned or pending revocation."""
         self.by_name: Counts[str] = {}
@@ -149,11 +153,15 @@ class ConsumerGroup:
         if member.profile.instance_id is not None:
             self.static_members[member.profile.instance_id] = member.id
         self._own(member.id, member.standing)
+        if self.balance is not None:
+            self.balance.add(member.id)
 
     def remove(self, member: ConsumerMember) -> None:
         """A member leaves with its target; what it had is free at once."""
         del self.members[member.id]
-        self.target.pop(member.id, None)
+        target = self.target.pop(member.id, ())
+        if self.balance is not None:
+            self.balance.remove(member.id, target)
         self._count(member.profile, -1)
         self._count_standing(member.standing, -1)
         instance_id = member.profile.instance_id
@@ -261,6 +269,7 @@ class ConsumerGroup:
         for name in ConsumerGroup.__slots__:
             value = getattr(self, name)
             setattr(copied, name, dict(value) if isinstance(value, dict) else value)
+        copied.balance = None
         copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
         return copied
 

@@ -100,6 +100,8 @@ def _proceed(
     request: ConsumerGroupHeartbeat,
     out: Outbox,
 ) -> ConsumerGroupHeartbeatAnswer:
+    if caller.member is not None and _changes_nothing(group, caller.member, sender, request):
+        return _sign_of_life(core, group, caller.member, now, request, out)
     member_id = request.member_id or out.new_id("")
     known = caller.replaces or caller.member
     profile = _told(known.profile if known is not None else Profile(), request, sender)
@@ -128,6 +130,36 @@ def _proceed(
         heartbeat_interval_ms(core, group),
         tuple(sorted(assigned)) if tells else None,
     )
+
+
+def _changes_nothing(
+    group: ConsumerGroup, member: ConsumerMember, sender: str, request: ConsumerGroupHeartbeat
+) -> bool:
+    """Whether a heartbeat tells nothing new in a group where nothing is to be done for the member: most of them."""
+    told = request.topics, request.regex, request.assignor, request.rack, request.rebalance_timeout_ms
+    standing, profile = member.standing, member.profile
+    return (
+        told == _NOTHING_TOLD
+        and standing.state == states.M_STABLE
+        and standing.epoch == group.target_epoch == group.epoch
+        and not group.stale
+        and not group.patterns
+        and profile.host == f"/{sender}"
+        and profile.client_id == (request.client_id or profile.client_id)
+        and profile.instance_id == request.instance_id
+        and profile.classic is None
+    )
+
+
+_NOTHING_TOLD = (None, None, None, None, UNCHANGED_TIMEOUT)
+
+
+def _sign_of_life(
+    core: Core, group: ConsumerGroup, member: ConsumerMember, now: Time, request: ConsumerGroupHeartbeat, out: Outbox
+) -> ConsumerGroupHeartbeatAnswer:
+    restart_session(core, group, member, now, out)
+    epoch, interval = member.standing.epoch, heartbeat_interval_ms(core, group)
+    return ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, interval, None)
 
 
 def _is_full(request: ConsumerGroupHeartbeat) -> bool:

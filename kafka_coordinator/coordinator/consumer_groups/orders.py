@@ -6,11 +6,13 @@ goes through Java's HashMap.
 In Kafka `TimelineHashMap` and `BaseHashTable`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.uniform_homogeneous import id_hash
 from kafka_coordinator.coordinator.consumer_groups.counting import Counts
-from protocols.java import grown_size, spread, string_hash
+from protocols.java import entry_order, grown_size, number_entry_order, spread, string_hash
 
 _MULTIPLIER: Final = -7046029254386353131
 _LOAD_FACTOR: Final = 0.75
@@ -20,20 +22,36 @@ _LEAST_SIZE: Final = 2
 def timeline_order(keys: Sequence[str], most: int) -> list[str]:
     """The order of a `TimelineHashMap` into which the keys were put in this order, and which has had ``most`` at once:
     slots ascending, within a slot the newest first."""
-    size = _LEAST_SIZE
-    # As Kafka has it: the factor is applied to the entries, and a key that is put again counts as one more.
-    while (most + 1) * _LOAD_FACTOR > size:
-        size *= 2
-    shift = 65 - size.bit_length()
+    shift = timeline_shift(most)
     newest_first = list(reversed(keys))
-    newest_first.sort(key=lambda key: _slot(key, shift))
+    newest_first.sort(key=lambda key: slot(key, shift))
     return newest_first
 
 
-def _slot(key: str, shift: int) -> int:
+def timeline_shift(most: int) -> int:
+    """By how many bits a hash is shifted to become a slot, in a `TimelineHashMap` that has had ``most`` keys at once.
+    As Kafka has it, the load factor is applied to the entries, and a key that is put again counts as one more."""
+    size = _LEAST_SIZE
+    while (most + 1) * _LOAD_FACTOR > size:
+        size *= 2
+    return 65 - size.bit_length()
+
+
+def slot(key: str, shift: int) -> int:
+    """The slot of a text in a `TimelineHashMap`."""
     code = string_hash(key)
     signed = code - (1 << 32) if code >= 1 << 31 else code
     return (signed * _MULTIPLIER & (1 << 64) - 1) >> shift
+
+
+def iterated(target: Iterable[Partition], ids: Mapping[str, int]) -> list[Partition]:
+    """A target assignment in the order in which Java's map of sets lists it; topics without an id are left out."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in target:
+        if topic in ids:
+            numbers.setdefault(topic, []).append(number)
+    topics = entry_order(list(numbers), lambda topic: id_hash(ids[topic])) if len(numbers) > 1 else list(numbers)
+    return [(topic, number) for topic in topics for number in number_entry_order(numbers[topic])]
 
 
 def member_order(members: Iterable[str], most: int, newcomer: str | None) -> list[str]:

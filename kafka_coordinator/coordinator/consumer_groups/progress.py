@@ -60,6 +60,7 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
         if regex not in group.resolved:
             group.resolve(regex, each)
     group.target[member_id] = target
+    group.balance = None
     store_profile(core, group, member)
     store_target(core, group, member_id)
     store_standing(core, group, member)

@@ -8,15 +8,15 @@ from functools import lru_cache
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
 from kafka_coordinator.assignors.server_side import SERVER_ASSIGNORS
-from kafka_coordinator.assignors.uniform_homogeneous import id_hash
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.orders import member_order, voted
+from kafka_coordinator.coordinator.consumer_groups.orders import iterated, member_order, voted
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.translation import topic_id
 from protocols.errors import UserError
-from protocols.java import entry_order, sorted_as_java
+from protocols.java import sorted_as_java
 
 
 def compute_target(core: Core, group: ConsumerGroup, caller: ConsumerMember, is_new: bool) -> None:
@@ -27,17 +27,48 @@ def compute_target(core: Core, group: ConsumerGroup, caller: ConsumerMember, is_
     such a heartbeat with UNKNOWN_SERVER_ERROR, again and again.
     """
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
-    metadata = _input(core, group, member_order(group.members, group.most_members, caller.id if is_new else None))
+    newcomer = caller.id if is_new else None
+    if name == "uniform" and group.homogeneous():
+        changed = _balance(core, group).compute(group.target, group.most_members, newcomer)
+    else:
+        group.balance = None
+        changed = _assigned(core, group, name, newcomer)
+    for member_id, given in changed.items():
+        _take(core, group, member_id, given)
+    group.target_epoch = group.epoch
+    store_target_epoch(core, group)
+
+
+def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
+    """The targets as they were computed last, or made anew where topics have changed or others computed them."""
+    counts, ids = _topics(core, group)
+    known = group.balance
+    if known is None or known.counts != counts or known.ids != ids:
+        targets = {
+            member_id: tuple([each for each in group.target.get(member_id, ()) if each[1] < counts.get(each[0], 0)])
+            for member_id in group.members
+        }
+        for member_id, target in targets.items():
+            if len(target) != len(group.target.get(member_id, ())):
+                group.target[member_id] = target
+                store_target(core, group, member_id)
+        known = group.balance = UniformBalance(counts, ids, targets)
+    return known
+
+
+def _assigned(core: Core, group: ConsumerGroup, name: str, newcomer: str | None) -> dict[str, list[Partition]]:
+    """What the assignor of this name gives to each member."""
+    metadata = _input(core, group, member_order(group.members, group.most_members, newcomer))
     try:
         answer = SERVER_ASSIGNORS[name](metadata, group.homogeneous())
         _check(name, answer, metadata)
     except AssignorError as error:
         raise UserError(f"server-side assignor {name} for group {group.id}: {error}") from None
     partitions = [(topic, number) for topic, count in metadata.topics.items() for number in range(count)]
-    for member, numbers in zip(metadata.members, answer.owned, strict=True):
-        _take(core, group, member.member_id, [partitions[number] for number in numbers])
-    group.target_epoch = group.epoch
-    store_target_epoch(core, group)
+    return {
+        member.member_id: [partitions[number] for number in numbers]
+        for member, numbers in zip(metadata.members, answer.owned, strict=True)
+    }
 
 
 def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partition]) -> None:
@@ -52,10 +83,15 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
     store_target(core, group, member_id)
 
 
-def _input(core: Core, group: ConsumerGroup, in_order: list[str]) -> GroupMetadata:
+def _topics(core: Core, group: ConsumerGroup) -> tuple[dict[str, int], dict[str, int]]:
+    """The subscribed topics that there are, with their partitions, and with their ids."""
     counts = core.partition_counts
     topics = {topic: counts[topic] for topic in sorted_as_java(group.subscribed()) if topic in counts}
-    ids = {topic: _id_of(topic, core.topic_ids.get(topic)) for topic in topics}
+    return topics, {topic: _id_of(topic, core.topic_ids.get(topic)) for topic in topics}
+
+
+def _input(core: Core, group: ConsumerGroup, in_order: list[str]) -> GroupMetadata:
+    topics, ids = _topics(core, group)
     members = tuple([_member(group, group.members[member_id], topics, ids) for member_id in in_order])
     return GroupMetadata(topics, members, core.racks, ids)
 
@@ -71,26 +107,13 @@ def _member(group: ConsumerGroup, member: ConsumerMember, topics: dict[str, int]
     if profile.regex:
         resolved = group.resolved.get(profile.regex)
         named = sorted_as_java({*named, *(resolved.topics if resolved else ())})
-    claims: dict[str, list[int]] = {}
-    for topic, number in group.target.get(member.id, ()):
-        if number < topics.get(topic, 0):
-            claims.setdefault(topic, []).append(number)
+    known = [each for each in group.target.get(member.id, ()) if each[1] < topics.get(each[0], 0)]
     return Subscription(
         member.id,
         tuple([topic for topic in named if topic in topics]),
         profile.instance_id,
         profile.rack,
-        _iterated(claims, ids),
-    )
-
-
-def _iterated(claims: dict[str, list[int]], ids: dict[str, int]) -> tuple[Partition, ...]:
-    """A target in the order in which Java's map of sets lists it."""
-    if len(claims) > 1:
-        in_order = entry_order(list(claims), lambda topic: id_hash(ids[topic]))
-        claims = {topic: claims[topic] for topic in in_order}
-    return tuple(
-        [(topic, number) for topic, numbers in claims.items() for number in entry_order(numbers, lambda each: each)]
+        tuple(iterated(known, ids)),
     )
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from compare.conformance import kafka_coordinator
 from compare.conformance.cases import Difference, MalformedCase, play_file
 from compare.conformance.kafka_coordinator import play, recognises
 from compare.conformance.players import PLAYERS
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import join
 
 
@@ -51,6 +53,22 @@ def test_every_trace_of_the_consumer_protocol_is_met() -> None:
     result = play_file(CONSUMER, PLAYERS)
     assert result.differences == []
     assert (result.passed, result.failed, result.skipped) == (130, 0, 0)
+
+
+def test_one_recorded_heartbeat_was_refused_for_a_field_that_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    completed: list[tuple[str, int]] = []
+    complete = kafka_coordinator.with_blank_rack
+
+    def counted(request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeat:
+        made = complete(request)
+        if made != request:
+            completed.append((trace["scenario"], request.correlation))
+        return made
+
+    monkeypatch.setattr(kafka_coordinator, "with_blank_rack", counted)
+    for trace in traces(CONSUMER):
+        play(trace)
+    assert completed == [("invalid_requests", 8)]
 
 
 # --- planted errors --------------------------------------------------------------------------------------------------

@@ -105,7 +105,8 @@ def test_groups_of_other_protocol_types_are_not_upgraded() -> None:
 def test_a_classic_member_must_have_a_protocol_in_common_with_the_others() -> None:
     desk = ConsumerDesk()
     desk.join("N")
-    assert desk.classic_join(kind="connect").error == "INCONSISTENT_GROUP_PROTOCOL"
+    refused = desk.classic_join("N", kind="connect")
+    assert (refused.error, refused.member_id) == ("INCONSISTENT_GROUP_PROTOCOL", "")
     first = desk.classic_join(protocols=("range", "sticky")).member_id
     assert desk.classic_join(first, protocols=("range", "sticky")).protocol == "range"
     assert desk.classic_join(protocols=("roundrobin",)).error == "INCONSISTENT_GROUP_PROTOCOL"

@@ -1,0 +1,148 @@
+"""The `uniform` target of a group whose members all subscribe alike, kept from one computation to the next.
+
+The released coordinator computes the target anew at every join and leave, over all members and partitions. Here the
+members stay in the assignor's order with the sizes of their targets, so that one that joins or leaves costs a walk
+over the sizes and the partitions that move. The answers are those of `uniform_homogeneous` (spec 5.10).
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.uniform_homogeneous import id_hash
+from kafka_coordinator.coordinator.consumer_groups.orders import iterated, slot, timeline_shift
+from protocols.java import entry_order, grown_size, size_for_set_of, spread, string_hash
+
+_LAST: Final = 1 << 64
+"""In place of a slot: behind all others of its bin."""
+
+Key = tuple[int, int, int, str]
+"""Bin, slot in the coordinator's own map, newest first, member id: the assignor's order."""
+
+
+class UniformBalance:
+    """``counts``: topic to its partitions, for the topics to which everybody subscribes; ``ids``: their ids; both must
+    stay what they are. ``targets``: member id to its target, in the order in which the members came."""
+
+    def __init__(
+        self, counts: Mapping[str, int], ids: Mapping[str, int], targets: Mapping[str, tuple[Partition, ...]]
+    ) -> None:
+        self.counts, self.ids = counts, ids
+        self._place = {topic: place for place, topic in enumerate(_walked(list(counts), ids))}
+        self._total = sum(counts.values())
+        self._numbers = {member_id: number for number, member_id in enumerate(targets)}
+        self._next = len(targets)
+        self._sizes_of = {member_id: len(target) for member_id, target in targets.items()}
+        self._keys: list[Key] = []
+        self._sizes: list[int] = []
+        self._mask = self._shift = -1
+        self._newcomer: str | None = None
+        self._unowned = {(topic, number) for topic, count in counts.items() for number in range(count)}
+        for target in targets.values():
+            self._unowned.difference_update(target)
+
+    def add(self, member_id: str) -> None:
+        """A member joins, without a target."""
+        self._numbers[member_id] = self._next
+        self._next += 1
+        self._sizes_of[member_id] = 0
+        if self._mask >= 0:
+            self._insert(member_id)
+
+    def remove(self, member_id: str, target: tuple[Partition, ...]) -> None:
+        """A member leaves, and its partitions are nobody's."""
+        if self._mask >= 0:
+            self._take_out(member_id)
+        del self._numbers[member_id], self._sizes_of[member_id]
+        self._unowned.update(target)
+
+    def compute(
+        self, targets: Mapping[str, tuple[Partition, ...]], most: int, newcomer: str | None
+    ) -> dict[str, list[Partition]]:
+        """The targets that change: member id to what it shall have, what it keeps first. ``most``: the most members
+        that there have been at once; ``newcomer``: the member that joins with the request, if one does."""
+        self._order(most, newcomer)
+        over, under = self._walk()
+        changed: dict[str, list[Partition]] = {}
+        places = self._place
+        left = sorted(self._unowned, key=lambda each: (places[each[0]], each[1]))
+        for position, room in over:
+            member_id = self._keys[position][3]
+            kept = iterated(targets[member_id], self.ids)
+            left += kept[room:]
+            changed[member_id] = kept[:room]
+            self._resize(position, room)
+        start = 0
+        for position, room in under:
+            member_id = self._keys[position][3]
+            given = left[start : start + room]
+            start += room
+            changed[member_id] = [*targets.get(member_id, ()), *given]
+            self._resize(position, len(changed[member_id]))
+        self._unowned = set(left[start:])
+        return changed
+
+    def _walk(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Positions of members that have too much, with what they may keep; and of those that get something, with how
+        much."""
+        count = len(self._sizes)
+        share, surplus = divmod(self._total, count)
+        over: list[tuple[int, int]] = []
+        under: list[tuple[int, int]] = []
+        for position, size in enumerate(self._sizes):
+            if surplus <= 0:
+                if size != share:
+                    (over if size > share else under).append((position, share if size > share else share - size))
+            elif size > share:
+                if size > share + 1:
+                    over.append((position, share + 1))
+                surplus -= 1
+            elif count - position > surplus:
+                if size < share:
+                    under.append((position, share - size))
+            else:
+                under.append((position, share + 1 - size))
+                surplus -= 1
+        return over, under
+
+    def _order(self, most: int, newcomer: str | None) -> None:
+        """Bring the members into the assignor's order; tables that grow change it for all."""
+        mask, shift = grown_size(len(self._numbers)) - 1, timeline_shift(most)
+        if (mask, shift) != (self._mask, self._shift):
+            self._mask, self._shift, self._newcomer = mask, shift, newcomer
+            in_order = sorted((self._key(member_id), self._sizes_of[member_id]) for member_id in self._numbers)
+            self._keys = [key for key, _ in in_order]
+            self._sizes = [size for _, size in in_order]
+        elif self._newcomer != newcomer:
+            moving = [each for each in (self._newcomer, newcomer) if each in self._numbers]
+            for member_id in moving:
+                self._take_out(member_id)
+            self._newcomer = newcomer
+            for member_id in moving:
+                self._insert(member_id)
+
+    def _key(self, member_id: str) -> Key:
+        code = string_hash(member_id)
+        place = _LAST if member_id == self._newcomer else slot(member_id, self._shift)
+        return spread(code) & self._mask, place, -self._numbers[member_id], member_id
+
+    def _insert(self, member_id: str) -> None:
+        key = self._key(member_id)
+        position = bisect_left(self._keys, key)
+        self._keys.insert(position, key)
+        self._sizes.insert(position, self._sizes_of[member_id])
+
+    def _take_out(self, member_id: str) -> None:
+        position = bisect_left(self._keys, self._key(member_id))
+        assert self._keys[position][3] == member_id, f"{member_id} is not where it should be"
+        del self._keys[position], self._sizes[position]
+
+    def _resize(self, position: int, size: int) -> None:
+        self._sizes[position] = self._sizes_of[self._keys[position][3]] = size
+
+
+def _walked(topics: list[str], ids: Mapping[str, int]) -> list[str]:
+    """The order in which the assignor walks the topics."""
+    by_id = {ids[topic]: topic for topic in topics}
+    return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
