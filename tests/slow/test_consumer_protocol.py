@@ -87,70 +87,130 @@ def start(kafka: RealKafka, classes: Path, name: str, began: float, **settings: 
     return member
 
 
-def test_the_model_is_called_back_as_javas_consumer_is(kafka: RealKafka, tmp_path: Path) -> None:
-    """a begins, b joins, a's user stands still for longer than it may, b reads another topic as well, a closes."""
-    jars = released_jars("kafka", VERSION, _ARTIFACTS)
-    javac = str(Path(find_java()).resolve().with_name("javac"))
-    subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(tmp_path), str(SOURCE)], check=True, timeout=120)
-    began = time.time() * 1000
-    patience = {"max.poll.interval.ms": "6000"}
-    members: dict[str, Member] = {}
-    did: list[tuple[float, str]] = []
-
-    def at(seconds: float, what: str) -> None:
-        time.sleep(max(0.0, began / 1000 + seconds - time.time()))
-        did.append((time.time() * 1000 - began, what))
-
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiled client is."""
+    folder = tmp_path_factory.mktemp("classes")
     try:
-        members["a"] = start(kafka, tmp_path, "a", began, **patience)
-        at(8, "b starts")
-        members["b"] = start(kafka, tmp_path, "b", began, **patience)
-        at(18, "a stands still")
-        members["a"].say("sleep 10000")
-        at(34, "b subscribes")
-        members["b"].say("subscribe t,u")
-        at(40, "a closes")
-        members["a"].say("close")
-        at(46, "end")
-    finally:
-        for member in members.values():
+        jars, java = released_jars("kafka", VERSION, _ARTIFACTS), find_java()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    javac = str(Path(java).resolve().with_name("javac"))
+    subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
+    return folder
+
+
+class Script:
+    """What is done when, in milliseconds since the beginning, to the members that were started."""
+
+    def __init__(self, kafka: RealKafka, classes: Path, group: str) -> None:
+        self._kafka, self._classes, self._group = kafka, classes, group
+        self.began = time.time() * 1000
+        self.moments: dict[str, float] = {}
+        self.members: dict[str, Member] = {}
+
+    def start(self, name: str, **settings: str) -> None:
+        given = {"group.id": self._group, **settings}
+        self.members[name] = start(self._kafka, self._classes, name, self.began, **given)
+
+    def at(self, seconds: float, what: str, name: str = "", command: str = "") -> None:
+        time.sleep(max(0.0, self.began / 1000 + seconds - time.time()))
+        self.moments[what] = time.time() * 1000 - self.began
+        if command:
+            self.members[name].say(command)
+
+    def end(self) -> dict[str, list[Told]]:
+        """Kill whoever is left; what each was told."""
+        for member in self.members.values():
             member.process.kill()
             member.process.wait(30)
-    real = {name: [each for each in member.told if each.kind != "closed"] for name, member in members.items()}
-    moments = {what: moment for moment, what in did}
-    modelled = played(real, moments)
+        return {name: [each for each in of.told if each.kind != "closed"] for name, of in self.members.items()}
+
+
+def compare(real: dict[str, list[Told]], modelled: dict[str, list[Told]]) -> None:
     for name, told in real.items():
         assert [each[1:] for each in told] == [each[1:] for each in modelled[name]], (name, told, modelled[name])
         off = [abs(one.at - other.at) for one, other in zip(told, modelled[name], strict=True)]
         assert max(off) <= INTERVAL_MS + SLACK_MS, (name, told, modelled[name])
 
 
-def played(real: dict[str, list[Told]], moments: dict[str, float]) -> dict[str, list[Told]]:
-    """The same in the model; a client that starts has its first callback a little after it joined."""
-    begins = {name: told[0].at - 10 for name, told in real.items()}
-    events: Sequence[Event] = [
-        *(Join(at=begins[name], join=name, subscribe=("t",)) for name in ("a", "b")),
+def test_the_model_is_called_back_as_javas_consumer_is(kafka: RealKafka, classes: Path) -> None:
+    """a begins, b joins, a's user stands still for longer than it may, b reads another topic as well, a closes."""
+    script = Script(kafka, classes, "g")
+    patience = {"max.poll.interval.ms": "6000"}
+    try:
+        script.start("a", **patience)
+        script.at(8, "b starts")
+        script.start("b", **patience)
+        script.at(18, "a stands still", "a", "sleep 10000")
+        script.at(34, "b subscribes", "b", "subscribe t,u")
+        script.at(40, "a closes", "a", "close")
+        script.at(46, "end")
+    finally:
+        real = script.end()
+    moments = script.moments
+    events: list[Event] = [
+        *(Join(at=joined(told), join=name, subscribe=("t",)) for name, told in real.items()),
         StopPolling.model_validate({"at": moments["a stands still"], "stop_polling": "a", "for": 10_000.0}),
         Subscribe(at=moments["b subscribes"], subscribe={"b": ("t", "u")}),
         Leave(at=moments["a closes"], leave="a"),
     ]
-    settings = {
-        "max.poll.interval.ms": 6_000,
-        "group.consumer.heartbeat.interval.ms": INTERVAL_MS,
-        "group.consumer.min.heartbeat.interval.ms": 500,
-    }
+    compare(real, played(events, 46, **{"max.poll.interval.ms": 6_000}).by_member())
+
+
+def test_static_members_come_back_to_what_they_had_and_a_second_one_is_refused(kafka: RealKafka, classes: Path) -> None:
+    """a and b are static; b closes and comes back as b2 after 3 s; c begins with b's instance id."""
+    script = Script(kafka, classes, "static")
+    try:
+        script.start("a", **{"group.instance.id": "i-a"})
+        script.at(6, "b starts")
+        script.start("b", **{"group.instance.id": "i-b"})
+        script.at(14, "b closes", "b", "close")
+        script.at(17, "b2 starts")
+        script.start("b2", **{"group.instance.id": "i-b"})
+        script.at(22, "c starts")
+        script.start("c", **{"group.instance.id": "i-b"})
+        script.at(28, "end")
+    finally:
+        real = script.end()
+    (refused,) = real.pop("c")
+    assert (refused.kind, refused.partitions) == ("error", 1)
+    events: list[Event] = [
+        *(
+            Join(at=joined(told), join=name, subscribe=("t",), instance_id=f"i-{name[0]}")
+            for name, told in real.items()
+        ),
+        Join(at=refused.at, join="c", subscribe=("t",), instance_id="i-b"),
+        Leave(at=script.moments["b closes"], leave="b"),
+    ]
+    seen = played(events, 28)
+    compare(real, seen.by_member())
+    assert seen.notes() == ["poll() of c throws: UNRELEASED_INSTANCE_ID"]
+
+
+def joined(told: Sequence[Told]) -> float:
+    """When a client joined: a little before its first callback."""
+    return told[0].at - 10
+
+
+def played(events: Sequence[Event], seconds: float, **settings: int) -> "_Epochs":
+    """The same in the model."""
     seen = _Epochs()
     story = Story(
         "kafka:uniform",
         members={},
         topics={"t": 6, "u": 2},
-        events=events,
-        settings=settings,
+        events=sorted(events, key=lambda event: event.at),
+        settings={
+            "group.consumer.heartbeat.interval.ms": INTERVAL_MS,
+            "group.consumer.min.heartbeat.interval.ms": 500,
+            **settings,
+        },
         observer=lambda: seen,
     )
     seen.story = story
-    story.until(46)
-    return {name: [told for member, told in seen.told if member == name] for name in real}
+    story.until(seconds)
+    return seen
 
 
 class _Epochs(Observed):
@@ -167,3 +227,6 @@ class _Epochs(Observed):
             consumer = self.story.cluster.consumer(node)
             epoch = -1 if consumer is None else consumer.state.told_generation()
             self.told.append((fact.member, Told(now, fact.kind, len(fact.queues), epoch)))
+
+    def by_member(self) -> dict[str, list[Told]]:
+        return {name: [told for member, told in self.told if member == name] for name, _ in self.told}
