@@ -18,6 +18,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
+    "plan": (
+        "compare.planning.command",
+        "Plan the way of a group to another way of sharing, with the cost of each step.",
+    ),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""

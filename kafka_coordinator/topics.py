@@ -72,24 +72,31 @@ class TopicTable:
         """Records are written at once."""
         for each in records_of(event, self.per_broker):
             partition = self.partition(each)
-            if self._is_served(partition):
-                self._bursts[partition] = (*self._bursts.get(partition, ()), (now, each.records))
+            if self.is_served(partition):
+                self._add(partition, now, each.records)
+
+    def _add(self, partition: Partition, now: Time, records: int) -> None:
+        bursts = self._bursts.get(partition, ())
+        if bursts and bursts[-1][0] == now:
+            bursts, records = bursts[:-1], bursts[-1][1] + records
+        self._bursts[partition] = (*bursts, (now, records))
 
     def write_poison(self, event: Poison, now: Time) -> None:
         """A record is written that nobody can handle."""
         (named,) = event.written(self.per_broker)
         partition = self.partition(named)
-        if not self._is_served(partition):
+        if not self.is_served(partition):
             return
         record = PoisonRecord(self.load.production(partition).end_offset(now), event.attempts, event.pause)
         self._poison = with_poison(self._poison, partition, record)
-        self._bursts[partition] = (*self._bursts.get(partition, ()), (now, named.records))
+        self._add(partition, now, named.records)
 
     def brokers_changed(self, now: Time) -> bool:
         """Brokers end or return: whether that takes the leader of some partition away, or gives it one."""
         return self._outages is not None and self._outages.look(now, self._brokers_of)
 
-    def _is_served(self, partition: Partition) -> bool:
+    def is_served(self, partition: Partition) -> bool:
+        """Whether the partition has a leader, who takes records."""
         return self._outages is None or self._outages.are_over(partition)
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:

@@ -11,6 +11,11 @@ from typing import NamedTuple, TypeVar
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.consumer_group_messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    DescribedConsumer,
+)
 from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.messages import (
     DescribedMember,
@@ -34,17 +39,19 @@ _NOTHING = "-"
 
 
 class GroupDescription(NamedTuple):
-    """A group as its coordinator and its topics describe it."""
+    """A group as its coordinator and its topics describe it. ``epochs``: of the group and of its target assignment;
+    None where it is a classic group."""
 
     group: str
     coordinator: str
     """Host and port, two blanks, the broker's number in brackets."""
     state: str
     protocol: str
-    members: tuple[DescribedMember, ...]
+    members: tuple[DescribedMember | DescribedConsumer, ...]
     committed: Mapping[Partition, int]
     ends: Mapping[Partition, int]
     """End offsets of the partitions of all topics."""
+    epochs: tuple[int, int] | None = None
 
 
 def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
@@ -73,26 +80,41 @@ def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None
     process = cluster.simulation.processes.get(leader)
     if process is None or not isinstance(process.node, Broker):
         raise UserError(f"group {group!r} has no coordinator at the moment, because its broker is not running")
-    answer = _asked(cluster, process.node, DescribeGroup(1, group), DescribeGroupAnswer)
-    if answer.error == "GROUP_ID_NOT_FOUND":
+    described = _described(cluster, process.node, group)
+    if described is None:
         return None
-    if answer.error != "NONE":
-        raise UserError(f"group {group!r} cannot be described: {answer.error}")
+    state, protocol, members, epochs = described
     offsets = _asked(cluster, process.node, OffsetFetch(2, group, None), OffsetFetchAnswer)
     load, now = cluster.topics.load, cluster.simulation.now
     return GroupDescription(
         group,
         f"{leader}:{_PORT}  ({cluster.scenario.brokers.index(leader) + 1})",
-        answer.state,
-        answer.protocol,
-        answer.members,
+        state,
+        protocol,
+        members,
         {partition: offset for partition, offset, _ in offsets.offsets},
         {
             (topic, number): load.production((topic, number)).end_offset(now)
             for topic, partitions in cluster.controller.state.topics.items()
             for number in range(len(partitions))
         },
+        epochs,
     )
+
+
+def _described(
+    cluster: KafkaCluster, broker: Broker, group: str
+) -> tuple[str, str, tuple[DescribedMember | DescribedConsumer, ...], tuple[int, int] | None] | None:
+    """State, assignor, members and epochs; first as a group of the consumer protocol, as the tool asks."""
+    found = _asked(cluster, broker, ConsumerGroupDescribe(1, group), ConsumerGroupDescribeAnswer)
+    if found.error == "NONE":
+        return found.state, found.assignor, found.members, (found.group_epoch, found.assignment_epoch)
+    answer = _asked(cluster, broker, DescribeGroup(1, group), DescribeGroupAnswer)
+    if answer.error == "GROUP_ID_NOT_FOUND":
+        return None
+    if answer.error != "NONE":
+        raise UserError(f"group {group!r} cannot be described: {answer.error}")
+    return answer.state, answer.protocol, answer.members, None
 
 
 def _asked(cluster: KafkaCluster, broker: Broker, request: Message, kind: type[T]) -> T:
@@ -142,9 +164,22 @@ def _members(found: GroupDescription, verbose: bool) -> list[str]:
         return _table([*widths, 0], [[*row, ""] for row in (header, *rows)], growing)
     header += ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
     for row, member in zip(rows, found.members, strict=True):
-        row += [_NOTHING, _assignment_text(member.assignment), _NOTHING, _NOTHING]
+        row += _epochs_and_assignments(found, member)
     growing += [len(widths) + 1, len(widths) + 3]
-    return _table([*widths, 15, 20, 15, 20], [header, *rows], growing)
+    widths += [15, 20, 15, 20]
+    if any(isinstance(member, DescribedConsumer) and member.is_classic for member in found.members):
+        header.append("UPGRADED")
+        widths.append(0)
+        for row, member in zip(rows, found.members, strict=True):
+            row.append("false" if isinstance(member, DescribedConsumer) and member.is_classic else "true")
+    return _table(widths, [header, *rows], growing)
+
+
+def _epochs_and_assignments(found: GroupDescription, member: DescribedMember | DescribedConsumer) -> list[str]:
+    current = _assignment_text(member.assignment)
+    if found.epochs is None or not isinstance(member, DescribedConsumer):
+        return [_NOTHING, current, _NOTHING, _NOTHING]
+    return [str(member.member_epoch), current, str(found.epochs[1]), _assignment_text(member.target)]
 
 
 def _state(found: GroupDescription, verbose: bool) -> list[str]:
@@ -152,7 +187,8 @@ def _state(found: GroupDescription, verbose: bool) -> list[str]:
     row = [found.group, found.coordinator, found.protocol or _NOTHING, found.state, str(len(found.members))]
     widths = [15, 25, 20, 20, 0]
     if verbose:
-        header[4:4], row[4:4], widths[4:4] = ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"], [_NOTHING] * 2, [15, 25]
+        epochs = [_NOTHING] * 2 if found.epochs is None else [str(each) for each in found.epochs]
+        header[4:4], row[4:4], widths[4:4] = ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"], epochs, [15, 25]
     return _table(widths, [header, row], (0, 1))
 
 

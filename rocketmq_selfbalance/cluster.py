@@ -37,6 +37,7 @@ from rocketmq_selfbalance.client.commands import (
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.member_names import MemberNames
 from rocketmq_selfbalance.members import Members
+from rocketmq_selfbalance.pop.member import PopMember
 from rocketmq_selfbalance.servers import NAME_SERVER, Servers
 from rocketmq_selfbalance.settings import configuration
 
@@ -92,9 +93,11 @@ class RocketMQCluster:
         self.topology.learn(scenario)
 
     def registered(self, group: str) -> frozenset[str]:
-        """The nodes of the clients whom some running broker counts in the group."""
+        """The nodes of the clients whom some running broker counts in the group, and of members that take by POP."""
         tables = [each.consumers.groups.get(group) for each in self.servers.running()]
-        return frozenset(channel for table in tables if table is not None for channel in table.channels)
+        popping = {self.topology.node[key] for key in self.members.popping if key.group == group}
+        sharing = {channel for table in tables if table is not None for channel in table.channels}
+        return frozenset(sharing | {node for node in popping if self.simulation.is_running(node)})
 
     def finish(self) -> None:
         """Nothing is left to report: every fact was observed when it happened."""
@@ -118,6 +121,9 @@ class RocketMQCluster:
     def _start_process(self, node: str, keys: list[MemberKey]) -> None:
         if self.simulation.is_running(node):
             self.simulation.end(node)
+        if any(key in self.members.popping for key in keys):
+            self.simulation.start(node, PopMember())
+            return
         specs = tuple(map(self._spec, keys))
         self.simulation.start(node, Client(self.members.client_id(node), (NAME_SERVER,), specs))
 
@@ -147,6 +153,8 @@ class RocketMQCluster:
     def _leave(self, event: events.Leave) -> None:
         key = self.topology.key(event.group, event.leave)
         self._restarting.pop(key, None)
+        if key in self.members.popping:
+            end_process(self.simulation, self.topology, self.topology.node[key])
         self._tell(key, Shutdown(key.group))
 
     def _restart(self, event: events.Restart) -> None:

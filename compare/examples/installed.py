@@ -16,6 +16,8 @@ NOT_EXAMPLES = frozenset({"__init__.py", "__pycache__", ".pytest_cache"})
 FOLDERS = {
     "captures/kafka": "what Kafka's admin tools print about groups of a real cluster",
     "captures/rocketmq": "what mqadmin prints about groups of a real cluster, a folder for each",
+    "classic-bugs": "eight bugs that consumers have, their mended versions, and the tests that find them",
+    "recordings": "what the real systems answered, for `conformance`: vectors, traces, rebalances of real clusters",
     "consumer-project": "a small project that tests a consumer with the pytest plugin",
 }
 """Examples that are folders, and what is in them."""

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     )
     from compare.testing.clock import Clock
     from compare.testing.group import Group
-    from compare.testing.handling import Crashed, Record, TimeIsUp
+    from compare.testing.handled_records import Record
     from compare.testing.pair import GroupPair
+    from compare.testing.record_assertions import assert_at_least_once, assert_handled_once, assert_nothing_lost
     from compare.testing.standalone import kafka_group, play, rocketmq_group
+    from compare.testing.stopping import Crashed, TimeIsUp
 
 __all__ = [
     "Clock",
@@ -29,11 +31,14 @@ __all__ = [
     "GroupPair",
     "Record",
     "TimeIsUp",
+    "assert_at_least_once",
     "assert_fair",
+    "assert_handled_once",
     "assert_moves_at_most",
     "assert_no_double_ownership",
     "assert_no_gap",
     "assert_no_idle_members",
+    "assert_nothing_lost",
     "assert_optimal",
     "assert_settles_within",
     "kafka_group",
@@ -43,11 +48,14 @@ __all__ = [
 
 _HOMES = {
     "Clock": "clock",
-    "Crashed": "handling",
+    "Crashed": "stopping",
     "Group": "group",
     "GroupPair": "pair",
-    "Record": "handling",
-    "TimeIsUp": "handling",
+    "Record": "handled_records",
+    "TimeIsUp": "stopping",
+    "assert_at_least_once": "record_assertions",
+    "assert_handled_once": "record_assertions",
+    "assert_nothing_lost": "record_assertions",
     "kafka_group": "standalone",
     "play": "standalone",
     "rocketmq_group": "standalone",

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from compare.narrative.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
+from compare.testing.failures import fail
 from compare.testing.group_interface import GroupInterface
 from compare.testing.persistent_conflicts import why_nobody, why_several
 from protocols.engine.nodes import Time
@@ -40,7 +41,7 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
             loads = _loads(each)
             fullest = max(loads, key=lambda member: loads[member])
             times = f"{found.max_over_mean:.2f} times the mean of {found.mean:.2f}"
-            _fail(
+            fail(
                 each,
                 f"{fullest} has {loads[fullest]} of {many(found.queues, unit_of(each.system))}, {times};"
                 f" allowed is {max_over_mean:g}",
@@ -59,7 +60,7 @@ def assert_no_idle_members(group: Judged) -> None:
             told = f"there are {many(queues, unit_of(each.system))} for {members} members"
             why = [told] if queues < members else [*_pile_up(each)]
             verb = "owns" if len(idle) == 1 else "own"
-            _fail(each, f"{', '.join(idle)} {verb} nothing", [_shares(each), *why, _best(each), *_unfinished(each)])
+            fail(each, f"{', '.join(idle)} {verb} nothing", [_shares(each), *why, _best(each), *_unfinished(each)])
 
 
 def assert_optimal(group: Judged) -> None:
@@ -71,7 +72,7 @@ def assert_optimal(group: Judged) -> None:
         fairest = sorted(len(queues) for queues in best.allocation.values())
         if loads != fairest or each.allocation.double_owned:
             best_range = f"the fairest allocation has {fairest[0]} to {fairest[-1]}"
-            _fail(
+            fail(
                 each,
                 f"members have {loads[0]} to {loads[-1]} {unit_of(each.system)}s, {best_range}{_open(each)}",
                 [_shares(each), *_pile_up(each), *_moves_to_best(each), *_unfinished(each)],
@@ -87,7 +88,7 @@ def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
         if found:
             unit = unit_of(each.system)
             told = [sentences.of_double(timeline, double, unit, why_several(each, double.members)) for double in found]
-            _fail(each, told[0], told[1:])
+            fail(each, told[0], told[1:])
 
 
 def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
@@ -101,7 +102,7 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
             told = [sentences.of_gap(timeline, gap, unit, why_nobody(each, gap.queue)) for gap in found]
             longest = max((timeline.end if gap.until is None else gap.until) - gap.since for gap in found)
             allowed = f" (the longest {sentences.moment(longest)}, allowed {longer_than:g} s)" if longer_than else ""
-            _fail(each, told[0] + allowed, told[1:])
+            fail(each, told[0] + allowed, told[1:])
 
 
 def assert_settles_within(group: Judged, seconds: float) -> None:
@@ -116,14 +117,14 @@ def assert_settles_within(group: Judged, seconds: float) -> None:
         if not settled or open_queues:
             told = [_state_of(each, queue) for queue in open_queues] or [f"still changing at {each.clock.now:g} s"]
             story = story_of_queue(timeline, each.name, open_queues[0], timeline.end) if open_queues else []
-            _fail(each, f"not settled {sentences.moment(timeline.end - last)} after the last event: {told[0]}", story)
+            fail(each, f"not settled {sentences.moment(timeline.end - last)} after the last event: {told[0]}", story)
         elif timeline.settle > in_ticks(seconds):
             changed = [
                 f"{rebalance.trigger} at {sentences.moment(rebalance.began)}, after: {rebalance.cause.text}"
                 for rebalance in timeline.rebalances
                 if rebalance.began >= last
             ]
-            _fail(
+            fail(
                 each,
                 f"settled {sentences.moment(timeline.settle)} after the last event"
                 f" ({timeline.causes.happenings[-1].text}), allowed are {seconds:g} s",
@@ -141,7 +142,7 @@ def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
                 f"{queue_name(queue)} from {before} to {after} at {sentences.moment(at)}"
                 for at, queue, before, after in found
             ]
-            _fail(each, f"{many(len(found), unit_of(each.system))} moved, allowed are {moves}", told)
+            fail(each, f"{many(len(found), unit_of(each.system))} moved, allowed are {moves}", told)
 
 
 # What the sentences are made of.
@@ -246,15 +247,8 @@ def _longer(found: Iterable[S], than: Time, end: Time) -> list[S]:
     return [each for each in found if (end if each.until is None else each.until) - each.since > than]
 
 
-def _fail(group: GroupInterface, what: str, more: Sequence[str] = ()) -> None:
-    __tracebackhide__ = True
-    group.failed()
-    told = f"{group.system} at {sentences.moment(group.clock.time)}: {what}"
-    raise AssertionError(f"{told}\n{sentences.first_lines(more)}" if more else told)
-
-
 def fail_unsettled(group: GroupInterface, within: float) -> None:
     """Fail because a group goes on changing."""
     __tracebackhide__ = True
     told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]
-    _fail(group, f"still changing after {within:g} s", told)
+    fail(group, f"still changing after {within:g} s", told)

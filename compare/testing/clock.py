@@ -2,13 +2,19 @@
 
 from bisect import insort
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from math import inf
+from types import ModuleType
 from typing import Protocol
 
+from compare.testing.turns import Turn
 from protocols.engine.nodes import TICK, Time
 from protocols.errors import UserError
 
 Action = Callable[[], object]
+
+_STEP_MS: Time = 1_000.0
+"""While the user's code waits, it is looked after so often whether it still runs."""
 
 
 class Living(Protocol):
@@ -27,8 +33,16 @@ class Clock:
         self._living: list[Living] = []
         self._actions: list[tuple[Time, int, Action]] = []
         self._given = 0
+        self.acts = False
+        """Whether a call that was put on the clock is made now."""
+        self.waits: list[Action] = []
+        """Called when the user's code has waited: each raises where the code is to stop."""
         self.limit: Time = inf
         """When user's code that runs is to be stopped (`compare.testing.handling.run`), in milliseconds."""
+        self.turn = Turn()
+        """Taken by whoever lets time pass, or changes what lives on the clock."""
+        self.clients = 0
+        """How many clients of user's code were made."""
 
     def __repr__(self) -> str:
         return f"<Clock at {self.now:g}s>"
@@ -38,12 +52,30 @@ class Clock:
         """Seconds of virtual time since the test began."""
         return self.time / 1000
 
+    def pass_for_user(self, duration: Time) -> None:
+        """Let so many milliseconds pass while the user's code waits: less where it is stopped before, and then what
+        stops it is raised (see `compare.testing.stopping`)."""
+        until = self.time + in_ticks(0.0, duration)
+        while True:
+            self.run(max(self.time, min(until, self.limit, self.time + _STEP_MS)))
+            for check in list(self.waits):
+                check()
+            if self.time >= until:
+                return
+
     def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, milliseconds: float = 0.0) -> None:
         """Let time pass for every group."""
         duration = in_ticks(seconds + 60 * minutes, milliseconds)
         if duration < 0:
             raise ValueError(f"time cannot go back by {-duration} ms")
         self.run(self.time + duration)
+
+    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
+        """``with clock.virtual_time():`` the code under test lives in this time: what it asks ``time`` and
+        ``datetime``, and how long it sleeps. See `compare.testing.virtual_time`."""
+        from compare.testing.virtual_time import virtual_time
+
+        return virtual_time(self, modules)
 
     def at(self, seconds: float, do: Action) -> None:
         """Call ``do`` when so many seconds have passed since the test began; the earlier call first, equal ones in the
@@ -57,6 +89,11 @@ class Clock:
         self._given += 1
         insort(self._actions, (time, self._given, do))
 
+    @property
+    def next_action(self) -> Time:
+        """When the next call that was put on the clock is due, in milliseconds; infinite where there is none."""
+        return self._actions[0][0] if self._actions else inf
+
     def add(self, living: Living) -> None:
         """From now on this lives on the clock, too."""
         self._living.append(living)
@@ -69,6 +106,10 @@ class Clock:
     def run(self, until: Time, first: Living | None = None, stop: Callable[[], bool] | None = None) -> None:
         """Let time pass up to ``until`` (milliseconds), or until ``stop`` says so while ``first`` lives. What is put on
         the clock may let time pass itself, and so may listeners: it may be later than ``until`` then."""
+        with self.turn:
+            self._run(until, first, stop)
+
+    def _run(self, until: Time, first: Living | None, stop: Callable[[], bool] | None) -> None:
         while True:
             due = max(self.time, min(until, self._actions[0][0]) if self._actions else until)
             reached = due if first is None else first.run(due, stop)
@@ -79,7 +120,11 @@ class Clock:
             if reached < due or (stop is not None and stop()):
                 return
             while self._actions and self._actions[0][0] <= self.time:
-                self._actions.pop(0)[2]()
+                before, self.acts = self.acts, True
+                try:
+                    self._actions.pop(0)[2]()
+                finally:
+                    self.acts = before
             if self.time >= until:
                 return
 

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 
-from compare.testing import assertions
-from compare.testing.group_interface import GroupInterface
+from compare.testing import assertions, record_assertions
+from compare.testing.handling import HandlingGroup
+from compare.testing.record_assertions import CATCHING_UP_S
 
 
 class Demands(ABC):
@@ -14,7 +15,7 @@ class Demands(ABC):
 
     @property
     @abstractmethod
-    def groups(self) -> tuple[GroupInterface, ...]:
+    def groups(self) -> tuple[HandlingGroup, ...]:
         """Who is judged."""
 
     def assert_fair(self, max_over_mean: float = 1.2) -> None:
@@ -51,3 +52,18 @@ class Demands(ABC):
         """At most so many queues went to another owner, from ``since`` (seconds) on."""
         __tracebackhide__ = True
         assertions.assert_moves_at_most(self, moves, since)
+
+    def assert_nothing_lost(self) -> None:
+        """Every record before the group's committed offset, or skipped by a reset position, was handled by a member."""
+        __tracebackhide__ = True
+        record_assertions.assert_nothing_lost(self)
+
+    def assert_handled_once(self) -> None:
+        """No record was handled more than once, by one member or by several."""
+        __tracebackhide__ = True
+        record_assertions.assert_handled_once(self)
+
+    def assert_at_least_once(self, within: float = CATCHING_UP_S) -> None:
+        """Every record that was written up to ``within`` seconds ago was handled at least once."""
+        __tracebackhide__ = True
+        record_assertions.assert_at_least_once(self, within)

@@ -1,39 +1,39 @@
 """A consumer group in virtual time, to which a test lets things happen."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from compare.measure.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
 from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks
-from compare.testing.confluent.messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
+from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
-from compare.testing.handling import Handling, Interruption, Record
+from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
+from compare.testing.records import Records
+from compare.testing.replayable import Replayable
+from compare.testing.rocketmq.door import RocketMQDoor
+from compare.testing.single_owner import single_owner
+from compare.testing.transactions import Transactions
+from compare.testing.user_code import UserCode
 from compare.testing.world import World
-from protocols import Allocation, Queue, files
+from protocols import Allocation, Queue
 from protocols.errors import UserError
-from protocols.scenario.model import Scenario
-from protocols.scenario.writing import as_yaml
 from protocols.timeline import Timeline
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
-    from compare.testing.rocketmq.push_consumer import PushConsumer
-
-R = TypeVar("R")
+    from compare.testing.confluent.door import Confluent
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands):
+class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -133,11 +133,27 @@ class Group(Events, Demands):
         self.clock.add(world)
         return world
 
+    @cached_property
+    def records(self) -> Records:
+        """What stands in the records, and what producers have written (`compare.testing.records`)."""
+        return Records(self.world, self.clock, self.plan)
+
+    @cached_property
+    def transactions(self) -> Transactions:
+        """The transactions of producers (Kafka)."""
+        return Transactions(self)
+
     # What happens.
 
     def happen(self, **fields: object) -> Self:
-        for event in self.world.happen(fields):
-            self.handling.befallen(event)
+        with self.clock.turn:
+            self.handling.journal.happened(fields)
+            remaining = self.handling.remaining(fields)
+            if remaining is not None:
+                for event in self.world.happen(remaining):
+                    self.handling.befallen(event)
+                    self.records.befallen(event)
+                    self.transactions.befallen(event)
         return self
 
     # What is there.
@@ -184,19 +200,7 @@ class Group(Events, Demands):
     def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
         """Who owns a queue now; None where nobody does. `UserError` where there is no such queue, `AssertionError`
         where several own it."""
-        found = [
-            (queue, owners)
-            for queue, owners in self.allocation.owners.items()
-            if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
-        ]
-        if not found:
-            there = ", ".join(map(queue_name, sorted(self.allocation.owners)))
-            raise UserError(f"no queue {topic}-{number}, expected one of {there}")
-        if len(found) != 1:
-            raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
-        if len(found[0][1]) > 1:
-            raise AssertionError(f"{topic}-{number} has several owners: {', '.join(found[0][1])}")
-        return found[0][1][0] if found[0][1] else None
+        return single_owner(self.allocation, topic, number, broker)
 
     @property
     def timeline(self) -> Timeline:
@@ -217,23 +221,8 @@ class Group(Events, Demands):
         """Everything so far, a line each."""
         return story(self.timeline)
 
-    # As a scenario.
-
-    def scenario(self) -> Scenario:
-        """What has happened so far as a scenario; `equipoise compare` repeats the run from it."""
-        return self.world.scenario_until(max(self.clock.time, 1.0))
-
-    def scenario_text(self) -> str:
-        """The scenario as the text of a YAML file."""
-        return as_yaml(self.scenario())
-
-    def write_scenario(self, path: str | Path) -> Path:
-        """Write the scenario to a file, whole or not at all; returns its path."""
-        files.write_text(Path(path), self.scenario_text())
-        return Path(path)
-
     def failed(self) -> None:
-        """An assertion is about to fail: under hypothesis the scenario is told with the falsifying example."""
+        """An assertion is about to fail: under hypothesis a replay is told with the falsifying example."""
         failing.tell(self)
 
     # User's own code.
@@ -254,39 +243,15 @@ class Group(Events, Demands):
         given = dict(config or {})
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
-        return KafkaConsumer(self, member, given)
+        consumer = self.handling.made(KafkaConsumer(self, member, given))
+        self.handling.journal.made(consumer, member, "consumer", config=config)
+        return consumer
 
-    def push_consumer(self, member: str, *, orderly: bool = False) -> "PushConsumer":
-        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
-        the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
-        from compare.testing.rocketmq.push_consumer import PushConsumer
+    def confluent(self) -> "Confluent":
+        """confluent-kafka's Consumer, Producer, AdminClient and what is imported beside them, all of this group; see
+        `compare.testing.confluent.door.Confluent`."""
+        from compare.testing.confluent.door import Confluent
 
-        if self.system != "rocketmq":
-            raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
-        return PushConsumer(self, member, orderly=orderly)
-
-    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
-        """See `compare.testing.handling.Handling.interrupt`."""
-        self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
-
-    def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
-        """See `compare.testing.handling.Handling.run`."""
-        return self.handling.run(code, seconds=seconds)
-
-    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
-        """See `compare.testing.handling.Handling.watch`."""
-        return self.handling.watch(handler)
-
-    def handled_twice(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.twice`."""
-        return self._told(self.handling.twice())
-
-    def never_handled(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.never`."""
-        return self._told(self.handling.never())
-
-    def _told(self, records: list[Record]) -> list[Record]:
-        """These records; where there are any, a test is likely to fail."""
-        if records:
-            self.failed()
-        return records
+        if self.system != "kafka":
+            raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
+        return Confluent(self)

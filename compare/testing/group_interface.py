@@ -7,6 +7,7 @@ from compare.measure.figures import Fairness
 from compare.measure.optimum import Optimum
 from compare.testing.clock import Clock
 from compare.testing.plans import Plan
+from compare.testing.records import Records
 from compare.testing.world import World
 from protocols import Allocation, Queue
 from protocols.timeline import Timeline
@@ -32,6 +33,10 @@ class GroupInterface(Protocol):
     @property
     def world(self) -> World:
         """Where it lives."""
+
+    @property
+    def records(self) -> Records:
+        """What stands in the records."""
 
     @property
     def members(self) -> Sequence[str]:
@@ -60,6 +65,9 @@ class GroupInterface(Protocol):
     @property
     def timeline(self) -> Timeline:
         """Everything so far."""
+
+    def popped(self, message: object) -> tuple[str, tuple[Queue, int]] | None:
+        """Member, queue and offset of a message that was taken by POP, which has been handled; None for any other."""
 
     def happen(self, **fields: object) -> object:
         """Something happens now."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
 
-from compare.testing.confluent.messages import MakeHeaders, MakeValue, headers_of, key_of, value_of
+from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from protocols.errors import UserError
 
 QueueCounts: TypeAlias = int | Mapping[str, int]

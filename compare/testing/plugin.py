@@ -24,6 +24,13 @@ def clock() -> "Clock":
 
 
 @pytest.fixture
+def virtual_time(clock: "Clock") -> Generator["Clock", None, None]:
+    """The clock; while the test runs, the code under test lives in its time: ``time.sleep``, ``time.monotonic``, ..."""
+    with clock.virtual_time():
+        yield clock
+
+
+@pytest.fixture
 def kafka_group(clock: "Clock", request: pytest.FixtureRequest) -> "Group":
     """A Kafka group: one topic ``orders`` with 6 partitions and no member yet; call it for another one."""
     return _group("kafka", clock, request)

@@ -7,6 +7,7 @@ from compare.testing.clock import Clock
 from compare.testing.world import World
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
+from rocketmq_selfbalance.cluster import RocketMQCluster
 
 GRACE_MS: Time = 1_500.0
 """So long nothing may have changed: messages that are under way arrive, members that start have made their first pass
@@ -32,7 +33,15 @@ def unsettled(world: World) -> list[Queue]:
     for queues in world.owned.values():
         for queue in queues:
             owners[queue] = owners.get(queue, 0) + 1
+    if _all_pop(world):
+        return []
     return [queue for _, queue in world.ending.expected() if owners.get(queue, 0) != 1]
+
+
+def _all_pop(world: World) -> bool:
+    """Whether all members take messages by POP, so that no queue ever has an owner."""
+    cluster = world.cluster
+    return isinstance(cluster, RocketMQCluster) and world.ending.members.keys() <= cluster.members.popping
 
 
 def _counted_in(world: World) -> bool:

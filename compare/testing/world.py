@@ -18,7 +18,7 @@ from protocols.errors import UserError
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
 from protocols.queues import Queue
 from protocols.scenario.cluster import Cluster
-from protocols.scenario.events import Event
+from protocols.scenario.events import Event, Produce
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario as read_scenario
 from protocols.scenario.running import BEGINNING
@@ -26,7 +26,7 @@ from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.units import LONGEST
 from protocols.scenario.validation import PartError
-from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
+from protocols.timeline import Lifetimes, Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 _OF_SYSTEM = {"strategy", "settings"}
@@ -199,13 +199,24 @@ class World:
             self._given.pop()
             raise UserError(_PLACE.sub("", str(error))) from None
         self._learn(scenario, events)
+        self._apply(events)
+        return events
+
+    def write(self, counts: Mapping[str, int]) -> None:
+        """So many records come now, to queues that are there: the event ``produce``, without reading all of the
+        scenario anew, because producers write often."""
+        event = Produce(at=self.now, produce=dict(counts))
+        self._given.append({"at": self.now, "produce": dict(counts)})
+        self.scenario = self.scenario.model_copy(update={"events": (*self.scenario.events, event)})
+        self._apply([event])
+
+    def _apply(self, events: Sequence[Event]) -> None:
         for event in events:
             number = self.simulation.at(self.now, partial(self.cluster.apply, event), event.describe())
             self.calls[number] = event
         self.last_change = self.now
         if not self._running:
             self.simulation.run(self.now)
-        return events
 
     def _refuse_members(self, given: Mapping[str, object]) -> None:
         """Nobody joins who is there: in a file a first join would mean that the member was not there before."""
@@ -244,6 +255,11 @@ class World:
     def topics(self) -> Mapping[str, tuple[Queue, ...]]:
         """Topic to the queues that it has now."""
         return self.ending.groups[self.group].topics
+
+    @property
+    def lives(self) -> Lifetimes:
+        """When each queue that did not exist throughout existed."""
+        return self._lives
 
     def timeline(self) -> Timeline:
         """Everything so far."""

@@ -11,8 +11,17 @@ In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, timers
-from kafka_coordinator.consumer.commands import Assign, BeginPoll, EndPoll, Handle, ListenerReturned, Seek, Store
+from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, positions, timers
+from kafka_coordinator.consumer.commands import (
+    Assign,
+    AssignAsMember,
+    BeginPoll,
+    EndPoll,
+    Handle,
+    ListenerReturned,
+    Seek,
+    Store,
+)
 from kafka_coordinator.consumer.kip848 import membership as kip848
 from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
@@ -47,7 +56,7 @@ def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
 
 def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
     """Partitions are read on from somewhere else."""
-    known = {*c.subscription.owned, *c.subscription.assigned_by_user}
+    known = {*c.subscription.owned, *c.subscription.assigned_by_user, *c.subscription.beside}
     wanted = {partition: offset for partition, offset in command.offsets if partition in known}
     for partition, offset in wanted.items():
         topic, number = partition
@@ -60,6 +69,7 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     """The user reads partitions without a membership. The coordinator is needed for their committed offsets only."""
     c.subscription.assigned_by_user = c.subscription.unpositioned = tuple(sorted_pairs(command.partitions))
     c.subscription.positions = {}
+    c.subscription.beside = ()
     if not command.partitions:
         out.cancel_timer(timers.AUTO_COMMIT)
         return
@@ -68,6 +78,20 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     settings = c.config.settings
     if settings.enable_auto_commit:
         out.set_timer(timers.AUTO_COMMIT, now + settings.auto_commit_interval_ms)
+
+
+def assign_as_member(c: ConsumerState, now: Time, command: AssignAsMember, out: Outbox) -> None:
+    """A member's user reads partitions from their committed offsets again, those of others among them."""
+    subscription, partitions = c.subscription, command.partitions
+    subscription.beside = tuple(sorted_pairs({*subscription.beside, *partitions}.difference(subscription.owned)))
+    subscription.positions = {each: at for each, at in subscription.positions.items() if each not in partitions}
+    subscription.unpositioned = tuple(sorted_pairs({*subscription.unpositioned, *partitions}))
+
+
+def begin_reading(c: ConsumerState, now: Time, out: Outbox) -> None:
+    """Committed offsets are asked for wherever the user's thread is, as librdkafka's own thread does."""
+    if c.subscription.unpositioned and c.user.listener_call is None and not c.membership.rejoin_needed:
+        positions.fetch(c, now, out)
 
 
 def store(c: ConsumerState, now: Time, command: Store, out: Outbox) -> None:

@@ -75,5 +75,6 @@ def set_owned(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Ou
     else:
         subscription.unpositioned = owned
     subscription.owned = owned
+    subscription.beside = tuple([each for each in subscription.beside if each in subscription.positions])
     out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.membership.generation if owned else None))
     reading.resume(c, now, out)

@@ -59,6 +59,11 @@ class EndPoll(NamedTuple):
     """poll() has returned (`ConsumerConfig.by_hand`)."""
 
 
+class PollExpired(NamedTuple):
+    """The user asks for no records for too long: the client leaves the group, though its own task goes on
+    (`ConsumerConfig.by_hand`; a client that rejoins in the background watches this itself)."""
+
+
 class Handle(NamedTuple):
     """The user has records ``first`` to ``end - 1`` of a partition in hand (`ConsumerConfig.by_hand`)."""
 
@@ -78,6 +83,13 @@ class Assign(NamedTuple):
 
     For a consumer without a subscription (`ConsumerConfig.by_hand`).
     """
+
+    partitions: tuple[Partition, ...]
+
+
+class AssignAsMember(NamedTuple):
+    """assign() of a member: it reads these from their committed offsets, too, whether the group has given them to it or
+    not; it goes on until its own partitions change (`ConsumerConfig.by_hand`)."""
 
     partitions: tuple[Partition, ...]
 

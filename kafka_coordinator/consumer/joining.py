@@ -77,7 +77,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
         metadata.refresh(c, now, out)
     elif c.joining.needs_prepare:
         c.joining.needs_prepare = False
-        c.joining.prepare_deadline = now + c.config.settings.max_poll_interval_ms
+        c.joining.prepare_deadline = now + c.config.settings.rebalance_within_ms
         _on_join_prepare(c, now, out)
     else:
         _send_join(c, now, out)
@@ -170,12 +170,12 @@ def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
         config.instance_id,
         config.client_id,
         settings.session_timeout_ms,
-        settings.max_poll_interval_ms,
+        settings.rebalance_within_ms,
         CONSUMER_PROTOCOL_TYPE,
         tuple([(name, assigning.metadata_for(c, name)) for name in settings.partition_assignment_strategy]),
         reason=c.membership.rejoin_reason,
     )
-    within = max(settings.request_timeout_ms, settings.max_poll_interval_ms + settings.join_extra_ms)
+    within = max(settings.request_timeout_ms, settings.rebalance_within_ms + settings.join_extra_ms)
     requests.send(c, now, c.lookup.coordinator, message, out, within=within)
 
 

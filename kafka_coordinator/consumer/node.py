@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from kafka_coordinator.consumer import (
+    by_hand,
     commits,
     connections,
     heartbeats,
@@ -82,7 +83,7 @@ class Consumer:
             in_poll(c, now, message, waiting.about, out)  # by the background thread
         elif in_poll is None:
             _AT_ONCE[kind](c, now, message, waiting.about, out)
-        elif not c.user.closing and not _waits_for(waiting.about) and polling.is_elsewhere(c, now, out):
+        elif not c.user.closing and not _waits_for(c, message, waiting.about) and polling.is_elsewhere(c, now, out):
             c.user.deferred.append((message, waiting.about))
             return
         else:
@@ -124,6 +125,8 @@ class Consumer:
                 kip848_heartbeats.hurry(c, now, out)
             if user.closing:
                 break
+            if c.config.by_hand:
+                by_hand.begin_reading(c, now, out)
             if not (user.deferred or _has_work(c)) or polling.is_elsewhere(c, now, out):
                 return
             if user.deferred:
@@ -173,8 +176,10 @@ def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: c
     connections.commit_finished(c, now, about, commits.outcome_of(c, now, answer, about, out), out)
 
 
-def _waits_for(about: object) -> bool:
-    """Whether the user's thread waits for this answer where it is: in commitSync(), not in poll()."""
+def _waits_for(c: ConsumerState, answer: Message, about: object) -> bool:
+    """Whether the answer is taken wherever the user's thread is: it waits in commitSync(), or has not to be asked."""
+    if isinstance(answer, OffsetFetchAnswer) and c.config.by_hand:
+        return c.user.listener_call is None
     return isinstance(about, commits.About) and about.purpose == commits.USER
 
 

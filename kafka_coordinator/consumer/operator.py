@@ -7,9 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, positions, reading, standing_still, timers
+from kafka_coordinator.consumer import (
+    by_hand,
+    commits,
+    leaving,
+    membership,
+    metadata,
+    positions,
+    reading,
+    standing_still,
+    timers,
+)
 from kafka_coordinator.consumer.commands import (
     Assign,
+    AssignAsMember,
     BeginPoll,
     Close,
     CommitNow,
@@ -19,6 +30,7 @@ from kafka_coordinator.consumer.commands import (
     Handle,
     ListenerReturned,
     NewLoad,
+    PollExpired,
     ReportDelivered,
     Seek,
     StopPolling,
@@ -115,9 +127,11 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     NewLoad: _new_load,
     BeginPoll: by_hand.begin_poll,
     EndPoll: by_hand.end_poll,
+    PollExpired: lambda c, now, command, out: membership.poll_expired(c, now, out),
     Handle: by_hand.handle,
     Seek: by_hand.seek,
     Assign: by_hand.assign,
+    AssignAsMember: by_hand.assign_as_member,
     Store: by_hand.store,
     ListenerReturned: by_hand.returned,
     ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),

@@ -27,7 +27,10 @@ class ConsumerSettings:
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
-    """Also the rebalance timeout that a JoinGroup asks for."""
+    """Also the rebalance timeout that a JoinGroup asks for, unless the next one says another."""
+    rebalance_timeout_ms: int = 0
+    """How long a rebalance waits for this member; 0: ``max.poll.interval.ms``, as in Kafka's own consumer. A client
+    that rejoins in a task of its own (aiokafka) names it apart."""
     max_poll_records: int = 500
     partition_assignment_strategy: tuple[str, ...] = ("range", "cooperative-sticky")
     """In order of preference."""
@@ -66,6 +69,11 @@ class ConsumerSettings:
         return settings
 
     @property
+    def rebalance_within_ms(self) -> int:
+        """The rebalance timeout of a JoinGroup."""
+        return self.rebalance_timeout_ms or self.max_poll_interval_ms
+
+    @property
     def is_classic(self) -> bool:
         """Whether the member uses the classic protocol."""
         return self.group_protocol == CLASSIC
@@ -99,6 +107,7 @@ _JAVA_NAMES: Final[Mapping[str, str]] = {record.java_class: record.name for reco
 _MAY_BE_ZERO = frozenset(
     {
         "auto.commit.interval.ms",
+        "rebalance.timeout.ms",
         "metadata.max.age.ms",
         "retry.backoff.ms",
         "retry.backoff.max.ms",

@@ -1,4 +1,5 @@
-"""What the cluster's controller sends to a coordinator: commands from `protocols.engine.nodes.OPERATOR`.
+"""What the cluster's controller, its transaction coordinator and its administrator send to a coordinator: commands from
+`protocols.engine.nodes.OPERATOR`.
 
 In Kafka `GroupCoordinatorService.onElection`, `onResignation` and `onNewMetadataImage`.
 """
@@ -6,6 +7,7 @@ In Kafka `GroupCoordinatorService.onElection`, `onResignation` and `onNewMetadat
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kafka_coordinator.assignors.inputs import Partition
 from protocols.queues import Queue
 
 
@@ -39,3 +41,15 @@ class GroupSettings(NamedTuple):
     """
 
     of_group: Mapping[str, Mapping[str, int]]
+
+
+class OffsetsDecided(NamedTuple):
+    """Offsets that the group has from now on: the marker of a committed transaction (in Kafka
+    `WriteTxnMarkersRequest`; the offsets are in the log already), or an administrator's. ``member``: whose they are,
+    None: nobody's."""
+
+    group: str
+    member: str | None
+    generation: int | None
+    offsets: tuple[tuple[Partition, int, str], ...]
+    """Partition, offset, metadata text."""

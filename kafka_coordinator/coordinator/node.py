@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
-from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.consumer_groups import classic_members, timers
 from kafka_coordinator.coordinator.consumer_groups import offsets as consumer_offsets
 from kafka_coordinator.coordinator.consumer_groups.conversion import replace_empty
@@ -38,6 +38,7 @@ from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
+from kafka_coordinator.coordinator.transactions import complete
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
 from kafka_coordinator.messages import (
     CoordinatorFound,
@@ -123,6 +124,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     OffsetsLeaders: _set_leaders,
     Topics: _set_topics,
     GroupSettings: _set_group_settings,
+    OffsetsDecided: complete,
 }
 """Requests and commands that every broker handles."""
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +25,12 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 """
 
-IN_A_CHECKOUT = ("tests/", "members.txt")
-"""What a command of the README names that is not installed."""
+PRINTED = {
+    "members.txt": "all-groups.members-verbose.txt",
+    "offsets.txt": "all-groups.offsets.txt",
+    "state.txt": "all-groups.state.txt",
+}
+"""What a command of the README has the admin tool print, to the example that was printed so."""
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +41,8 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("empty")
     done = light(folder, "examples", "--to", "examples")
     assert done.returncode == 0, done.stderr
+    for name, example in PRINTED.items():
+        shutil.copy(folder / "examples/captures/kafka" / example, folder / name)
     return folder
 
 
@@ -53,7 +60,7 @@ def commands() -> list[str]:
     for page in ("README.md", "docs/quick-start.md"):
         for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
             match = re.match(r"equipoise ((?!examples).+)", line)
-            if match and not any(each in line for each in IN_A_CHECKOUT):
+            if match:
                 found.append(match[1].partition("  #")[0].partition(" > ")[0])
     return list(dict.fromkeys(found))
 
@@ -108,3 +115,12 @@ def test_every_example_is_listed(empty_folder: Path) -> None:
     for path in (ROOT / "examples/scenarios").glob("*.yaml"):
         assert f'"scenarios/{path.stem}"' in listed
         assert path.read_text(encoding="utf-8").startswith("name: "), "the list takes the name from the first line"
+
+
+def test_recordings_are_those_of_the_tests() -> None:
+    shipped = [path for path in (ROOT / "examples/recordings").rglob("*") if path.is_file()]
+    assert len(shipped) >= 10
+    for path in shipped:
+        system, *rest = path.relative_to(ROOT / "examples/recordings").parts
+        folder = "captures" if rest[0] == "traces" else "golden"
+        assert path.read_bytes() == ROOT.joinpath("tests", folder, system, *rest).read_bytes()

@@ -1,11 +1,11 @@
-"""From numbered rows to the integer sums of `definitions`: the counting of the numpy engine and of Spark's tasks."""
+"""From numbered rows to the integer sums of `last_step`: the counting of the numpy engine and of Spark's tasks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from compare.measure.figures.definitions import Flags, Integers, Sums
+from compare.measure.figures.last_step import Flags, Integers, Sums
 from compare.measure.figures.rows import NumberedRows, Numbers
 from protocols.errors import UserError
 

@@ -1,4 +1,4 @@
-"""What the fairness figures are, and their last step: one numpy function for every engine.
+"""What the fairness figures are, computed from integers by one function.
 
 Engines count in integers: power sums, a rank-weighted sum, extremes, the deviation of every topic, and the histogram
 of the members' loads. From these every figure follows by one division, root or logarithm. Numerators and denominators
@@ -14,20 +14,14 @@ Weights are integers, or decimals that are counted in millionths (rounded half t
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from itertools import groupby
+from typing import Any, Final, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-Integers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
-"""int64, or Python integers where int64 would overflow."""
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
-Amount = TypeVar("Amount", int, float, Integers)
+Figure: TypeAlias = int | float | None
+Amount = TypeVar("Amount", bound=Any)
+"""Numbers, arrays of them, or Spark's columns."""
 
 MILLIONTHS = 1_000_000
 """Loads per unit where weights are decimals."""
@@ -44,73 +38,93 @@ _ROOT_BITS = 128
 """Binary places of the roots of integers. The denominator of pile_up is at least the sum of its roots, so what the
 places left out change in the quotient is far below the last bit of a float64."""
 
-_EXACT = 1 << 53
-"""Up to here every integer is a float64."""
+log: Final = math.log
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """One entry per row (a group, or a topic of a group), over the loads x of its ``members`` members.
+class Loads:
+    """One group, or one topic of it: the ``loads`` of its members in ascending order, idle ones with 0, in whole
+    numbers, of which ``unit`` are a queue of weight 1; ``unknown``: a weight is not known. ``topic_deviations``: the
+    n sum x^2 - (sum x)^2 of the topics that it consists of, in any order; none for a topic."""
 
-    ``total`` = sum x, ``squares`` = sum x^2, ``ranked`` = sum (rank x) with ascending ranks from 1, ``low`` and
-    ``high`` the extremes (0 without members). The uneven topics of a row in any order: ``topic_deviation``, the n sum
-    x^2 - (sum x)^2 of one topic over all members of the row, topics where it is 0 left out; ``topic_row`` is the row
-    it belongs to. The histogram: ``load`` and ``holders`` (how many members carry this load), ascending within a row,
-    zeros left out; ``row`` is the row it belongs to. ``unknown`` says where a weight is not
-    known. ``unit`` is the load of a queue of weight 1. int64 columns must be small enough that ``2 members total^2``
-    stays below 2^62 in each row.
-    """
-
-    members: Integers
-    idle: Integers
-    queues: Integers
-    unowned: Integers
-    double_owned: Integers
-    total: Integers
-    squares: Integers
-    ranked: Integers
-    low: Integers
-    high: Integers
-    topic_row: npt.NDArray[np.int64]
-    topic_deviation: Integers
-    row: npt.NDArray[np.int64]
-    load: Integers
-    holders: Integers
-    unknown: Flags
+    loads: Sequence[int]
+    idle: int
+    queues: int
+    unowned: int
+    double_owned: int
+    topic_deviations: Iterable[int] = ()
+    unknown: bool = False
     unit: int = 1
 
 
-def last_step(sums: Sums) -> Mapping[str, Integers | Floats]:
-    """Figure name to its values, one per row; NaN stands for null in the figures of `LOADS`."""
-    n, total, high, low = sums.members, sums.total, sums.high, sums.low
-    squared = total * total
-    deviation = n * sums.squares - squared
-    there = n > 0
-    known = there & ~sums.unknown
-    loaded = known & (total > 0)
-    empty = known & ~loaded
-    theil = np.full(len(n), np.nan)
-    theil[loaded] = np.maximum(_theil(sums, loaded)[loaded], 0.0)
-    figures: dict[str, Integers | Floats] = {
-        "members": n,
-        "idle_members": sums.idle,
-        "queues": sums.queues,
-        "unowned_queues": sums.unowned,
-        "double_owned_queues": sums.double_owned,
-        "min": _per_unit(low, known, sums.unit),
-        "max": _per_unit(high, known, sums.unit),
-        "mean": quotient(total, n * sums.unit, known),
-        "spread": _per_unit(high - low, known, sums.unit),
-        "idle_share": quotient(sums.idle, n, there),
-        # sqrt(V) / mean with V = deviation / n^2 and mean = total / n.
-        "cv": np.where(empty, 0.0, np.sqrt(quotient(deviation, squared, loaded))),
-        "jain": np.where(empty, 1.0, quotient(*jain_parts(n, total, sums.squares), loaded)),
-        "gini": np.where(empty, 0.0, quotient(2 * sums.ranked - (n + 1) * total, n * total, loaded)),
-        "theil": np.where(empty, 0.0, theil),
-        "max_over_mean": quotient(high * n, total, loaded),
-        "pile_up": _pile_up(sums, deviation, known),
-    }
-    return {name: figures[name] for name in NAMES}
+def deviation_of(loads: Sequence[int]) -> int:
+    """n sum x^2 - (sum x)^2."""
+    total = sum(loads)
+    return len(loads) * sum([load * load for load in loads]) - total * total
+
+
+def figures_of(row: Loads) -> dict[str, Figure]:
+    """Figure name to its value; None stands for null. Every quotient of two integers, of any size, is the float64
+    nearest to it."""
+    loads, n = row.loads, len(row.loads)
+    counts = n, row.idle, row.queues, row.unowned, row.double_owned
+    idle_share = row.idle / n if n else None
+    known = n > 0 and not row.unknown
+    figures: dict[str, Figure] = dict(zip(COUNTS, counts, strict=True))
+    figures |= dict.fromkeys(LOADS)
+    figures["idle_share"] = idle_share
+    if not known:
+        return figures
+    total, low, high = sum(loads), loads[0], loads[-1]
+    extremes = low / row.unit, high / row.unit, (high - low) / row.unit
+    figures |= {name: whole(value) for name, value in zip(("min", "max", "spread"), extremes, strict=True)}
+    figures |= {"mean": total / (n * row.unit), "cv": 0.0, "jain": 1.0, "gini": 0.0, "theil": 0.0, "pile_up": 0.0}
+    if not total:
+        return figures
+    deviation = deviation_of(loads)
+    ranked = sum([rank * load for rank, load in enumerate(loads, start=1)])
+    # sqrt(V) / mean with V = deviation / n^2 and mean = total / n.
+    figures["cv"] = math.sqrt(deviation / (total * total))
+    above, below = jain_parts(n, total, sum([load * load for load in loads]))
+    figures["jain"] = above / below
+    figures["gini"] = (2 * ranked - (n + 1) * total) / (n * total)
+    figures["theil"] = _theil(loads, total)
+    figures["max_over_mean"] = high * n / total
+    figures["pile_up"] = _pile_up(deviation, [each for each in row.topic_deviations if each])
+    return figures
+
+
+def whole(value: float) -> int | float:
+    """An integer where the value is one."""
+    return int(value) if value.is_integer() else value
+
+
+def _theil(loads: Sequence[int], total: int) -> float:
+    """Sum over the histogram of holders * (x/T) * ln(x n/T), one after the other in ascending order."""
+    result = 0.0
+    for load, equal in groupby(loads):
+        if load:
+            holders = float(sum(1 for _ in equal))
+            result += holders * (load / total * log(load * len(loads) / total))
+    return max(result, 0.0)
+
+
+def _pile_up(deviation: int, of_topics: Sequence[int]) -> float:
+    within = sum(of_topics)
+    if len(of_topics) < 2 or deviation == within:
+        return 0.0
+    return pile_up(deviation - within, within, sum(map(root_of, of_topics)))
+
+
+def root_of(deviation: int) -> int:
+    """The root of a topic's deviation as a multiple of 2^-128, so that no order of addition changes a sum of them."""
+    return math.isqrt(deviation << 2 * _ROOT_BITS)
+
+
+def pile_up(apart: int, within: int, roots: int) -> float:
+    """(V - S) / (D^2 - S), each of the three multiplied by n^2: ``apart`` is V - S, ``within`` S, ``roots`` D as a
+    sum of `root_of`."""
+    return (apart << 2 * _ROOT_BITS) / (roots * roots - (within << 2 * _ROOT_BITS))
 
 
 def jain_parts(members: Amount, total: Amount, squares: Amount) -> tuple[Amount, Amount]:
@@ -120,64 +134,6 @@ def jain_parts(members: Amount, total: Amount, squares: Amount) -> tuple[Amount,
 
 def jain_of(loads: Sequence[float]) -> float:
     """Jain's index of loads that are at hand as numbers, 1 without load; of whole numbers it has the bits of
-    `last_step`."""
+    `figures_of`."""
     above, below = jain_parts(len(loads), sum(loads), sum(load * load for load in loads))
     return above / below if below else 1.0
-
-
-def _pile_up(sums: Sums, deviation: Integers, known: Flags) -> Floats:
-    """(V - S) / (D^2 - S), each of the three multiplied by n^2; D^2 = S where fewer than two topics are uneven."""
-    rows = len(deviation)
-    topics = np.bincount(sums.topic_row, minlength=rows)
-    within = np.zeros_like(deviation)
-    np.add.at(within, sums.topic_row, sums.topic_deviation)
-    result = np.where(known, 0.0, np.nan)
-    apart = deviation - within
-    (chosen,) = np.nonzero(known & (topics > 1) & (apart != 0).astype(bool))
-    if not len(chosen):
-        return result
-    place = np.full(rows, -1)
-    place[chosen] = np.arange(len(chosen))
-    row = place[sums.topic_row]
-    different, which = np.unique(sums.topic_deviation[row >= 0], return_inverse=True)
-    roots = np.array([math.isqrt(each << 2 * _ROOT_BITS) for each in different.tolist()], dtype=object)
-    root_sums = np.zeros(len(chosen), dtype=object)
-    np.add.at(root_sums, row[row >= 0], roots[which])
-    result[chosen] = [
-        (above << 2 * _ROOT_BITS) / (root * root - (below << 2 * _ROOT_BITS))
-        for above, below, root in zip(apart[chosen].tolist(), within[chosen].tolist(), root_sums, strict=True)
-    ]
-    return result
-
-
-def quotient(numerator: Integers, denominator: Integers, where: Flags) -> Floats:
-    """The float64 nearest to each exact quotient (ties to even); NaN outside of ``where``."""
-    result = np.full(len(numerator), np.nan)
-    small = where & _is_small(numerator) & _is_small(-numerator) & _is_small(denominator)
-    np.divide(numerator.astype(np.float64), denominator.astype(np.float64), out=result, where=small)
-    # Python divides integers of any size with one rounding.
-    rest = np.flatnonzero(where & ~small)
-    result[rest] = [
-        int(top) / int(bottom) for top, bottom in zip(numerator[rest].tolist(), denominator[rest].tolist(), strict=True)
-    ]
-    return result
-
-
-def _is_small(values: Integers) -> Flags:
-    return np.less_equal(values, _EXACT).astype(bool)
-
-
-def _per_unit(loads: Integers, known: Flags, unit: int) -> Floats:
-    return quotient(loads, np.full(len(loads), unit, dtype=np.int64), known)
-
-
-def _theil(sums: Sums, loaded: Flags) -> Floats:
-    # Sum over the histogram of holders * (x/T) * ln(x n/T).
-    of_loaded = loaded[sums.row]
-    row, load = sums.row[of_loaded], sums.load[of_loaded]
-    total, everywhere = sums.total[row], np.ones(len(row), dtype=bool)
-    share = quotient(load, total, everywhere)
-    relative = quotient(load * sums.members[row], total, everywhere)
-    terms = sums.holders[of_loaded].astype(np.float64) * (share * np.log(relative))
-    # bincount adds one after the other in the order of the entries, whatever lies around them.
-    return np.bincount(row, weights=terms, minlength=len(loaded)).astype(np.float64)

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compare.measure.figures.definitions import MILLIONTHS, Flags
+from compare.measure.figures.definitions import MILLIONTHS
+from compare.measure.figures.last_step import Flags
 from compare.measure.figures.shapes import Columns, kind_of
 from protocols.errors import UserError
 

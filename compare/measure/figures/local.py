@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compare.measure.figures.counting import count
-from compare.measure.figures.definitions import COUNTS, MILLIONTHS, NAMES, Flags, Floats, Integers, Sums, last_step
+from compare.measure.figures.definitions import COUNTS, MILLIONTHS, NAMES
 from compare.measure.figures.faults import check_rows, listed_twice, overloaded, place_in
+from compare.measure.figures.last_step import Flags, Floats, Integers, Sums, last_step
 from compare.measure.figures.queues import QueueBits, count_queues
 from compare.measure.figures.rows import NumberedRows, Numbers
 from compare.measure.figures.shapes import Columns, columns_of, kind_of

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compare.measure.figures.groups import Figure, GroupLoads, counted_figures
+from compare.measure.figures.definitions import Figure
+from compare.measure.figures.groups import counted_figures
+from compare.measure.figures.weights import GroupLoads
 from protocols import Allocation, GroupError, Queue
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

@@ -20,8 +20,8 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 from compare.measure.figures.counting import count
-from compare.measure.figures.definitions import Flags
 from compare.measure.figures.faults import check_rows, check_values, listed_twice, overloaded, place_in
+from compare.measure.figures.last_step import Flags
 from compare.measure.figures.local import figure_table, integer_loads, unit_of_column
 from compare.measure.figures.rows import NumberedRows, Numbers
 from compare.measure.figures.shapes import Columns, columns_of, kind_of, queue_column, weight_column

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from compare.measure.figures.definitions import Flags
+from compare.measure.figures.last_step import Flags
 
 Numbers = npt.NDArray[np.int64]
 

@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from compare.measure.figures.definitions import NAMES
 from compare.measure.figures.faults import MOST
-from compare.measure.figures.groups import GroupFigures, GroupLoads, load_of, overloaded_group, records, unit_of
+from compare.measure.figures.numbered import records
+from compare.measure.figures.weights import GroupFigures, GroupLoads, load_of, overloaded_group, unit_of
 from compare.measure.spark.counting import fairness
 from compare.measure.spark.failures import user_errors
 from compare.measure.spark.progress import progress

@@ -4,15 +4,24 @@ The rules are librdkafka's: a member changes all of its assignment under an eage
 cooperative one; in ``on_assign`` nothing is assigned yet, and who assigns there says all that is.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from compare.testing.confluent import arguments as arguments
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent import offset_queries
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.kafka_node import Partition
+from compare.testing.kafka.node import Partition
+from kafka_coordinator.consumer.commands import AssignAsMember
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
+_COOPERATIVE = (
+    "Changes to the current assignment must be made using incremental_assign() or incremental_unassign()"
+    " when rebalance protocol type is COOPERATIVE"
+)
+_TAIL: Final = -2000
+"""Offsets below stand for so many records before the end."""
 
 
 def partitions_of(listed: Iterable[errors.Partitioned]) -> list[Partition]:
@@ -36,18 +45,21 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     listed = arguments.partitions(given)
     _takes_part(inner, as_member)
     if as_member and inner.state.cooperative:
+        inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to set assignment: Local: Erroneous state")
-    if len({(each.topic, each.partition) for each in listed}) < len(listed):
-        inner.read.clear()
-        inner.position.clear()
+    twice = sorted(each for each, times in Counter(partitions_of(listed)).items() if times > 1)
+    if twice:
+        topic, number = twice[0]
+        inner.log.refused(f"Duplicate {topic} [{number}] in input list")
+        inner.forget_read()
+    from_commits = errors.OFFSET_STORED, errors.OFFSET_INVALID
+    if twice or any(not _is_offset(each.offset) and each.offset not in from_commits for each in listed):
         raise errors.exception("_INVALID_ARG", "Failed to set assignment: Local: Invalid argument or configuration")
     if not as_member:
         inner.assign(_offsets(listed))
         _begin(inner, listed)
         return
-    _check_held(inner, listed)
-    inner.read.clear()
-    inner.position.clear()
+    inner.forget_read()
     _begin_as_member(inner, listed)
 
 
@@ -58,9 +70,9 @@ def unassign(inner: KafkaMember, *, as_member: bool) -> None:
         inner.assign({})
         return
     if inner.state.cooperative:
+        inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to remove assignment: Local: Erroneous state")
-    inner.read.clear()
-    inner.position.clear()
+    inner.forget_read()
 
 
 def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
@@ -68,12 +80,11 @@ def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) ->
     listed = arguments.partitions(given)
     _takes_part(inner, as_member)
     if as_member and not inner.state.cooperative:
-        raise errors.exception("_STATE", _EAGER)
+        raise _refused(inner, "_STATE", _EAGER)
     for topic, number in partitions_of(listed):
         if (topic, number) in inner.read:
-            raise errors.exception("_CONFLICT", f"{topic} [{number}] is already part of the current assignment")
+            raise _refused(inner, "_CONFLICT", f"{topic} [{number}] is already part of the current assignment")
     if as_member:
-        _check_held(inner, listed)
         _begin_as_member(inner, listed)
         return
     standing = _standing(inner, inner.read)
@@ -87,14 +98,14 @@ def incremental_unassign(inner: KafkaMember, given: object, *, as_member: bool) 
     listed = arguments.partitions(given)
     _takes_part(inner, as_member)
     if as_member and not inner.state.cooperative:
-        raise errors.exception("_STATE", _EAGER)
+        raise _refused(inner, "_STATE", _EAGER)
     if not inner.read:
-        raise errors.exception("_INVALID_ARG", "Can't subtract from empty assignment")
+        raise _refused(inner, "_INVALID_ARG", "Can't subtract from empty assignment")
     gone = partitions_of(listed)
     for topic, number in gone:
         if (topic, number) not in inner.read:
             reason = f"{topic} [{number}] can't be unassigned since it is not in the current assignment"
-            raise errors.exception("_INVALID_ARG", reason)
+            raise _refused(inner, "_INVALID_ARG", reason)
     left = {each: offset for each, offset in inner.read.items() if each not in gone}
     if as_member:
         inner.read = left
@@ -112,13 +123,27 @@ def seek(inner: KafkaMember, where: errors.Partitioned) -> None:
     if partition not in inner.read:
         name = "_STATE" if partition in inner.once_read else "_UNKNOWN_PARTITION"
         raise errors.exception(name, f"Failed to seek to offset {where.offset}: {errors.said(name)}")
+    if partition in inner.failed or partition in inner.state.subscription.unpositioned:
+        raise errors.exception("_STATE", f"Failed to seek to offset {where.offset}: {errors.said('_STATE')}")
     if where.offset == errors.OFFSET_INVALID:
-        inner.seek([(partition, inner.reset_offset(partition))])
-    elif where.offset < errors.OFFSET_BEGINNING:
-        reason = f"Failed to seek to offset {where.offset}: Local: Invalid argument or configuration"
-        raise errors.exception("_INVALID_ARG", reason)
-    else:
+        inner.reset(partition, "update: Success", None)
+    elif _is_offset(where.offset):
         _begin(inner, [where])
+    else:
+        inner.stuck.add(partition)
+        if where.offset == errors.OFFSET_STORED:
+            reason = f"Failed to seek to offset {where.offset}: Local: Invalid argument or configuration"
+            raise errors.exception("_INVALID_ARG", reason)
+
+
+def _is_offset(offset: int) -> bool:
+    """Whether it says where to read: a number, the beginning, the end, or so many records before it."""
+    return offset >= errors.OFFSET_BEGINNING or offset <= _TAIL
+
+
+def _refused(inner: KafkaMember, name: str, why: str) -> Exception:
+    inner.log.refused(why)
+    return errors.exception(name, why)
 
 
 def _takes_part(inner: KafkaMember, as_member: bool) -> None:
@@ -139,13 +164,13 @@ def _begin(inner: KafkaMember, listed: errors.Partitions) -> None:
 
 
 def _begin_as_member(inner: KafkaMember, listed: errors.Partitions) -> None:
-    """Read these of the group's, from the offsets that they name, else from the committed ones."""
+    """Read these as the group's member, whether it has given them or not: from the offsets that they name, else from
+    the committed ones."""
     inner.read.update(_offsets(listed))
+    there = [each for each in partitions_of(listed) if inner.exists(each)]
+    if inner.calling is None or not set(there) <= set(inner.state.subscription.owned):
+        inner.tell(AssignAsMember(tuple(there)))
     _begin(inner, listed)
-    committed = inner.committed()
-    again = [each for each, offset in _offsets(listed).items() if offset == errors.OFFSET_INVALID]
-    if inner.calling is None and again:
-        inner.seek([(each, committed.get(each, inner.reset_offset(each))) for each in again])
 
 
 def _standing(inner: KafkaMember, partitions: Iterable[Partition]) -> dict[Partition, int]:
@@ -159,11 +184,3 @@ def _go_on(inner: KafkaMember, standing: Mapping[Partition, int]) -> None:
     if standing:
         inner.seek(standing.items())
     inner.position.update(kept)
-
-
-def _check_held(inner: KafkaMember, partitions: errors.Partitions) -> None:
-    """Raises `KafkaException` for a partition that the group has not given: the real client reads it all the same,
-    beside its owner."""
-    for topic, number in partitions_of(partitions):
-        if (topic, number) not in inner.state.subscription.owned:
-            raise errors.exception("_STATE", f"{topic} [{number}] is not assigned to {inner.name}")

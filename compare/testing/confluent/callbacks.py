@@ -1,21 +1,26 @@
-"""The callbacks of a configuration: statistics at their interval, the loss of all brokers, fatal errors."""
+"""The callbacks of a configuration: statistics at their interval, the loss of brokers."""
 
 import json
 from collections.abc import Mapping
 
+from compare.testing.clock import Clock
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.configuration import Configuration
+from compare.testing.confluent.log import ERROR, INFO
 from compare.testing.confluent.member import KafkaMember
 from protocols.engine.nodes import Time
+
+_CLOSED = "Disconnected: connection closed by peer: receive 0 after POLLIN"
 
 
 class Callbacks:
     """What is told in poll() beside records."""
 
-    def __init__(self, inner: KafkaMember, configuration: Configuration, now: Time) -> None:
-        self._inner, self._configuration = inner, configuration
-        self._statistics_due: Time = now + configuration.statistics_ms
-        self._brokers_down = False
+    def __init__(self, inner: KafkaMember, configuration: Configuration, clock: Clock) -> None:
+        self._inner, self._configuration, self._turn = inner, configuration, clock.turn
+        self._statistics_due: Time = clock.time + configuration.statistics_ms
+        self._down: set[str] = set()
+        """Brokers that were told to be down."""
 
     def serve(self, now: Time) -> None:
         """Call whatever is due."""
@@ -23,18 +28,33 @@ class Callbacks:
         every = self._configuration.statistics_ms
         if statistics is not None and every and now >= self._statistics_due:
             self._statistics_due = now + every
-            statistics(json.dumps(self._statistics(now)))
-        alive = self._inner.cluster.controller.state.brokers
-        if not alive and not self._brokers_down:
-            known = len(self._inner.cluster.scenario.brokers)
-            self.error("_ALL_BROKERS_DOWN", f"{known}/{known} brokers are down")
-        self._brokers_down = not alive
+            with self._turn.lent():
+                statistics(json.dumps(self._statistics(now)))
+        self._serve_brokers()
 
-    def error(self, name: str, reason: str, *, fatal: bool = False) -> None:
+    def _serve_brokers(self) -> None:
+        """Tell of brokers to which the connection broke."""
+        if self._inner.node is None:
+            return
+        brokers = list(self._inner.cluster.scenario.brokers)
+        down = [broker for broker in brokers if broker not in self._inner.cluster.controller.state.brokers]
+        new = [broker for broker in down if broker not in self._down]
+        self._down = set(down)
+        for broker in new:
+            name = f"{broker}:9092/{brokers.index(broker) + 1}"
+            refused = f"{name}: Connect to {broker}:9092 failed: Connection refused (after 0ms in state CONNECT)"
+            self._inner.log.note(INFO, "FAIL", f"{name}: {_CLOSED}", name)
+            self._inner.log.note(ERROR, "FAIL", refused, name)
+            self._error("_TRANSPORT", refused)
+        if new and len(down) == len(brokers):
+            self._error("_ALL_BROKERS_DOWN", f"{len(down)}/{len(brokers)} brokers are down")
+
+    def _error(self, name: str, reason: str) -> None:
         """Tell ``error_cb``."""
         heard = self._configuration.callbacks.get("error_cb")
         if heard is not None:
-            heard(errors.error(name, reason, fatal=fatal))
+            with self._turn.lent():
+                heard(errors.error(name, reason))
 
     def _statistics(self, now: Time) -> Mapping[str, object]:
         """The fields of librdkafka's statistics that the double knows."""

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent import offset_queries
-from compare.testing.confluent.member import KafkaMember, Stored
+from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import EPOCH, Message
-from compare.testing.kafka_node import Partition
+from compare.testing.confluent.reading import Stored
+from compare.testing.kafka.node import Partition
 from kafka_coordinator.consumer.commits import DONE
 
 _UNKNOWN = "UNKNOWN_TOPIC_OR_PART"
@@ -76,7 +77,8 @@ class Commits:
             else:
                 error = errors.error(name, errors.said(name)) if name else None
             if self._on_commit is not None:
-                self._on_commit(error, each.listed)
+                with self._inner.lent():
+                    self._on_commit(error, each.listed)
 
     def _serve_timer(self) -> None:
         """Tell of offsets that the client has committed by itself, and that were not committed before."""
@@ -92,7 +94,8 @@ class Commits:
             elif each.before != each.offset:
                 told.setdefault(each.at, []).append(_partition(what[0], Stored(each.offset, EPOCH)))
         for listed in told.values():
-            self._on_commit(None, listed)
+            with self._inner.lent():
+                self._on_commit(None, listed)
 
     def committed(self, partitions: errors.Partitions) -> errors.Listed:
         """The group's committed offsets, with what was committed beside them."""

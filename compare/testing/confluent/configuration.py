@@ -12,7 +12,6 @@ from compare.testing.confluent.names import CONSUMER_NAMES, LIBRDKAFKA_NAMES
 from compare.testing.confluent.types import DEBUG_FLAGS, NUMBERS, TRUTHS, WORDS
 from kafka_coordinator.catalogue import CLASSIC, CONSUMER
 from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES
-from protocols.errors import UserError
 
 Callback: TypeAlias = Callable[..., object]
 
@@ -23,8 +22,9 @@ _RESETS: Final[Mapping[str, str]] = {
     "beginning": "earliest",
     "largest": "latest",
     "end": "latest",
+    "error": "latest",
 }
-"""Other words of librdkafka's for ``auto.offset.reset``."""
+"""Other words of librdkafka's for ``auto.offset.reset``; ``error`` tells an error, and reading does not begin."""
 _ALL = ("acks", "request.required.acks")
 """Numbers that may be the word ``all``."""
 _OF_MEMBERS: Final[Mapping[str, str]] = {"group.instance.id": "instance_id", "client.rack": "rack"}
@@ -36,6 +36,7 @@ _CALLBACKS: Final[Mapping[str, Callable[[str], Exception]]] = {
     "on_commit": lambda name: _refused(f"{name} requires a callable object"),
 }
 """Name of a callback to what is raised for one that cannot be called."""
+_MOST_AT_LEAST: Final = 100_000_000
 _AT_THE_BROKER: Final[Mapping[str, str]] = {
     "session.timeout.ms": "consumer` or share consumer. It is defined broker side",
     "partition.assignment.strategy": "consumer`. Use `group.remote.assignor` instead",
@@ -64,13 +65,21 @@ class Configuration:
     """Whether the user's code says what is stored (``enable.auto.offset.store`` is off)."""
     tells_ends: bool
     """``enable.partition.eof``."""
+    committed_only: bool
+    """``isolation.level``: whether only committed records are read."""
+    resets: bool
+    """Whether ``auto.offset.reset`` names where reading begins; else an error is told (``error``)."""
+    logger: Any
+    """What is told what librdkafka logs; None: nobody is."""
+    given: Mapping[str, object]
+    """All of it but callbacks, by the names that were given."""
 
 
 def configuration(given: Mapping[Any, object], group_settings: Mapping[str, object]) -> Configuration:
     """Of the constructor's dictionary; ``group_settings`` hold where it says nothing.
 
     Raises what confluent-kafka raises: `ValueError` without ``group.id``, `TypeError` for a callback that is none,
-    `KafkaException` else; and `UserError` for what the model has not got.
+    `KafkaException` else.
     """
     values: dict[str, object] = {str(name): value for name, value in given.items()}
     topics = values.pop("default.topic.config", None)
@@ -104,6 +113,10 @@ def configuration(given: Mapping[Any, object], group_settings: Mapping[str, obje
         _number(plain.get("statistics.interval.ms", 0)),
         plain.get("enable.auto.offset.store", True) is False,
         plain.get("enable.partition.eof", False) is True,
+        str(plain.get("isolation.level", "read_committed")).lower() == "read_committed",
+        str(values.get("auto.offset.reset", "")).lower() != "error",
+        values.get("logger"),
+        plain,
     )
 
 
@@ -124,8 +137,6 @@ def _checked(name: str, value: object) -> object:
         if text.lower() not in WORDS[name]:
             raise _refused(f'Invalid value "{text}" for configuration property "{name}"')
         if name == "auto.offset.reset":
-            if text.lower() == "error":
-                raise UserError("auto.offset.reset=error is not modelled, expected earliest or latest")
             return _RESETS.get(text.lower(), text.lower())
         if name == GROUP_PROTOCOL:
             return text.lower()
@@ -166,6 +177,10 @@ def _check_together(values: Mapping[str, object]) -> None:
     session = _number(values.get("session.timeout.ms", 45_000))
     if _number(values.get("max.poll.interval.ms", 300_000)) < session:
         raise _refused("Failed to create consumer: `max.poll.interval.ms`must be >= `session.timeout.ms`")
+    least = values.get("fetch.min.bytes", 1)
+    if not 1 <= _number(least) <= _MOST_AT_LEAST:
+        reason = f'"fetch.min.bytes" value is outside allowed range 1..{_MOST_AT_LEAST}'
+        raise _refused(f"Failed to create consumer: Configuration property {reason}")
     given = values.get("partition.assignment.strategy")
     if given is None:
         return
@@ -178,3 +193,7 @@ def _check_together(values: Mapping[str, object]) -> None:
             f"Failed to create consumer: All partition.assignment.strategy ({given}) assignors must have the same"
             " protocol type, online migration between assignors with different protocol types is not supported"
         )
+
+
+checked, refused, callbacks_refused = _checked, _refused, _CALLBACKS
+"""What a producer's configuration has in common with a consumer's."""

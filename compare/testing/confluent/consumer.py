@@ -7,34 +7,32 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from math import inf
 from operator import index
 from typing import TypeAlias
 
-from compare.testing.clock import in_ticks
 from compare.testing.confluent import arguments as arguments
 from compare.testing.confluent import assigning, offset_queries
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.arguments import NOT_GIVEN
 from compare.testing.confluent.assigning import partitions_of, subscription_of
 from compare.testing.confluent.callbacks import Callbacks
+from compare.testing.confluent.client_information import ClientInformation
 from compare.testing.confluent.commits import Commits
 from compare.testing.confluent.configuration import configuration
+from compare.testing.confluent.group_ids import check_group_id
+from compare.testing.confluent.log import Log
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.confluent.messages import Message, error_message, polled_too_late, unknown_topic
-from compare.testing.confluent.metadata import ClusterMetadata, metadata_of
+from compare.testing.confluent.messages import Message
+from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
+from compare.testing.confluent.polling import Polling
 from compare.testing.handling import HandlingGroup
 from kafka_coordinator.consumer.state import ListenerCall
-from protocols.engine.nodes import Time
 
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
-ENDLESS_MS: Time = 3_600_000.0
-"""poll() without a timeout gives up (`RuntimeError`) when no record came for so long."""
 
-
-class KafkaConsumer:
-    """One member whose loop is the user's. Made by `Group.consumer`; not to be used from several threads.
+class KafkaConsumer(ClientInformation):
+    """One member whose loop is the user's. Made by `Group.consumer`; several threads may call it, one at a time.
 
     ``config`` is the one of the real consumer, and refused as it refuses it; single settings may be keyword arguments.
     What the model knows of it is taken, anything else (addresses, security) left aside. What the group's settings say
@@ -49,16 +47,15 @@ class KafkaConsumer:
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
         self._configuration = configuration({**(config or {}), **more}, group.plan.settings)
+        check_group_id(group, self._configuration.group_id)
         self._inner = inner = KafkaMember(group, member)
+        inner.log = Log.of(self._configuration, self._clock)
         callbacks = self._configuration.callbacks
         self._commits = Commits(inner, callbacks.get("on_commit"), group.handling.metadata)
-        self._callbacks = Callbacks(inner, self._configuration, self._clock.time)
+        told = Callbacks(inner, self._configuration, self._clock)
+        self._polling = Polling(inner, self._clock, lambda: group.world, told, self._commits)
         self._closed = self._subscribed = False
         self._listeners: dict[str, Listener | None] = {}
-        self._unknown: list[str] = []
-        """Topics that were subscribed to, are not there, and were not told yet."""
-        self._polled_at: Time | None = None
-        self._fatal_told = False
 
     def __repr__(self) -> str:
         return f"<KafkaConsumer {self.member} of {self._group!r}>"
@@ -78,12 +75,13 @@ class KafkaConsumer:
         listed = arguments.topics(topics)
         listeners = arguments.listeners(on_assign, on_revoke, on_lost)
         with self._call():
+            self._check_going("set subscription")
             self._listeners = listeners
             known = [topic for topic in listed if topic.startswith("^") or topic in self._group.topics]
-            self._unknown = [topic for topic in listed if topic not in known]
+            self._polling.unknown = [topic for topic in listed if topic not in known]
             how = subscription_of(known)
             if not self._subscribed and self._inner.node is not None:
-                self._inner.assign({})
+                self._inner.hand_over()
             self._subscribed = True
             if self._inner.node is None:
                 self._inner.start(how, self._configuration)
@@ -120,39 +118,10 @@ class KafkaConsumer:
         return self._take(arguments.count(count), until)
 
     def _take(self, most: int, timeout: float | None) -> list[Message]:
-        with self._call():
+        with self._call(reads=True):
             if not most:
                 return []
-            inner, clock = self._inner, self._clock
-            limit = inner.state.config.settings.max_poll_interval_ms if self._subscribed else inf
-            if self._polled_at is not None and clock.time - self._polled_at > limit:
-                after, self._polled_at = clock.time - self._polled_at, clock.time
-                return [polled_too_late(after, limit)]
-            until = clock.time + (ENDLESS_MS if timeout is None else in_ticks(timeout))
-            until = min(until, max(clock.limit, clock.time))
-            self._callbacks.serve(clock.time)
-            if inner.node is None:
-                self._group.clock.run(until, self._group.world)
-                self._callbacks.serve(clock.time)
-                return []
-            self._commits.serve()
-            if self._unknown:
-                return [unknown_topic(self._unknown.pop(0))]
-            try:
-                found = inner.poll(most, until, self._run_listener, fatal_told=self._fatal_told)
-            finally:
-                self._polled_at = clock.time
-            if inner.is_alive:
-                self._commits.serve()
-                self._callbacks.serve(clock.time)
-            if inner.is_alive and inner.state.user.fatal and not self._fatal_told:
-                name = inner.state.user.fatal
-                self._fatal_told = True
-                self._callbacks.error(name, f"Fatal error: {name}", fatal=True)
-                return [*found, error_message(name, f"Fatal error: {name}", fatal=True)]
-            if timeout is None and not found and inner.is_alive and clock.time < clock.limit:
-                raise RuntimeError(f"{self.member}: poll() without a timeout, and no record came for an hour")
-            return found
+            return self._polling.take(most, timeout, self._run_listener, subscribed=self._subscribed)
 
     # Commits.
 
@@ -170,6 +139,9 @@ class KafkaConsumer:
             if named and self._inner.node is None:
                 self._inner.start({"subscribe": []}, self._configuration)
             if not asynchronous:
+                if self._polling.is_over:
+                    raise errors.exception("_FATAL", f"Commit failed: {errors.said('_FATAL')}")
+                self._inner.wait_to_begin()
                 return self._commits.commit(message, offsets)
             self._commits.send(message, offsets)
             return None
@@ -177,7 +149,10 @@ class KafkaConsumer:
     def committed(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """The group's committed offsets of these partitions."""
         with self._call():
-            return self._commits.committed(arguments.partitions(partitions))
+            listed, within = arguments.partitions(partitions), arguments.timeout(timeout)
+            offset_queries.check_answered(self._inner, within)
+            self._inner.wait_to_begin()
+            return self._commits.committed(listed)
 
     def position(self, partitions: errors.Partitions) -> errors.Listed:
         """Where the user's code stands in these partitions: after the last record that it was given."""
@@ -233,7 +208,7 @@ class KafkaConsumer:
         """Hand out no records of these partitions; everything else goes on."""
         with self._call():
             listed = partitions_of(arguments.partitions(partitions))
-            self._inner.paused.update([each for each in listed if each in self._inner.read])
+            self._inner.pause([each for each in listed if each in self._inner.read])
 
     def resume(self, partitions: errors.Partitions) -> None:
         """Hand them out again."""
@@ -250,20 +225,36 @@ class KafkaConsumer:
     ) -> tuple[int, int]:
         """The first offset of a partition, and the one of the next record that will be written."""
         with self._call():
+            if not cached:
+                self._inner.wait_to_begin()
             return offset_queries.watermarks(self._inner, arguments.partition(partition), cached=cached)
 
     def offsets_for_times(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """Of each partition the first record written at the time (milliseconds) that stands for its offset, or later;
         `OFFSET_END` where there is none."""
         with self._call():
+            self._inner.wait_to_begin()
             return offset_queries.at_times(self._inner, arguments.partitions(partitions))
 
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadataDouble:
         """Brokers and topics, or one topic alone."""
-        if self._closed:
-            raise RuntimeError("Handle has been closed")
+        self._check_handle()
+        arguments.timeout(timeout)
         with self._call():
+            self._inner.wait_to_begin()
             return metadata_of(self._inner.cluster, topic)
+
+    def cluster_id(self, timeout: float = -1) -> str | None:
+        """The id of the cluster."""
+        return self.list_topics(timeout=timeout).cluster_id
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Who the user is, from the next connection on: of no consequence here."""
+        self._check_handle()
+        for number, each in enumerate((username, password), start=1):
+            if not isinstance(each, str):
+                kind = "None" if each is None else type(each).__name__
+                raise TypeError(f"argument {number} must be str, not {kind}")
 
     def close(self) -> None:
         """Commit, run the callbacks, leave the group."""
@@ -275,6 +266,7 @@ class KafkaConsumer:
             else:
                 self._inner.afterwards = partial(self._inner.close, self._run_listener)
             self._closed = True
+            self._inner.log.serve(self._clock.turn.lent)
 
     def __enter__(self) -> "KafkaConsumer":
         return self
@@ -293,8 +285,18 @@ class KafkaConsumer:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise RuntimeError("Consumer closed")
+            error = RuntimeError("Consumer closed")
+            self._handling.refused(self, error)
+            raise error
 
-    def _call(self) -> AbstractContextManager[None]:
+    def _check_handle(self) -> None:
+        if self._closed:
+            raise RuntimeError("Handle has been closed")
+
+    def _check_going(self, what: str) -> None:
+        if self._polling.is_over:
+            raise errors.exception("_FATAL", f"Failed to {what}: Local: Fatal error")
+
+    def _call(self, *, reads: bool = False) -> AbstractContextManager[None]:
         self._check_open()
-        return self._handling.call(self)
+        return self._handling.call(self, reads=reads)

@@ -12,6 +12,7 @@ from kafka_coordinator.consumer.commits import FAILED, REBALANCING, RETRIABLE
 
 CODES: Final[Mapping[str, int]] = {
     "OFFSET_OUT_OF_RANGE": 1,
+    "MSG_SIZE_TOO_LARGE": 10,
     "UNKNOWN_TOPIC_OR_PART": 3,
     "COORDINATOR_LOAD_IN_PROGRESS": 14,
     "COORDINATOR_NOT_AVAILABLE": 15,
@@ -21,7 +22,20 @@ CODES: Final[Mapping[str, int]] = {
     "REBALANCE_IN_PROGRESS": 27,
     "GROUP_MAX_SIZE_REACHED": 81,
     "FENCED_INSTANCE_ID": 82,
+    "GROUP_ID_NOT_FOUND": 69,
+    "NON_EMPTY_GROUP": 68,
+    "TOPIC_ALREADY_EXISTS": 36,
+    "INVALID_PARTITIONS": 37,
+    "REQUEST_TIMED_OUT": 7,
+    "_FENCED": -144,
+    "_NOT_CONFIGURED": -145,
     "_MAX_POLL_EXCEEDED": -147,
+    "_INCONSISTENT": -149,
+    "_FATAL": -150,
+    "_PURGE_INFLIGHT": -151,
+    "_PURGE_QUEUE": -152,
+    "_MSG_TIMED_OUT": -192,
+    "_BAD_MSG": -199,
     "_ASSIGNMENT_LOST": -142,
     "_NO_OFFSET": -168,
     "_AUTO_OFFSET_RESET": -140,
@@ -41,6 +55,17 @@ CODES: Final[Mapping[str, int]] = {
 
 _SAID: Final[Mapping[str, str]] = {
     "UNKNOWN_TOPIC_OR_PART": "Broker: Unknown topic or partition",
+    "MSG_SIZE_TOO_LARGE": "Broker: Message size too large",
+    "GROUP_ID_NOT_FOUND": "Broker: The group id does not exist",
+    "NON_EMPTY_GROUP": "Broker: The group is not empty",
+    "TOPIC_ALREADY_EXISTS": "Broker: Topic already exists",
+    "INVALID_PARTITIONS": "Broker: Invalid number of partitions",
+    "REQUEST_TIMED_OUT": "Broker: Request timed out",
+    "_FENCED": "Local: This instance has been fenced by a newer instance",
+    "_FATAL": "Local: Fatal error",
+    "_PURGE_INFLIGHT": "Local: Purged in flight",
+    "_PURGE_QUEUE": "Local: Purged in queue",
+    "_MSG_TIMED_OUT": "Local: Message timed out",
     "COORDINATOR_LOAD_IN_PROGRESS": "Broker: Coordinator load in progress",
     "COORDINATOR_NOT_AVAILABLE": "Broker: Coordinator not available",
     "NOT_COORDINATOR": "Broker: Not coordinator",
@@ -53,6 +78,7 @@ _SAID: Final[Mapping[str, str]] = {
     "_STATE": "Local: Erroneous state",
     "_TIMED_OUT": "Local: Timed out",
     "_INVALID_ARG": "Local: Invalid argument or configuration",
+    "_TRANSPORT": "Local: Broker transport failure",
     "_UNKNOWN_PARTITION": "Local: Unknown partition",
 }
 """Name of an error to what librdkafka says of it."""
@@ -66,8 +92,16 @@ OFFSET_INVALID: Final = -1001
 class KafkaErrorDouble:
     """What `confluent_kafka.KafkaError` answers, and no more."""
 
-    def __init__(self, code: int, reason: str = "", fatal: bool = False) -> None:
+    def __init__(
+        self,
+        code: int,
+        reason: str = "",
+        fatal: bool = False,
+        retriable: bool = False,
+        txn_requires_abort: bool = False,
+    ) -> None:
         self._code, self._fatal = code, fatal
+        self._retriable, self._aborts = retriable, txn_requires_abort
         self._reason = reason or said(self.name())
 
     def __repr__(self) -> str:
@@ -98,11 +132,11 @@ class KafkaErrorDouble:
 
     def retriable(self) -> bool:
         """Whether the same call may succeed later; never told for a consumer."""
-        return False
+        return self._retriable
 
     def txn_requires_abort(self) -> bool:
         """Whether a transaction must be aborted; never told for a consumer."""
-        return False
+        return self._aborts
 
 
 def said(name: str) -> str:

@@ -1,62 +1,31 @@
 """The member of a group behind a consumer whose loop is the user's: what the loop does, told to the model's client."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import NamedTuple
 
+from compare.testing.confluent import errors as errors
 from compare.testing.confluent.configuration import Configuration
-from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made, written_at
-from compare.testing.group_interface import GroupInterface
-from compare.testing.kafka_node import KafkaNode, Partition
+from compare.testing.confluent.messages import Message
+from compare.testing.confluent.reading import ReadPartitions
+from compare.testing.handling import HandlingGroup
+from compare.testing.kafka.node import Partition
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
-from kafka_coordinator.consumer.commands import (
-    Assign,
-    BeginPoll,
-    CommitNow,
-    EndPoll,
-    Handle,
-    ListenerReturned,
-    Seek,
-    Store,
-)
+from kafka_coordinator.consumer.commands import Assign, BeginPoll, CommitNow, EndPoll, ListenerReturned
 from kafka_coordinator.consumer.commits import DONE
 from kafka_coordinator.consumer.state import ListenerCall
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey
 
-_NO_OFFSET, _FROM_COMMITTED = -1001, -1000
+_ROUND_TRIP_MS: Time = 1000.0
 
 
-class Stored(NamedTuple):
-    """An offset that a commit without offsets of its own is of."""
-
-    offset: int
-    epoch: int | None = None
-    metadata: str | None = None
-
-
-class KafkaMember(KafkaNode):
+class KafkaMember(ReadPartitions):
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
-    def __init__(self, group: GroupInterface, member: str) -> None:
+    def __init__(self, group: HandlingGroup, member: str) -> None:
         super().__init__(group, member)
-        self.read: dict[Partition, int] = {}
-        """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
-        the user named; `OFFSET_INVALID` where none."""
-        self.once_read: set[Partition] = set()
-        """Partitions that were read at some time and then taken away."""
-        self.paused: set[Partition] = set()
-        self.position: dict[Partition, int] = {}
-        """Where the user's code stands: the offset after the last record that it was given."""
-        self.stored: dict[Partition, Stored] = {}
-        """What a commit is of that names no offsets."""
-        self.stores_itself = False
-        """Whether the user's code says what is stored."""
-        self._tells_ends = False
-        self._ends: dict[Partition, int] = {}
-        """The ends of partitions that were told."""
         self.calling: ListenerCall | None = None
         """The listener that runs now."""
         self.answered = False
@@ -71,31 +40,10 @@ class KafkaMember(KafkaNode):
         more = {"settings": settings} if settings else {}
         self._group.happen(join=self.name, **subscription, **configuration.fields, **more)
         self.node = self.cluster.consumer(self.place)
+        self.isolation.committed_only = configuration.committed_only
         self._tells_ends, self.stores_itself = configuration.tells_ends, configuration.stores_itself
+        self.resets = configuration.resets
         self.store({})
-
-    def store(self, offsets: Mapping[Partition, Stored]) -> None:
-        """These offsets are stored, beside those that are."""
-        self.stored.update(offsets)
-        self.tell(Store(tuple([(partition, each.offset) for partition, each in self.stored.items()])))
-
-    def assign(self, partitions: Mapping[Partition, int], *, anew: bool = True) -> None:
-        """Read these as nobody's member; ``anew``: not from where some of them were read to before."""
-        kept = {} if anew else {each: at for each, at in self.position.items() if each in partitions}
-        self.read = dict(partitions)
-        self.paused &= self.read.keys()
-        self._ends = {}
-        self.position = kept
-        self.stored = {each: at for each, at in self.stored.items() if each in kept}
-        self.tell(Assign(tuple([each for each in self.read if self.exists(each)])))
-        self.store({})
-
-    def named(self, partition: Partition) -> int:
-        """The offset that ``assignment`` tells of a partition: what the user named, else the committed one."""
-        named = self.read[partition]
-        return _FROM_COMMITTED if named == _NO_OFFSET and partition in self.state.subscription.positions else named
-
-    # Records.
 
     def poll(
         self, most: int, until: Time, run_listener: Callable[[ListenerCall], None], *, fatal_told: bool
@@ -116,88 +64,37 @@ class KafkaMember(KafkaNode):
                 if self.state.user.fatal:
                     self.live(until, lambda: False)
                     return found
+                self._note_begun()
                 self._reset_beyond()
+                self._skip_hidden()
+                failures, self._failures = self._failures[: most - len(found)], self._failures[most - len(found) :]
+                found += failures
                 found += self._due(most - len(found))
                 found += self._reached_ends(most - len(found))
                 if len(found) >= most or self._group.clock.time >= until:
                     return found
                 due = min((at for at, _ in self._nexts()), default=inf)
                 subscription = self.state.subscription
-                elsewhere = partial(self._wants_user, subscription.positions, subscription.unpositioned)
+                elsewhere = partial(
+                    self._wants_user, subscription.positions, subscription.unpositioned, self.state.load
+                )
                 self.live(min(until, due), elsewhere)
         finally:
             if self.is_alive:
                 self.tell(EndPoll())
 
-    def _wants_user(self, positions: object, unpositioned: object) -> bool:
-        """Whether the client has something for the user's thread, or reads elsewhere than before."""
+    def wait_to_begin(self) -> None:
+        """Let time pass until committed offsets have come that were asked for before: a call that waits for a broker's
+        answer gets it after them."""
+        if self.node is not None and self.calling is None and self.has_brokers:
+            self.live(self.now + _ROUND_TRIP_MS, lambda: not self.state.subscription.unpositioned)
+
+    def _wants_user(self, positions: object, unpositioned: object, load: object) -> bool:
+        """Whether the client has something for the user's thread, reads elsewhere than before, or other records."""
         subscription, user = self.state.subscription, self.state.user
         moved = subscription.positions is not positions or subscription.unpositioned is not unpositioned
+        moved = moved or self.state.load is not load
         return user.listener_call is not None or bool(user.fatal) or moved or self.is_hung
-
-    def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
-        """Read on from these offsets."""
-        listed = tuple(offsets)
-        for partition, _ in listed:
-            self.position.pop(partition, None)
-            self._ends.pop(partition, None)
-        self.tell(Seek(listed))
-
-    def reset_offset(self, partition: Partition) -> int:
-        """Where ``auto.offset.reset`` says that reading begins."""
-        return 0 if self.state.config.settings.auto_offset_reset == "earliest" else self.end_offset(partition)
-
-    def _reset_beyond(self) -> None:
-        """Positions beyond the end of their partitions are reset."""
-        positions = self.state.subscription.positions
-        beyond = [each for each, at in positions.items() if each in self.read and at.start > self.end_offset(each)]
-        if beyond:
-            self.seek([(each, self.reset_offset(each)) for each in beyond])
-
-    def _reached_ends(self, most: int) -> list[Message]:
-        """That partitions were read to their ends, once for each end, where the user wants to be told."""
-        if not self._tells_ends:
-            return []
-        found: list[Message] = []
-        for partition, each in self.state.subscription.positions.items():
-            reads = partition in self.read and partition not in self.paused
-            if len(found) < most and reads and self._ends.get(partition) != each.start == self.end_offset(partition):
-                self._ends[partition] = end = each.start
-                broker = self.broker_id(partition)
-                said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
-                found.append(error_message("_PARTITION_EOF", said, (*partition, end)))
-        return found
-
-    def _due(self, most: int) -> list[Message]:
-        """Records that are there, the oldest first."""
-        found: list[Message] = []
-        plan, now = self._group.plan, self._group.clock.time
-        while len(found) < most:
-            ready = [(at, partition) for at, partition in self._nexts() if at <= now]
-            if not ready:
-                break
-            at, partition = min(ready)
-            offset = self.state.subscription.positions[partition].start
-            self.tell(Handle(partition, offset, offset + 1))
-            self.position[partition] = offset + 1
-            record = *partition, offset
-            value, key, headers = plan.value(*record), plan.key(*record), plan.headers(*record)
-            if not self.stores_itself:
-                self.stored[partition] = Stored(offset + 1, EPOCH)
-            fields = {"topic": record[0], "partition": record[1], "offset": offset, "leader_epoch": EPOCH}
-            time = TIMESTAMP_CREATE_TIME, int(at)
-            found.append(made(self.name, **fields, key=key, value=value, headers=headers, timestamp=time))
-        if found and not self.stores_itself:
-            self.store({})
-        return found
-
-    def _nexts(self) -> Iterable[tuple[Time, Partition]]:
-        """When the next record of each partition that is read is there."""
-        for partition, each in self.state.subscription.positions.items():
-            if partition in self.read and partition not in self.paused:
-                at = written_at(self.state.load.production(partition), each.start)
-                if at is not None:
-                    yield at, partition
 
     # Commits.
 
@@ -235,7 +132,8 @@ class KafkaMember(KafkaNode):
                 self.paused.difference_update(called.partitions)
             self.calling, self.answered = called, False
             try:
-                run_listener(called)
+                with self.lent():
+                    run_listener(called)
             finally:
                 self.calling = None
                 if self.is_alive:
@@ -255,7 +153,11 @@ class KafkaMember(KafkaNode):
                 self.stored.pop(each, None)
             self.store({})
         elif not self.answered and self.state.config.topics + self.state.subscription.topics:
-            self.read.update(dict.fromkeys(called.partitions, _NO_OFFSET))
+            if self.left_over:
+                self.forget_read()
+            self.read.update(dict.fromkeys(called.partitions, errors.OFFSET_INVALID))
+            self._begin_anew(called.partitions)
+        self.left_over = self.left_over and called.kind != ASSIGNED
         self.tell(ListenerReturned())
 
     def close(self, run_listener: Callable[[ListenerCall], None]) -> None:

@@ -1,62 +1,14 @@
 """Records as confluent-kafka hands them out, and what stands in them."""
 
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from compare.testing.confluent import errors as errors
-from protocols.engine.nodes import TICK, Time
-from protocols.load import Production
+from compare.testing.contents import Headers
+from protocols.engine.nodes import Time
 
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME = 0, 1
 EPOCH: Final = 0
 """The leader's epoch of every partition: it never changes here."""
-
-MakeValue: TypeAlias = Callable[[str, int, int], bytes | None]
-"""From topic, partition and offset to the value (or the key) of a record."""
-
-Headers: TypeAlias = list[tuple[str, bytes]]
-MakeHeaders: TypeAlias = Callable[[str, int, int], Headers | None]
-"""The same for its headers."""
-
-
-def value_of(topic: str, partition: int, offset: int) -> bytes:
-    """What stands in a record if nobody says otherwise: ``orders-3/17``."""
-    return f"{topic}-{partition}/{offset}".encode()
-
-
-def key_of(topic: str, partition: int, offset: int) -> bytes | None:
-    """Records have no key if nobody says otherwise."""
-    return None
-
-
-def headers_of(topic: str, partition: int, offset: int) -> Headers | None:
-    """Records have no headers if nobody says otherwise."""
-    return None
-
-
-def written_at(production: Production, offset: int) -> Time | None:
-    """When a record was or will be written, in milliseconds; None where nobody ever writes it."""
-    if offset < production.before:
-        return 0.0
-    even, come = production._replace(bursts=()), 0
-    for at, count in production.bursts:
-        earlier = _evenly(even, offset - come)
-        if earlier is not None and earlier <= at:
-            return earlier
-        come += count
-        if even.end_offset(at) + come > offset:
-            return at
-    return _evenly(even, offset - come)
-
-
-def _evenly(production: Production, offset: int) -> Time | None:
-    """The same where records come evenly only."""
-    if production.per_second <= 0:
-        return None
-    at = round((production.since + (offset + 1 - production.before) * 1000 / production.per_second) / TICK) * TICK
-    while production.end_offset(at) <= offset:
-        at += TICK
-    return at
 
 
 class Message:

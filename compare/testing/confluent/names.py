@@ -54,3 +54,14 @@ _LIBRDKAFKA = """
 LIBRDKAFKA_NAMES: Final = frozenset(_LIBRDKAFKA.split())
 
 CONSUMER_NAMES: Final = frozenset(("default.topic.config", "logger", "oauth_cb", "on_commit"))
+
+_OF_PRODUCERS = """
+    transactional.id transaction.timeout.ms enable.idempotence enable.gapless.guarantee queue.buffering.max.messages
+    queue.buffering.max.kbytes queue.buffering.max.ms message.send.max.retries queue.buffering.backpressure.threshold
+    compression.codec batch.num.messages batch.size delivery.report.only.error sticky.partitioning.linger.ms
+    request.required.acks request.timeout.ms message.timeout.ms queuing.strategy produce.offset.report partitioner
+    compression.level
+"""
+
+OF_PRODUCERS: Final = tuple(_OF_PRODUCERS.split())
+"""Properties that a consumer takes and ignores with a warning, in librdkafka's order."""

@@ -1,13 +1,21 @@
 """Offsets as confluent-kafka's calls name them: what a commit is of, where reading begins, what was written when."""
 
 from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Final
 
+from compare.testing.clock import in_ticks
 from compare.testing.confluent import arguments as arguments
 from compare.testing.confluent import errors as errors
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import EPOCH, Message
-from compare.testing.kafka_node import Partition
-from protocols.engine.nodes import TICK
+from compare.testing.kafka.node import Partition
+from protocols.engine.nodes import TICK, Time
+
+_TAIL: Final = -2000
+"""Offsets from here on down stand for so many records before the end."""
+
+_LOOK_AGAIN_MS: Time = 1000.0
 
 
 def named(message: Message | None, offsets: errors.Partitions | None) -> errors.Listed | None:
@@ -59,12 +67,25 @@ def sought(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> list
             found.append((partition, inner.end_offset(partition)))
         elif each.offset >= 0:
             found.append((partition, each.offset))
+        elif each.offset <= _TAIL:
+            found.append((partition, max(0, inner.end_offset(partition) + each.offset - _TAIL)))
     return found
+
+
+def check_answered(inner: KafkaMember, timeout: float | None) -> None:
+    """Raises `KafkaException` after ``timeout`` seconds where no broker runs that could tell committed offsets."""
+    until = inf if timeout is None else inner.now + in_ticks(timeout)
+    while not inner.has_brokers and inner.now < until:
+        inner.live(min(until, inner.now + _LOOK_AGAIN_MS), lambda: False)
+    if not inner.has_brokers:
+        raise errors.exception("_TIMED_OUT", f"Failed to get committed offsets: {errors.said('_TIMED_OUT')}")
 
 
 def at_times(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> errors.Listed:
     """Of each partition the first record written at the time that stands for its offset, or later; `OFFSET_END` where
     there is none."""
+    if not inner.has_brokers:
+        raise errors.exception("_UNKNOWN_PARTITION", f"Failed to get offsets: {errors.said('_UNKNOWN_PARTITION')}")
     found = []
     for each in partitions:
         partition = each.topic, each.partition
@@ -88,7 +109,7 @@ def watermarks(inner: KafkaMember, partition: errors.Partitioned, *, cached: boo
     which = partition.topic, partition.partition
     if cached and which not in inner.position:
         return errors.OFFSET_INVALID, errors.OFFSET_INVALID
-    if not inner.exists(which):
+    if not inner.exists(which) or not (cached or inner.has_brokers):
         raise errors.exception("_UNKNOWN_PARTITION", "Failed to get watermark offsets: Local: Unknown partition")
     return 0, inner.end_offset(which)
 

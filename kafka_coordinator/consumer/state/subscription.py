@@ -17,6 +17,8 @@ class SubscriptionState:
     """What the member takes for its own, sorted."""
     assigned_by_user: tuple[Partition, ...] = ()
     """What it reads without a membership (assign()), sorted."""
+    beside: tuple[Partition, ...] = ()
+    """What a member's user reads though the group has not given it, sorted."""
     positions: dict[Partition, Reading] = field(default_factory=dict)
     """Partitions that it reads, in the order in which it began."""
     unpositioned: tuple[Partition, ...] = ()
@@ -40,6 +42,7 @@ class SubscriptionState:
             self.topics,
             self.owned,
             self.assigned_by_user,
+            self.beside,
             tuple([(each, at.start, at.since - now, at.turn, at.at_once) for each, at in self.positions.items()]),
             self.unpositioned,
             self.awaits_offsets,

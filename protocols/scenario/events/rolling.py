@@ -40,7 +40,7 @@ class Rolling(Event):
     strategy: str | None = None
     """The member's own assignor or strategy from its restart on; several with commas."""
     settings: Settings = Field(default_factory=dict)
-    """Settings added to its former ones."""
+    """Settings added to its former ones; null removes one."""
 
     _places: tuple[Path, ...] = PrivateAttr(default=())
     """Where each name is written, from the field on: several names may be one range; empty where none is."""

@@ -75,8 +75,10 @@ class Join(Event):
 
     def completed(self, group: str, members: Mapping[str, MemberPart | None]) -> Self:
         part = members[self.join]
+        fields = {field: getattr(part, field) for field in MemberPart.model_fields}
+        removed = {name: None for name, value in self.settings.items() if value is None}
         return self.model_copy(
-            update={"group": group, "like": None} | {field: getattr(part, field) for field in MemberPart.model_fields}
+            update={"group": group, "like": None, **fields, "settings": {**fields["settings"], **removed}}
         )
 
 
@@ -91,7 +93,7 @@ class Restart(Event):
     strategy: str | None = None
     """The member's own assignor or strategy from now on; several with commas."""
     settings: Settings = Field(default_factory=dict)
-    """Settings added to its former ones."""
+    """Settings added to its former ones; null removes one."""
 
     example: ClassVar[str] = "{at: 100s, restart: c2, strategy: cooperative-sticky}"
     member_change = MemberChange.RESTARTS
@@ -116,13 +118,14 @@ class Restart(Event):
 def started_as(before: MemberPart | None, event: Join | Restart) -> MemberPart:
     """What a member is when it starts by this event, after it was ``before`` (None: never there).
 
-    Fields that the event leaves out stay as they were; settings are added to those before.
+    Fields that the event leaves out stay as they were; settings are added to those before, and what is null is removed.
     """
     was = MemberPart() if before is None else before
     changed = {name: getattr(event, name) for name in event.model_fields_set if name in MemberPart.model_fields}
     changed = {name: value for name, value in changed.items() if value is not None}
     if "settings" in changed:
-        changed["settings"] = {**was.settings, **event.settings}
+        settings = {**was.settings, **event.settings}
+        changed["settings"] = {name: value for name, value in settings.items() if value is not None}
     if changed.get("subscribe"):
         changed.setdefault("pattern", None)
     if changed.get("pattern"):

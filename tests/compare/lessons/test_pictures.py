@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from compare.lessons.pictures import messages
 from compare.lessons.runs import run
+from compare.pictures import messages
 from compare.scenarios.run_variant import RunResult
 from protocols.facts import Callback, Owns
 from protocols.scenario.reading import scenario

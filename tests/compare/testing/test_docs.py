@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.testing import assertions, demands, events
+from compare.testing import assertions, demands, events, record_assertions
 from compare.testing.confluent.consumer import KafkaConsumer
 
 pytest_plugins = ["pytester"]
@@ -30,4 +30,6 @@ def test_everything_public_is_on_the_page(of: type) -> None:
 
 def test_every_assertion_is_a_method_and_a_function() -> None:
     methods = {name for name in vars(demands.Demands) if name.startswith("assert_")}
-    assert methods == {name for name in vars(assertions) if name.startswith("assert_")}
+    assert methods == {
+        name for module in (assertions, record_assertions) for name in vars(module) if name.startswith("assert_")
+    }

@@ -245,7 +245,7 @@ def test_a_static_member_that_is_replaced_is_fenced_for_good() -> None:
     worker = _worker(group, **{"group.instance.id": "one"})
     group.clock.at(30, lambda: group.join("twin", instance_id="one"))
     group.run(worker.run, seconds=60)
-    assert "FENCED_INSTANCE_ID" in worker.errors
+    assert "_FATAL" in worker.errors
     assert "twin" in group.members
 
 
@@ -273,9 +273,8 @@ def test_subscriptions_pauses_seeks_and_the_rest_of_the_surface() -> None:
         assert (lambda message: (message.partition(), message.offset()))(consumer.poll(1)) in [(1, 0), (0, 5)]
         consumer.commit(offsets=[TopicPartition("orders", 1, 7)], asynchronous=False)
         assert consumer.committed([TopicPartition("orders", 1)])[0].offset == 7
-        with pytest.raises(KafkaException) as refused:
-            consumer.assign([TopicPartition("more", 0)])
-        assert refused.value.args[0].code() == KafkaError._STATE
+        consumer.assign([TopicPartition("more", 0, 2)])  # not the group's: read all the same
+        assert (lambda message: (message.topic(), message.offset()))(consumer.poll(1)) == ("more", 2)
         consumer.assign([TopicPartition("orders", 0, -1)])
         consumer.unassign()
         assert consumer.assignment() == []

@@ -55,7 +55,7 @@ def test_loading_the_plugin_imports_nothing_heavy(module: str) -> None:
 
 def test_the_plugin_is_an_entry_point_with_documented_fixtures(pytester: pytest.Pytester) -> None:
     listed = pytester.runpytest_subprocess("--fixtures", "-p", "no:cacheprovider").stdout.str()
-    for name in ("clock", "kafka_group", "rocketmq_group", "group_pair"):
+    for name in ("clock", "virtual_time", "kafka_group", "rocketmq_group", "group_pair"):
         assert re.search(rf"^{name} --", listed, re.MULTILINE)
 
 
@@ -146,7 +146,9 @@ def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(py
     assert "crash: c1" in second
 
 
-def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never(pytester: pytest.Pytester) -> None:
+def test_hypothesis_prints_a_replay_of_the_users_own_loop_where_records_are_handled_twice_or_never(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         """
         from hypothesis import given, settings
@@ -173,8 +175,9 @@ def test_hypothesis_prints_the_scenario_where_records_are_handled_twice_or_never
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=1)
     told = _without_summary(done.stdout.str())
-    assert told.count("save this as a file") == 1
-    assert "crash: c1" in told
+    assert told.count("Paste this into a test") == 1
+    assert "save this as a file" not in told
+    assert "group.crash('c1')" in told
 
 
 def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ OTHER: dict[str, Any] = {
     "memories": {"sticky": AssignorMemory()},
     "owned": (("t", 0),),
     "assigned_by_user": (("t", 0),),
+    "beside": (("t", 0),),
     "positions": {("t", 0): Reading(3, 500.0, 0.0)},
     "unpositioned": (("t", 0),),
     "stored": (("t", 0), 3),

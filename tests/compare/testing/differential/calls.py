@@ -222,19 +222,9 @@ _SOME: Final = (
 """States in which some calls are made."""
 
 
-_STUCK: Final = "after the refused seek() the real client fetches nothing more of the partition; the double reads on"
-_DIFFERS: Final = {
-    "alone-seek-stored": _STUCK,
-    "joined-seek-stored": _STUCK,
-    "alone-subscribe-numbers": "the double reads nothing between subscribe() and the assignment, the real client"
-    " goes on with what was assigned by hand",
-}
-"""Name of a probe to why the double answers it unlike the real client."""
-
-
 def _add(state: str, reach: Callable[[World, Call], Any], name: str) -> None:
     probe = f"{state}-{name}"
-    add(probe, lambda world: reach(world, CALLS[name]), differs=_DIFFERS.get(probe, ""))
+    add(probe, lambda world: reach(world, CALLS[name]))
 
 
 for _state, _reach in STATES.items():

@@ -26,6 +26,8 @@ def _library() -> Any:
     library.rd_kafka_mock_cluster_bootstraps.argtypes = [ctypes.c_void_p]
     library.rd_kafka_mock_topic_create.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int]
     library.rd_kafka_mock_group_initial_rebalance_delay_ms.argtypes = [ctypes.c_void_p, ctypes.c_int32]
+    library.rd_kafka_mock_broker_set_down.argtypes = [ctypes.c_void_p, ctypes.c_int32]
+    library.rd_kafka_mock_push_request_errors.argtypes = [ctypes.c_void_p, ctypes.c_int16, ctypes.c_size_t]
     library.rd_kafka_mock_cluster_destroy.argtypes = [ctypes.c_void_p]
     library.rd_kafka_destroy.argtypes = [ctypes.c_void_p]
     return library
@@ -47,6 +49,14 @@ class MockCluster:
         """A topic with so many partitions."""
         failed = self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, 1)
         assert not failed, f"topic {name}: error {failed}"
+
+    def stop(self) -> None:
+        """The broker stops: connections break, new ones are refused."""
+        self._library.rd_kafka_mock_broker_set_down(self._cluster, 1)
+
+    def answer_once(self, request: int, error: int) -> None:
+        """The next request of this kind (Kafka's number of it) is answered with this error."""
+        self._library.rd_kafka_mock_push_request_errors(self._cluster, request, 1, ctypes.c_int(error))
 
     def close(self) -> None:
         """Stop the broker's thread."""

@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, Message, TopicPartition
 
 _MEMBER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _LATE = re.compile(r"exceeded by \d+ms")
+_CLIENT = re.compile(r"#consumer-\d+")
 _POINTER = re.compile(r"0x[0-9a-f]+")
 
 
@@ -36,7 +37,7 @@ def plain(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    text = _LATE.sub("exceeded by some ms", text)
+    text = _CLIENT.sub("#consumer", _LATE.sub("exceeded by some ms", text))
     return _POINTER.sub("<address>", _MEMBER.sub("<id>", text))
 
 

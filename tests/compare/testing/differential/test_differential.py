@@ -15,18 +15,32 @@ from tests.compare.testing.differential import (
     calls,
     classes,
     configurations,
+    producers,
+    stories_of_assigning,
+    stories_of_clients,
     stories_of_commits,
     stories_of_reading,
+    stories_of_transactions,
 )
 from tests.compare.testing.differential.mock_cluster import MockCluster
 from tests.compare.testing.differential.probing import PROBES, Probe, answer
 from tests.compare.testing.differential.worlds import DoubleWorld, RealWorld
 
-MODULES: Final = (calls, classes, configurations, stories_of_commits, stories_of_reading)
+MODULES: Final = (
+    calls,
+    classes,
+    configurations,
+    producers,
+    stories_of_assigning,
+    stories_of_clients,
+    stories_of_commits,
+    stories_of_reading,
+    stories_of_transactions,
+)
 AT_ONCE: Final = 16
 LONGEST_S: Final = 60.0
 
-_LEAST_PROBES: Final = 150
+_LEAST_PROBES: Final = 500
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +59,13 @@ def real(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Any]]]:
 
 
 def _real_answer(probe: Probe, cluster: MockCluster, producer: Producer) -> Any:
-    return answer(probe, RealWorld(probe.name, cluster, producer))
+    if not probe.alone:
+        return answer(probe, RealWorld(probe.name, cluster, producer))
+    own = MockCluster()
+    try:
+        return answer(probe, RealWorld(probe.name, own, producer))
+    finally:
+        own.close()
 
 
 def _marked(probe: Probe) -> Any:

@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any, Final
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Producer
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, OFFSET_STORED, Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,21 +17,44 @@ RECORDS: Final = 4
 _POLLS: Final = 12
 """How often a sequence polls for a record before it takes it that none comes."""
 
+_ANSWER_S: Final = 0.1
+
 Step = Callable[[World, Any, int], Any]
+
+
+def _settled(call: Step) -> Step:
+    """The call, and time for its answer: what the real client does if the next call overtakes it, chance decides."""
+
+    def made(world: World, consumer: Any, k: int) -> Any:
+        call(world, consumer, k)
+        world.wait(_ANSWER_S)
+
+    return made
+
 
 STEPS: Final[dict[str, Step]] = {
     "read": lambda w, c, k: [
-        (each.offset(), each.value()) for each in w.until(c, lambda message: message is not None, polls=_POLLS)
+        (each.partition(), each.offset(), each.value())
+        for each in w.until(c, lambda message: message is not None, polls=_POLLS)
     ],
     "seek": lambda w, c, k: c.seek(w.partition(0, k)),
-    "seek to the beginning": lambda w, c, k: c.seek(w.partition(0, OFFSET_BEGINNING)),
-    "seek to the end": lambda w, c, k: c.seek(w.partition(0, OFFSET_END)),
+    "seek to the beginning": _settled(lambda w, c, k: c.seek(w.partition(0, OFFSET_BEGINNING))),
+    "seek to the end": _settled(lambda w, c, k: c.seek(w.partition(0, OFFSET_END))),
     "commit": lambda w, c, k: c.commit(asynchronous=False),
     "commit an offset": lambda w, c, k: c.commit(offsets=[w.partition(0, k)], asynchronous=False),
     "committed": lambda w, c, k: [each.offset for each in c.committed([w.partition(0), w.partition(1)], timeout=5)],
     "position": lambda w, c, k: c.position([w.partition(0)]),
     "pause": lambda w, c, k: c.pause([w.partition(0)]),
     "resume": lambda w, c, k: c.resume([w.partition(0)]),
+    "assign": _settled(lambda w, c, k: c.assign([w.partition(0, k)])),
+    "assign both": _settled(lambda w, c, k: c.assign([w.partition(0), w.partition(1)])),
+    "assign the other": _settled(lambda w, c, k: c.assign([w.partition(1, 0)])),
+    "assign nothing": lambda w, c, k: c.assign([]),
+    "unassign": lambda w, c, k: c.unassign(),
+    "assign one more": _settled(lambda w, c, k: c.incremental_assign([w.partition(k % 2, k)])),
+    "assign one less": lambda w, c, k: c.incremental_unassign([w.partition(k % 2)]),
+    "seek to no offset": _settled(lambda w, c, k: c.seek(w.partition(0, OFFSET_INVALID))),
+    "seek to a committed offset": lambda w, c, k: c.seek(w.partition(0, OFFSET_STORED)),
     "ends": lambda w, c, k: c.get_watermark_offsets(w.partition(0), timeout=5),
     "assignment": lambda w, c, k: [(each.topic, each.partition) for each in c.assignment()],
 }
@@ -58,7 +81,7 @@ def _answers(world: World, steps: list[tuple[str, int]]) -> list[Any]:
         world.close()
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, RECORDS - 1)), min_size=2, max_size=8))
 def test_a_sequence_of_calls_is_answered_alike(
     broker: tuple[MockCluster, Producer, Iterator[int]], steps: list[tuple[str, int]]

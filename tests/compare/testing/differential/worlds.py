@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from compare.testing import Group, kafka_group
 from compare.testing.confluent.consumer import KafkaConsumer
@@ -16,7 +16,8 @@ PARTITIONS: Final = 2
 STEP: Final = 0.05
 """Seconds that one poll of `World.until` waits."""
 
-_AS_IT_IS: Final = ("error_cb", "on_commit", "stats_cb", "throttle_cb")
+_HEARTBEAT: Final = 12
+_AS_IT_IS: Final = ("error_cb", "dr_cb", "on_delivery", "on_commit", "stats_cb", "throttle_cb")
 """Names of a configuration with an underscore."""
 
 
@@ -48,6 +49,13 @@ class World(ABC):
     def consumer(self, **given: object) -> Any:
         """A consumer with such a configuration."""
         return self.make(self.config(**given))
+
+    def producer(self, **given: object) -> Any:
+        """A producer; names as in `config`. Closed when the probe is over."""
+        config = {name if name in _AS_IT_IS else name.replace("_", "."): value for name, value in given.items()}
+        made = self._producer_class({"bootstrap.servers": self.address, "log_level": 0, **config})
+        self.made.append(made)
+        return made
 
     def make(self, *args: object, **kwargs: object) -> Any:
         """What the constructor makes of this; closed when the probe is over."""
@@ -96,12 +104,24 @@ class World(ABC):
     def address(self) -> str:
         """For ``bootstrap.servers``."""
 
+    @property
+    @abstractmethod
+    def _producer_class(self) -> Any: ...
+
     @abstractmethod
     def _make(self, *args: object, **kwargs: object) -> Any: ...
 
     @abstractmethod
     def produce(self, number: int, count: int) -> None:
         """Records are written to a partition of the topic; they are there when this returns."""
+
+    @abstractmethod
+    def stop_brokers(self) -> None:
+        """Every broker stops."""
+
+    @abstractmethod
+    def fence(self, consumer: Any) -> None:
+        """The only consumer, which has the ``group.instance.id`` "one", is replaced by another one."""
 
     @abstractmethod
     def wait(self, seconds: float) -> None:
@@ -122,6 +142,10 @@ class RealWorld(World):
     def address(self) -> str:
         return self._cluster.address
 
+    @property
+    def _producer_class(self) -> Any:
+        return Producer
+
     def _make(self, *args: object, **kwargs: object) -> Any:
         return Consumer(*args, **kwargs)
 
@@ -130,6 +154,12 @@ class RealWorld(World):
             self._producer.produce(self.topic, value=f"{self.topic}-{number}/{offset}".encode(), partition=number)
         self._ends[number] += count
         assert self._producer.flush(10) == 0
+
+    def stop_brokers(self) -> None:
+        self._cluster.stop()
+
+    def fence(self, consumer: Any) -> None:
+        self._cluster.answer_once(_HEARTBEAT, KafkaError.FENCED_INSTANCE_ID)
 
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -148,11 +178,21 @@ class DoubleWorld(World):
     def address(self) -> str:
         return "127.0.0.1:9092"
 
+    @property
+    def _producer_class(self) -> Any:
+        return self.group.confluent().Producer
+
     def _make(self, *args: object, **kwargs: object) -> Any:
         return KafkaConsumer(self.group, f"c{len(self.made) + 1}", *args, **kwargs)  # type: ignore[arg-type]
 
     def produce(self, number: int, count: int) -> None:
         self.group.produce(f"{self.topic}-{number}", count)
+
+    def stop_brokers(self) -> None:
+        self.group.happen(broker="broker-a", does="stop")
+
+    def fence(self, consumer: Any) -> None:
+        self.group.join("twin", instance_id="one", subscribe=[self.topic])
 
     def wait(self, seconds: float) -> None:
         self.group.clock.advance(seconds=seconds)

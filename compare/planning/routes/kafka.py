@@ -1,0 +1,203 @@
+"""Kafka: from one assignor to another, within a protocol or from one protocol to the other."""
+
+from compare.catalogues import CLASSIC_CLASSES, EAGER, SERVER, SERVER_NAMES
+from compare.planning.routes.commands import describe, members
+from compare.planning.steps import Route, Settings, Step, WrongOrder, in_each, one_by_one
+from compare.planning.subject import Subject
+from protocols.errors import UserError
+
+PACKAGE = "org.apache.kafka.clients.consumer."
+ASSIGNORS, PROTOCOL, REMOTE = "partition.assignment.strategy", "group.protocol", "group.remote.assignor"
+SESSION, HEARTBEAT = "session.timeout.ms", "heartbeat.interval.ms"
+POLICY, PROTOCOLS = "group.consumer.migration.policy", "group.coordinator.rebalance.protocols"
+
+
+def another_strategy(subject: Subject, new: str) -> Route:
+    """The route from today's assignor to another one."""
+    if subject.consumer_protocol:
+        return _to_another_remote(subject, new) if new in SERVER else _to_classic(subject, new)
+    if new in SERVER:
+        return _to_consumer_protocol(subject, new)
+    if subject.libraries == ("librdkafka",):
+        return _in_librdkafka(subject, new)
+    return _in_two_rolls(subject, new)
+
+
+def assignors(*names: str) -> Settings:
+    """The setting with these assignors in order of preference, by Java's classes."""
+    return {ASSIGNORS: ",".join(PACKAGE + CLASSIC_CLASSES[name] for name in names)}
+
+
+def rolling(subject: Subject, change: Settings, text: str, check: str, back: str) -> Step:
+    """Every member restarts with the change, one after another."""
+    return Step(text, check, back, in_each(subject.names, change), one_by_one(subject.names))
+
+
+def stable(subject: Subject) -> str:
+    """What must hold before the next member restarts."""
+    return (
+        f"Before each next restart, and at the end, `{describe(subject, '--state')}` shows the state Stable and"
+        f" {members(subject)}"
+    )
+
+
+def _in_two_rolls(subject: Subject, new: str) -> Route:
+    old = subject.strategy
+    both = rolling(
+        subject,
+        assignors(new, old),
+        f"Let every member support both assignors: put {new} before {old} in {ASSIGNORS} and restart the members one"
+        f" by one. The group uses {old} until the last one has restarted, because all must support an assignor.",
+        f"{stable(subject)}; after the last restart ASSIGNMENT-STRATEGY is {new}.",
+        f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
+    )
+    only = rolling(
+        subject,
+        assignors(new),
+        f"Remove {old}: set {ASSIGNORS} to {new} alone and restart the members one by one."
+        + (_BECOMES_COOPERATIVE if new not in EAGER else ""),
+        f"{stable(subject)}, ASSIGNMENT-STRATEGY is {new}.",
+        f"List both assignors again ({new}, {old}) and restart the members one by one: the state after step 1.",
+    )
+    if old not in EAGER:
+        both = rolling(
+            subject,
+            assignors(old, new),
+            f"Let every member support both assignors: put {new} behind {old} in {ASSIGNORS} and restart the members"
+            f" one by one. From its restart on a member gives up all partitions in each rebalance.",
+            f"{stable(subject)}, ASSIGNMENT-STRATEGY is {old} still.",
+            f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
+        )
+    directly = WrongOrder(
+        f"Only one roll, from {old} to {new} alone: the first restarted member supports no assignor that the others"
+        " support, and the coordinator refuses it with INCONSISTENT_GROUP_PROTOCOL.",
+        [rolling(subject, assignors(new), "", "", "")],
+    )
+    known = _java_default(old, new)
+    return Route([both, only], [directly], [known] if known else [])
+
+
+_BECOMES_COOPERATIVE = (
+    " From then on rebalances are cooperative: members keep reading the partitions that do not move, and a rebalance"
+    " listener receives only the partitions that changed."
+)
+
+
+def _java_default(old: str, new: str) -> str:
+    if (old, new) != ("range", "cooperative-sticky"):
+        return ""
+    return (
+        f"Java clients from 3.0 on have both assignors by default: where {ASSIGNORS} was never set, step 1 is done"
+        " already."
+    )
+
+
+def _in_librdkafka(subject: Subject, new: str) -> Route:
+    """librdkafka has names instead of classes, and refuses a list that holds eager and cooperative ones."""
+    old = subject.strategy
+    if (old in EAGER) == (new in EAGER):
+        route = _in_two_rolls(subject, new)
+        steps = [
+            Step(step.text, step.check, step.back, in_each(subject.names, {ASSIGNORS: names}), step.restart)
+            for step, names in zip(route.steps, (f"{new},{old}", new), strict=True)
+        ]
+        return Route(steps, route.wrong)
+    callbacks = "incremental_assign() and incremental_unassign()" if old in EAGER else "assign() and unassign()"
+    change = in_each(subject.names, {ASSIGNORS: new})
+    at_once = Step(
+        f"Stop {members(subject)}, and start them with {ASSIGNORS}={new}: librdkafka refuses a list of {old} and {new},"
+        f" and members with different ones of the two cannot be in one group. A rebalance callback of the application"
+        f" must call {callbacks} from then on.",
+        f"Before the first start `{describe(subject, '--state')}` shows Empty; afterwards Stable, {new}.",
+        f"Stop {members(subject)}, and start them with {ASSIGNORS}={old}.",
+        change,
+        [subject.names],
+    )
+    one = WrongOrder(
+        f"One member after another: the first one with {new} is refused with INCONSISTENT_GROUP_PROTOCOL as long as"
+        f" members with {old} are in the group.",
+        [Step("", "", "", change, one_by_one(subject.names))],
+    )
+    return Route([at_once], [one])
+
+
+def _to_consumer_protocol(subject: Subject, new: str) -> Route:
+    change = {
+        PROTOCOL: "consumer",
+        REMOTE: SERVER_NAMES[new],
+        **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None),
+    }
+    brokers = Step(
+        f"Let the brokers (Kafka 4.0 or later) convert the group while it runs: {POLICY} must be bidirectional (the"
+        f" default) or upgrade, and {PROTOCOLS}, if it is set, must contain consumer. Nothing restarts if both are so.",
+        f"`kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID` shows"
+        f" {POLICY} and {PROTOCOLS} for every broker; `{describe(subject, '--state')}` shows Stable.",
+        "Nothing to undo.",
+        commands=(
+            "kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID",
+        ),
+    )
+    roll = rolling(
+        subject,
+        change,
+        f"Move the members to the consumer protocol: set {PROTOCOL}=consumer and {REMOTE}={SERVER_NAMES[new]}, remove"
+        f" {ASSIGNORS}, {SESSION} and {HEARTBEAT} (clients refuse to start with them), and restart the members one by"
+        " one. The first restarted member converts the group, and from then on the broker assigns for all members.",
+        f"Before each next restart `{describe(subject, '--members --verbose')}` shows the same CURRENT-EPOCH and"
+        f" TARGET-EPOCH for every member with epochs; after the last restart UPGRADED is not shown any more, and"
+        f" `{describe(subject, '--state')}` shows Stable, {SERVER_NAMES[new]}.",
+        f"Set {PROTOCOL}=classic and {ASSIGNORS} to {subject.strategy} again, and restart the members one by one: when"
+        " the last member of the consumer protocol has left, the coordinator converts the group back.",
+    )
+    refused = WrongOrder(
+        f"The brokers have {POLICY}=disabled (or downgrade): the first restarted member is refused with"
+        " GROUP_ID_NOT_FOUND and stops with an error.",
+        [roll],
+        broker={POLICY: "disabled"},
+    )
+    return Route([brokers, roll], [refused], [_TIMEOUTS])
+
+
+_TIMEOUTS = (
+    "In the consumer protocol timeouts belong to the brokers: group.consumer.session.timeout.ms and"
+    " group.consumer.heartbeat.interval.ms, or the group's own consumer.session.timeout.ms and"
+    " consumer.heartbeat.interval.ms."
+)
+
+
+def _to_classic(subject: Subject, new: str) -> Route:
+    change = {PROTOCOL: "classic", REMOTE: None, **assignors(new)}
+    brokers = Step(
+        f"Let the brokers convert the group while it runs: {POLICY} must be bidirectional (the default) or downgrade.",
+        f"`kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID` shows"
+        f" {POLICY}.",
+        "Nothing to undo.",
+        commands=(
+            "kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID",
+        ),
+    )
+    roll = rolling(
+        subject,
+        change,
+        f"Move the members to the classic protocol: set {PROTOCOL}=classic and {ASSIGNORS} to {new}, remove {REMOTE},"
+        f" and restart the members one by one. The broker assigns until the last member has restarted; then the group"
+        f" becomes a classic one, and its leader assigns with {new}.",
+        f"After the last restart `{describe(subject, '--state')}` shows Stable, {new}.",
+        f"Set {PROTOCOL}=consumer and {REMOTE}={SERVER_NAMES[subject.strategy]} again, and restart the members one by"
+        " one.",
+    )
+    return Route([brokers, roll])
+
+
+def _to_another_remote(subject: Subject, new: str) -> Route:
+    if new == subject.strategy:
+        raise UserError(f"{subject.group} uses {new} already, expected another assignor")
+    roll = rolling(
+        subject,
+        {REMOTE: SERVER_NAMES[new]},
+        f"Set {REMOTE}={SERVER_NAMES[new]} and restart the members one by one: the broker uses the assignor that most"
+        " members ask for, so it changes when more than half of them have restarted.",
+        f"After the last restart `{describe(subject, '--state')}` shows Stable, {SERVER_NAMES[new]}.",
+        f"Set {REMOTE}={SERVER_NAMES[subject.strategy]} and restart the members one by one.",
+    )
+    return Route([roll])

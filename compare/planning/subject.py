@@ -1,0 +1,216 @@
+"""The group that a plan is for, as it is today: from a scenario, or from what the tools show of a real one."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
+from compare.reading.group_kinds import kind_of, libraries_of
+from compare.reading.group_model import ASSUMPTIONS, model_of
+from compare.reading.observed import ObservedGroup
+from compare.scenarios.ending import ending
+from compare.scenarios.own_settings import with_own_settings
+from compare.scenarios.systems import member_settings, system_of
+from compare.scenarios.variants import variants_of
+from protocols import Queue
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.writing import as_fields
+
+ASSUMED_RATE = "10/s"
+"""Records per second and queue where no source shows a rate."""
+
+STRATEGIES: Mapping[str, tuple[str, ...]] = {"kafka": (*CLASSIC, *SERVER), "rocketmq": ROCKETMQ}
+"""System to the strategies that a plan can begin and end with."""
+
+_PLANNED = ("plain", "consumer-protocol", "orderly")
+"""Kinds of groups whose members choose how queues are shared by a setting of their own."""
+
+
+Fields = dict[str, object]
+"""Fields of a scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A group as it is today, in the fields of a scenario.
+
+    ``members``: name to its fields; ``topics``: name to its number of queues, in RocketMQ per broker; ``settings``: the
+    brokers' (the clients' are the members'); ``libraries``: client libraries that are recognised; ``assumptions``: what
+    no source shows, a sentence each.
+    """
+
+    system: str
+    group: str
+    strategy: str
+    members: Mapping[str, Mapping[str, object]]
+    topics: Mapping[str, object]
+    brokers: Sequence[str] = ("broker-a",)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    load: Mapping[str, object] = field(default_factory=dict)
+    latency: object = "1ms..5ms"
+    libraries: Sequence[str] = ()
+    assumptions: Sequence[str] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The members' names, in order."""
+        return list(self.members)
+
+    @property
+    def consumer_protocol(self) -> bool:
+        """Whether the brokers share the queues (KIP-848)."""
+        return self.strategy in SERVER
+
+    def queue_count(self, topic: str) -> int:
+        """How many queues a topic has."""
+        queues = self.topics[topic]
+        return sum(queues.values()) if isinstance(queues, Mapping) else int(str(queues))
+
+
+def of_scenario(scenario: Scenario, group: str | None, system: str, today: str | None) -> Subject:
+    """The group as it is when the scenario is over; its events are not repeated.
+
+    ``system``: that of the target; empty: the scenario's only one. ``today``: its strategy, where the scenario names
+    several. Raises `UserError` where it is not clear which group or strategy is meant.
+    """
+    part, strategy = _variant(scenario, system, today)
+    name = _named(group, list(scenario.groups), "the scenario")
+    own = with_own_settings(scenario, part.system)
+    last = ending(own, system_of(part.system).numbering)
+    fields = as_fields(own)
+    members = {key.member: as_fields(each) for key, each in last.members.items() if key.group == name}
+    if not members:
+        raise UserError(f"group {name} has no member when the scenario is over, expected at least one")
+    if strategy.endswith(STATIC):
+        strategy = strategy.removesuffix(STATIC)
+        members = {member: {"instance_id": member, **each} for member, each in members.items()}
+    of_system = split_system(part.system)[0]
+    clients = {name: value for name, value in part.settings.items() if name in member_settings(part.system)}
+    members = {member: _with_settings(each, clients) for member, each in members.items()}
+    topics = {topic: _counted(of_system, queues) for topic, queues in last.groups[name].topics.items() if queues}
+    told = [f"The events of the scenario are not repeated: {name} is planned for as it is when they are over."]
+    return Subject(
+        of_system,
+        name,
+        _plannable(of_system, strategy),
+        members,
+        topics,
+        scenario.brokers,
+        {name: value for name, value in part.settings.items() if name not in clients},
+        fields.get("load", {}),
+        scenario.run.latency,
+        assumptions=told if scenario.events else (),
+    )
+
+
+def setting_of(fields: Mapping[str, object], name: str) -> object:
+    """A member's own setting; None where it has none of this name."""
+    own = fields.get("settings", {})
+    assert isinstance(own, Mapping)
+    return own.get(name)
+
+
+def _with_settings(fields: Fields, more: Mapping[str, object]) -> Fields:
+    """A member's fields with settings that it has where it says nothing else itself."""
+    own = fields.get("settings", {})
+    assert isinstance(own, Mapping)
+    return {**fields, "settings": {**more, **own}} if more else fields
+
+
+def _variant(scenario: Scenario, system: str, today: str | None) -> tuple[SystemPart, str]:
+    """The variant that the group is today, and its strategy."""
+    parts = [each.part for each in variants_of(scenario)]
+    planned = [each for each in parts if split_system(each.system)[0] == system or (not system and _is_planned(each))]
+    if today is not None:
+        named = [each for each in planned if today in (each.label, each.system, split_system(each.system)[1])]
+        systems = {split_system(each.system)[0] for each in named}
+        if named and len(systems) == 1:
+            return named[0], split_system(named[0].system)[1]
+        of = system or next((name for name, known in STRATEGIES.items() if today in known), "")
+        if today in STRATEGIES.get(of, ()):
+            return SystemPart(system=f"{of}:{today}"), today
+    elif len(planned) == 1:
+        return planned[0], split_system(planned[0].system)[1]
+    there = list(dict.fromkeys(each.system for each in planned)) or [*STRATEGIES.get(system, ())]
+    given = "the scenario does not say which one the group uses today" if today is None else f"--from {today}"
+    raise UserError(f"{given}, expected --from with one of {', '.join(there)}")
+
+
+def _is_planned(part: SystemPart) -> bool:
+    return split_system(part.system)[0] in STRATEGIES
+
+
+def _named(group: str | None, there: Sequence[str], where: str) -> str:
+    if group is None and len(there) == 1:
+        return there[0]
+    if group is None or group not in there:
+        given = f"{where} has {len(there)} groups" if group is None else f"--group {group}: {where} has no such group"
+        raise UserError(f"{given}, expected --group with one of {', '.join(there) or 'none'}")
+    return group
+
+
+def _counted(system: str, queues: Sequence[Queue]) -> object:
+    return len(queues) if system == "kafka" else dict(Counter(each.broker for each in queues))
+
+
+def _plannable(system: str, strategy: str) -> str:
+    if strategy not in STRATEGIES.get(system, ()):
+        expected = ", ".join(STRATEGIES.get(system, tuple(STRATEGIES)))
+        raise UserError(f"{system}:{strategy} is today's strategy, expected one that a plan knows: {expected}")
+    return strategy
+
+
+def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str | None) -> Subject:
+    """A group that the tools show. Raises `UserError` where they do not show what a plan needs."""
+    observed = next(each for each in groups if each.name == _named(group, [g.name for g in groups], "the source"))
+    kind = kind_of(observed)
+    modelled = model_of(observed)
+    if kind not in _PLANNED:
+        raise UserError(
+            f"group {observed.name} is of the kind {kind}, expected plain consumers whose settings say how they share"
+        )
+    if modelled is None:
+        raise UserError(f"group {observed.name}: the sources do not show its members and what each owns, expected both")
+    strategy = today or modelled.strategy
+    if strategy is None:
+        raise UserError(f"group {observed.name}: no source shows its strategy, expected --from with its name")
+    of = modelled.group
+    members = {
+        each.id: {"subscribe": list(each.subscription)}
+        | ({"instance_id": each.instance_id} if each.instance_id else {})
+        for each in of.members
+    }
+    brokers = tuple(dict.fromkeys(queue.broker for queues in of.topics.values() for queue in queues if queue.broker))
+    said = ASSUMPTIONS[modelled.basis]
+    subject = Subject(
+        observed.system,
+        observed.name,
+        _plannable(observed.system, strategy),
+        members,
+        {topic: _counted(observed.system, queues) for topic, queues in of.topics.items()},
+        brokers or ("broker-a",),
+        {},
+        {"produce": ASSUMED_RATE},
+        libraries=libraries_of(observed),
+        assumptions=(
+            *(() if said is None else (said,)),
+            f"No source shows settings and load: clients and brokers have their defaults, and {ASSUMED_RATE} per queue"
+            " are written and handled at once.",
+        ),
+    )
+    return _with_rates(subject, observed)
+
+
+def _with_rates(subject: Subject, observed: ObservedGroup) -> Subject:
+    """With the rates that the tools show (RocketMQ's), where they show all."""
+    topics = dict.fromkeys(subject.topics, 0.0)
+    for queue, rate in observed.rates.items():
+        if queue.topic in topics:
+            topics[queue.topic] += rate
+    if not topics or not all(topics.values()):
+        return subject
+    rates = {topic: round(total / subject.queue_count(topic), 3) for topic, total in topics.items()}
+    said = "The rates are those that the tools show; clients and brokers have their default settings."
+    return replace(subject, load={"rates": rates}, assumptions=(*subject.assumptions[:-1], said))

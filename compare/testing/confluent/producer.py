@@ -1,0 +1,267 @@
+"""A producer with confluent-kafka's surface, in virtual time: what it writes stands in the group's topics."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from operator import index
+from typing import Any, Final, Self
+
+from compare.testing.clock import in_ticks
+from compare.testing.confluent import errors as errors
+from compare.testing.confluent import producer_arguments as given
+from compare.testing.confluent.arguments import NOT_GIVEN
+from compare.testing.confluent.messages import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, made
+from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
+from compare.testing.confluent.process import Process
+from compare.testing.confluent.producer_configuration import producer_configuration
+from compare.testing.confluent.sending import Outgoing, Sending
+from compare.testing.confluent.transactional import Transactional
+from compare.testing.handling import HandlingGroup
+from kafka_coordinator.cluster import KafkaCluster
+from protocols.engine.nodes import Time
+
+ENDLESS_MS: Final[Time] = 3_600_000.0
+_ANYWHERE: Final = -1
+
+
+class KafkaProducer:
+    """Stands for `confluent_kafka.Producer`; not to be used from several threads. Made by `Group.confluent`.
+
+    Its background work (sending after ``linger.ms``, writing, answers) happens while virtual time passes: in its own
+    ``poll`` and ``flush``, in a consumer's ``poll``, or by the clock.
+    """
+
+    def __init__(self, group: HandlingGroup, process: Process, *args: Any, **more: object) -> None:
+        if len(args) > 1:
+            raise TypeError("expected tuple containing single dict")
+        config = args[0] if args else {}
+        if not isinstance(config, dict) or (not args and not more):
+            raise TypeError("expected configuration dict")
+        self._group, self._process = group, process
+        self._configuration = producer_configuration({**config, **more})
+        self._sending = Sending(group, self._configuration, lambda: process.is_alive)
+        self._transactional = Transactional(group, self._configuration, self._sending, self._flush)
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<KafkaProducer {self._configuration.client_id} of {self._group!r}>"
+
+    def __len__(self) -> int:
+        return self._sending.count
+
+    def __bool__(self) -> bool:
+        return True
+
+    # Records.
+
+    def produce(
+        self,
+        topic: Any = NOT_GIVEN,
+        value: Any = None,
+        key: Any = None,
+        partition: int = _ANYWHERE,
+        callback: Any = None,
+        on_delivery: Any = None,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> None:
+        """Send a record some time; ``on_delivery`` (or ``callback``) is told by poll() or flush() how it came out.
+
+        Raises `BufferError` where too many records wait, `KafkaException` for a partition that is not there, a topic
+        that was not found, and a record that is too large or outside of a transaction.
+        """
+        if topic is NOT_GIVEN:
+            raise TypeError("function missing required argument 'topic' (pos 1)")
+        content = given.content(value, 2), given.content(key, 3)
+        where, number, when = given.topic(topic), index(partition), index(timestamp)
+        pairs = given.headers(headers)
+        with self._call():
+            self._transactional.check_producing()
+            report = on_delivery if on_delivery is not None else callback
+            self._add(where, number, content, pairs, when, report)
+
+    def _add(
+        self,
+        topic: str,
+        partition: int,
+        content: tuple[bytes | None, bytes | None],
+        headers: Any,
+        timestamp: int,
+        report: Callable[..., object] | None,
+    ) -> None:
+        value, key = content
+        configuration, sending, now = self._configuration, self._sending, self._group.clock.time
+        if configuration.most_messages and len(self) >= configuration.most_messages:
+            raise BufferError("Local: Queue full")
+        if len(value or b"") + len(key or b"") > configuration.most_bytes:
+            raise _unable("MSG_SIZE_TOO_LARGE")
+        partitions = sending.partitions(topic)
+        if partitions == 0:
+            raise _unable("UNKNOWN_TOPIC_OR_PART")
+        if partition < _ANYWHERE or (partitions is not None and partition >= partitions):
+            raise _unable("_UNKNOWN_PARTITION")
+        when = timestamp if timestamp > 0 else int(now)
+        report = report if report is not None else configuration.on_delivery
+        sending.add(Outgoing(topic, partition, key, value, headers, when, report, now))
+
+    def produce_batch(
+        self, topic: str, messages: Any, partition: int = _ANYWHERE, on_delivery: Any = None, callback: Any = None
+    ) -> int:
+        """Several records (``value``, ``key``, ``partition``, ``timestamp``, ``callback`` of each); how many were
+        taken. The others have the key ``_error``."""
+        if not isinstance(messages, list):
+            raise TypeError("messages must be a list")
+        self._check_open()
+        for number, each in enumerate(messages):
+            for field in ("value", "key"):
+                if not isinstance(each.get(field), str | bytes | None):
+                    raise TypeError(f"Message {field} at index {number} must be bytes or str")
+        taken = 0
+        for each in messages:
+            report = each.get("callback", on_delivery if on_delivery is not None else callback)
+            try:
+                where = each.get("partition", partition)
+                self.produce(topic, each.get("value"), each.get("key"), where, report, None, each.get("timestamp", 0))
+                taken += 1
+            except (BufferError, errors.KafkaException) as error:
+                each["_error"] = error.args[0]
+        return taken
+
+    def poll(self, timeout: float = -1) -> int:
+        """Let at most so many seconds pass until delivery reports wait, and serve them; how many there were."""
+        seconds = given.seconds(timeout)
+        with self._call():
+            until = self._group.clock.time + (ENDLESS_MS if seconds is None else in_ticks(seconds))
+            self._sending.background.wait(until, lambda: bool(self._sending.reports))
+            return self._serve()
+
+    def flush(self, timeout: float = -1) -> int:
+        """Send everything at once and serve the reports; how many records are left after so many seconds."""
+        seconds = given.seconds(timeout)
+        with self._call():
+            return self._flush(seconds)
+
+    def _flush(self, seconds: float | None) -> int:
+        sending = self._sending
+        until = self._group.clock.time + (ENDLESS_MS if seconds is None else in_ticks(seconds))
+        while True:
+            sending.send_now()
+            self._serve()
+            if not len(self) or self._group.clock.time >= min(until, self._group.clock.limit):
+                return len(self)
+            sending.background.wait(until, lambda: bool(sending.reports) or not len(self))
+
+    def purge(self, in_queue: bool = True, in_flight: bool = True, blocking: bool = True) -> None:
+        """Give records up."""
+        with self._call():
+            self._sending.purge(in_queue=in_queue, in_flight=in_flight)
+
+    def _serve(self) -> int:
+        served = 0
+        while self._sending.reports:
+            record = self._sending.reports.popleft()
+            served += 1
+            if record.error:
+                self._transactional.failed += 1
+            if record.report is not None:
+                error = errors.error(record.error, errors.said(record.error)) if record.error else None
+                with self._group.clock.turn.lent():
+                    record.report(error, _message(record))
+        return served
+
+    # Transactions.
+
+    def init_transactions(self, timeout: float = -1) -> None:
+        """Get the ``transactional.id``: older producers that have it are fenced, what they have open is aborted."""
+        seconds = given.seconds(timeout)
+        with self._call():
+            self._transactional.init(seconds)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction."""
+        with self._call():
+            self._transactional.begin()
+
+    def send_offsets_to_transaction(self, positions: Any, group_metadata: Any, timeout: float = -1) -> None:
+        """Commit these offsets of a group with the transaction; ``group_metadata``: of its consumer."""
+        seconds = given.seconds(timeout)
+        with self._call():
+            self._transactional.send_offsets(positions, group_metadata, seconds)
+
+    def commit_transaction(self, timeout: float = -1) -> None:
+        """Commit it. Raises `KafkaException`; where its error says ``txn_requires_abort``, abort it."""
+        seconds = given.seconds(timeout)
+        with self._call():
+            self._transactional.commit(seconds)
+
+    def abort_transaction(self, timeout: float = -1) -> None:
+        """Abort it."""
+        seconds = given.seconds(timeout)
+        with self._call():
+            self._transactional.abort(seconds)
+
+    # The rest.
+
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadataDouble:
+        """Brokers and topics, or one topic alone."""
+        if self._closed:
+            raise RuntimeError("Handle has been closed")
+        with self._call():
+            return metadata_of(self._cluster, topic)
+
+    def cluster_id(self, timeout: float = -1) -> str | None:
+        """The cluster's id."""
+        return self.list_topics().cluster_id
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Taken, and left aside."""
+        if self._closed:
+            raise RuntimeError("Handle has been closed")
+
+    def close(self) -> bool:
+        """Abort a transaction that is open, send everything, and be of no use any more."""
+        if not self._closed:
+            with self._call():
+                self._transactional.close()
+                self._flush(None)
+                self._closed = True
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def _cluster(self) -> KafkaCluster:
+        cluster = self._group.world.cluster
+        assert isinstance(cluster, KafkaCluster)
+        return cluster
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Producer has been closed")
+
+    def _call(self) -> AbstractContextManager[None]:
+        self._check_open()
+        return self._group.handling.call(self._process.caller)
+
+
+def _unable(name: str) -> Exception:
+    return errors.exception(name, f"Unable to produce message: {errors.said(name)}")
+
+
+def _message(record: Outgoing) -> Any:
+    """What a delivery report is about."""
+    failed = bool(record.error)
+    return made(
+        "",
+        topic=record.topic,
+        partition=record.partition,
+        offset=None if failed else record.offset,
+        key=record.key,
+        value=record.value,
+        error=errors.error(record.error, errors.said(record.error)) if failed else None,
+        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0) if failed else (TIMESTAMP_CREATE_TIME, record.timestamp),
+        latency=record.took / 1000,
+    )

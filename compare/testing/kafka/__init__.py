@@ -1,0 +1,1 @@
+"""What the doubles of all Kafka clients share: the node of a member, and what its cluster knows."""

@@ -1,0 +1,1 @@
+"""The doubles of kafka-python's consumer and producer, in virtual time."""

@@ -1,0 +1,42 @@
+"""The user's handler of messages, watched: whichever client's message it is given, and whether it is a coroutine."""
+
+from collections.abc import Callable
+from inspect import iscoroutinefunction
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+Place = tuple[str, int, int]
+"""Topic, partition and offset."""
+
+
+def watched(handler: Callable[..., R], note: Callable[[Any], None]) -> Callable[..., R]:
+    """The handler of a message, or of a list of them; ``note`` is told each message when it returns."""
+
+    def tell(messages: Any) -> None:
+        is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
+        for each in messages if is_list else [messages]:
+            note(each)
+
+    def plain(messages: Any, *args: object, **kwargs: object) -> R:
+        result = handler(messages, *args, **kwargs)
+        tell(messages)
+        return result
+
+    async def coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
+        result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
+        tell(messages)
+        return result
+
+    made: Any = coroutine if iscoroutinefunction(handler) else plain
+    made.watches = handler
+    return made  # type: ignore[no-any-return]
+
+
+def place_of(message: Any) -> Place | None:
+    """Where a message of one of Kafka's clients stands; None for what is no record."""
+    if callable(message.topic):
+        place = message.topic(), message.partition(), message.offset()
+    else:
+        place = message.topic, message.partition, message.offset
+    return None if None in place else place

@@ -1,0 +1,1 @@
+"""Programs that read a topic: each has a bug, and a version without it."""

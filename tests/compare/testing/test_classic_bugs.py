@@ -1,0 +1,51 @@
+"""The eight programs of `examples/classic-bugs`: each bug is found, its story told, and the mended version survives."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[3] / "examples" / "classic-bugs"
+
+STORIES: Mapping[str, tuple[str, ...]] = {
+    "commit_before_handling": ("lost", "is given", "mine commits offset", "mine crashes", "other begins to read"),
+    "state_kept_over_revocation": ("more than once", "mine commits offset", "mine handles", "again"),
+    "batch_write_then_commit": ("more than once", "first handles", "first crashes", "second handles"),
+    "slow_handler": ("more than once", "max.poll.interval.ms", "is lost for mine", "mine handles", "again"),
+    "work_queue_with_auto_commit": ("lost", "is given", "mine commits offset", "mine crashes"),
+    "seek_in_the_wrong_callback": ("more than once", "reset to the first record", "second handles"),
+    "commit_in_on_lost": ("more than once", "mine commits offset", "is lost for mine", "mine handles", "again"),
+    "async_commit_without_retry": ("more than once", "mine leaves", "other begins to read", "other handles"),
+}
+"""Bug to what its story says, among other things."""
+
+
+def _run(bug: str, version: str, *options: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=short", *options]
+    command += ["--rootdir", str(FOLDER), "-c", str(FOLDER / "pyproject.toml")]
+    command += [f"{FOLDER / 'tests' / 'test_classic_bugs.py'}::test_{bug}[{version}]"]
+    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)
+    return done.stdout
+
+
+@pytest.mark.parametrize("bug", STORIES)
+def test_the_bug_is_found_and_told(bug: str) -> None:
+    told = _run(bug, "buggy", "--runxfail")
+    assert "1 failed" in told
+    story = "\n".join(re.findall(r"^E +(.*)$", told.partition("Failing test case")[0], re.MULTILINE))
+    assert story.startswith("AssertionError: kafka at")
+    assert [each for each in STORIES[bug] if each not in story] == []
+    assert re.search(rf"from shop\.{bug} import .*buggy", told)
+
+
+@pytest.mark.parametrize("bug", STORIES)
+def test_the_mended_version_passes_the_same_test(bug: str) -> None:
+    assert "1 passed" in _run(bug, "mended")
+
+
+def test_there_is_a_test_for_every_program() -> None:
+    programs = {path.stem for path in (FOLDER / "shop").glob("*.py")} - {"__init__"}
+    assert programs == STORIES.keys()
