@@ -217,13 +217,20 @@ def made(**more: Any) -> Any:
 
 def test_one_word_stands_for_the_variants_of_kafka() -> None:
     classic = ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"]
+    server = ["kafka:server-range", "kafka:uniform"]
     others = ["kafka:range+static", "kafka-zookeeper:range"]
-    assert [each.label for each in variants_of(made(), ["kafka"])] == [*classic, *others]
+    assert [each.label for each in variants_of(made(), ["kafka"])] == [*classic, *server, *others]
     zookeeper = ["kafka-zookeeper:range", "kafka-zookeeper:roundrobin"]
     assert [each.label for each in variants_of(made(), ["kafka-zookeeper"])] == zookeeper
     every = [each.label for each in variants_of(made(), ["all"])]
-    assert every == [*classic, *others, zookeeper[1], *(each for each in every if each.startswith("rocketmq:"))]
-    assert len(every) == 10
+    assert every == [
+        *classic,
+        *server,
+        *others,
+        zookeeper[1],
+        *(each for each in every if each.startswith("rocketmq:")),
+    ]
+    assert len(every) == 12
 
 
 def test_a_scenario_without_systems_runs_those_that_are_there() -> None:

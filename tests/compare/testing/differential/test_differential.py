@@ -22,6 +22,7 @@ from tests.compare.testing.differential import (
     stories_of_reading,
     stories_of_transactions,
 )
+from tests.compare.testing.differential.again import answered
 from tests.compare.testing.differential.mock_cluster import MockCluster
 from tests.compare.testing.differential.probing import PROBES, Probe, answer
 from tests.compare.testing.differential.worlds import DoubleWorld, RealWorld
@@ -59,11 +60,15 @@ def real(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Any]]]:
 
 
 def _real_answer(probe: Probe, cluster: MockCluster, producer: Producer) -> Any:
-    if not probe.alone:
-        return answer(probe, RealWorld(probe.name, cluster, producer))
+    return _alone(probe, producer) if probe.alone else answer(probe, RealWorld(probe.name, cluster, producer))
+
+
+def _alone(probe: Probe, producer: Producer | None = None) -> Any:
+    """The real client's answer on a cluster of its own."""
     own = MockCluster()
+    writer = producer or Producer({"bootstrap.servers": own.address, "linger.ms": 0, "log_level": 0})
     try:
-        return answer(probe, RealWorld(probe.name, own, producer))
+        return answer(probe, RealWorld(probe.name, own, writer))
     finally:
         own.close()
 
@@ -76,7 +81,8 @@ def _marked(probe: Probe) -> Any:
 
 @pytest.mark.parametrize("probe", [_marked(each) for each in PROBES.values() if not each.mock])
 def test_the_double_answers_as_the_real_client(probe: Probe, real: dict[str, Future[Any]]) -> None:
-    assert answer(probe, DoubleWorld(probe.name)) == real[probe.name].result(LONGEST_S)
+    expected = answer(probe, DoubleWorld(probe.name))
+    assert expected == answered(expected, lambda: real[probe.name].result(LONGEST_S), lambda: _alone(probe))
 
 
 def test_the_whole_surface_is_probed() -> None:
