@@ -11,6 +11,7 @@ ORDER = (
     "process_pool",
     "console",
     "reading",
+    "logs",
     "scenarios",
     "measure.moved_queues",
     "measure.figures",
