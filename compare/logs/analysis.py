@@ -15,7 +15,6 @@ from compare.logs.rocketmq_causes import find_rocketmq_causes
 from compare.logs.rocketmq_rebalances import expired_clients, find_rocketmq_rebalances, give_clients
 from compare.logs.waiting import find_waiting
 
-
 _ADDED = re.compile(r"^Adding new member (\S+)")
 
 
@@ -60,7 +59,8 @@ def analysed(streams: Sequence[Stream], others: bool, only: str | None = None) -
 
 def _names(log: GroupLog, processes: Processes) -> dict[str, str]:
     """What people call the members: the client id, or the container or file where several share that."""
-    members = dict.fromkeys(name for each in (*log.rebalances, *log.events) for name in each.members)
+    caused = [name for each in log.rebalances for name in each.members]
+    members = dict.fromkeys([*caused, *(name for event in log.events for name in event.members)])
     places: dict[str, set[int]] = defaultdict(set)
     for member in members:
         process = processes.of_member.get(member)
