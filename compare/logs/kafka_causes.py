@@ -167,7 +167,7 @@ class _Court:
         self, each: Rebalance, before: Rebalance | None, own: Sequence[Fact], said: str, member: str | None
     ) -> None:
         """Changed metadata or subscription: new partitions, a topic that matches a pattern, or the application."""
-        grown = next((fact for fact in each.notes if fact.kind == "grown" and "=" in fact.text), None)
+        grown = next((fact for fact in each.notes if fact.kind == "grown"), None)
         resubscribed = [fact for fact in self._own_lines(each, before, member) if fact.kind == "subscribed"]
         if grown is not None:
             each.causes = ["topic_matched_pattern" if _more_topics(grown.text) else "partitions_added"]

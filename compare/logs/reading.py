@@ -13,26 +13,25 @@ from compare.logs.patterns import first_match
 
 KEYS = (
     b"roup",
-    b"startTimeMs",
-    b"doRebalance,",
-    b"Created log for part",
-    b"IO loop starting",
-    b"oll timeout",
-    b" owned partition(s)",
-    b"ubscribed topics",
-    b"|PARTCNT|",
-    b"shut down completed",
-    b"route info changed",
-    b"BrokerIdentityInfo",
-    b"brokerAddrTable OK",
-    b"client factory [",
-    b"queue lock",
-    b"IDLE exception",
-    b" boot success",
+    b"Kafka startTimeMs: ",
     b"max.poll.interval.ms = ",
     b"session.timeout.ms = ",
+    b"Created log for partition ",
+    b"shut down completed (",
+    b"poll timeout has expired",
+    b"IO loop starting (client_id=",
+    b"Updating subscribed topics to",
+    b" owned partition(s) and ",
+    b"partition count changed from ",
+    b"doRebalance, ",
+    b" route info changed, old[",
+    b"the client factory [",
+    b"from brokerAddrTable OK",
+    b"PIPELINE: IDLE exception [",
+    b" boot success. serializeType",
 )
-"""A line without one of these means nothing; looked for in whole blocks."""
+"""A line without one of these means nothing; looked for in whole blocks, where long keys
+are found faster."""
 
 _JAVA_STARTS = (
     "(Re-)joining",

@@ -7,9 +7,7 @@ from compare.logs.patterns import table
 MARKS = (
     "oRebalance,",
     "rebalanced result changed",
-    "queue lock",
     "route info changed",
-    "BrokerIdentityInfo",
     "ClientChannelInfo",
     "SCAN: remove",
     "subscription changed",
@@ -64,7 +62,6 @@ ROCKETMQ = table(
         ),
         ("r_booted", "boot success", r"The broker\[(?P<text>[^,\]]+), .*\] boot success"),
         ("r_broker_lost", "remove name from brokerAddrTable", r"remove name from brokerAddrTable OK, (?P<text>\S+)"),
-        ("r_broker_back", "new broker registered", r"new broker registered, .*brokerAddr=(?P<text>[^\]]+)\]"),
     )
 )
 
