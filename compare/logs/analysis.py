@@ -9,7 +9,7 @@ from compare.logs.facts import Fact, Stream, client_of
 from compare.logs.kafka_causes import find_causes
 from compare.logs.kafka_events import find_events
 from compare.logs.kafka_rebalances import find_rebalances
-from compare.logs.processes import Processes, give_groups
+from compare.logs.processes import Processes, give_groups, say_why_left
 from compare.logs.rebalances import GroupLog
 from compare.logs.rocketmq_causes import find_rocketmq_causes
 from compare.logs.rocketmq_rebalances import expired_clients, find_rocketmq_rebalances, give_clients
@@ -27,6 +27,7 @@ def analysed(streams: Sequence[Stream], others: bool, only: str | None = None) -
     give_groups(streams)
     processes = Processes(streams)
     give_groups(streams)
+    say_why_left(streams)
     bring_together(streams)
     give_clients(streams)
     by_group: dict[tuple[str, str], list[Fact]] = defaultdict(list)

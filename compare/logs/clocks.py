@@ -17,11 +17,17 @@ QUARTER = 900
 """Zones differ from UTC by whole quarters of an hour."""
 
 DAY = 86_400
+_AFTER_START_S = 300.0
+_MOST_STREAMS = 100
 _NEAR_S = 20
 """Two sides log a shared event within so many seconds."""
 
 _OLDER = frozenset({"r_closed", "r_unregistered"})
 """Their moments since 1970 are those of an earlier heartbeat."""
+
+_BEFORE_JOIN = frozenset({"asked", "given_id", "grown", "joining", "resubscribed", "revoked", "second_round"})
+_BEFORE_JOIN |= {"subscribed", "told"}
+"""Lines that belong to the join that comes next."""
 
 _MOST_HINTS = 200
 
@@ -86,33 +92,48 @@ def _rounded(seconds: float) -> float:
     return float(round(seconds / QUARTER) * QUARTER)
 
 
-def _marks(stream: Stream) -> dict[tuple[str, ...], float]:
+_Mark = tuple[str, ...]
+_Marks = dict[_Mark, tuple[float, bool, float]]
+"""Of each event its time as printed, whether that is UTC, and how much too early it may be."""
+
+
+def _marks(stream: Stream) -> _Marks:
     """Events that brokers and clients both log, with the time of their first line here."""
-    found: dict[tuple[str, ...], float] = {}
+    found: _Marks = {}
+    started: float | None = None
     for fact in stream.facts:
-        stamp = fact.stamp
-        if stamp is None:
-            continue
-        if fact.group and fact.generation is not None and fact.kind in {"stabilized", "joined", "shared_out"}:
-            found.setdefault(("generation", fact.group, str(fact.generation)), stamp)
-        if fact.member and fact.kind in {"announced", "given_id", "added"}:
-            found.setdefault(("new", fact.member), stamp)
-        if fact.member and (
-            fact.kind in {"left", "leaves", "k_left"} or (fact.kind == "k_moved" and "LEAVING" in fact.text)
-        ):
-            found.setdefault(("left", fact.member), stamp)
-        if fact.member and (fact.kind == "k_joined" or (fact.kind == "k_moved" and fact.text.endswith("to JOINING"))):
-            found.setdefault(("joins", fact.member), stamp)
-        if fact.member and fact.kind in {"joined", "assigned", "k_epoch", "k_joined", "started", "k_moved"}:
-            found.setdefault(("member", fact.member), stamp)
-        if fact.kind in {"r_result", "r_connected"} and fact.client:
-            found.setdefault(("client", fact.client), stamp)
-        if fact.kind in {"left", "too_slow"}:
-            name = fact.client or client_of(fact.member or "")
-            if name:
-                found.setdefault(("slow", name), stamp)
-        if fact.kind in {"prepare", "announced", "added"} and (member := fact.member or _named(fact.text)):
-            found.setdefault(("member", member), stamp)
+        if fact.kind == "start_time":
+            started = fact.hint
+        names = _marks_of(fact)
+        if fact.stamp is not None:
+            for name in names:
+                found.setdefault(name, (fact.stamp, fact.clock == "utc", 0.0))
+        elif started is not None and names:
+            for name in names:  # a client joins some seconds after its start
+                found.setdefault(name, (started, True, _AFTER_START_S))
+            started = started if fact.kind == "given_id" else None
+    return found
+
+
+def _marks_of(fact: Fact) -> list[_Mark]:
+    found: list[_Mark] = []
+    kind, member = fact.kind, fact.member
+    if fact.group and fact.generation is not None and kind in {"stabilized", "joined", "shared_out"}:
+        found.append(("generation", fact.group, str(fact.generation)))
+    if member and kind in {"announced", "given_id", "added"}:
+        found.append(("new", member))
+    if member and (kind in {"left", "leaves", "k_left"} or (kind == "k_moved" and "LEAVING" in fact.text)):
+        found.append(("left", member))
+    if member and (kind == "k_joined" or (kind == "k_moved" and fact.text.endswith("to JOINING"))):
+        found.append(("joins", member))
+    if member and kind in {"joined", "assigned", "k_epoch", "k_joined", "started", "k_moved"}:
+        found.append(("member", member))
+    if kind in {"r_result", "r_connected"} and fact.client:
+        found.append(("client", fact.client))
+    if kind in {"left", "too_slow"} and (name := fact.client or client_of(member or "")):
+        found.append(("slow", name))
+    if kind in {"prepare", "announced", "added"} and (named := member or _named(fact.text)):
+        found.append(("member", named))
     return found
 
 
@@ -125,17 +146,17 @@ def _from_shared(streams: Sequence[Stream]) -> None:
     marks = {id(stream): _marks(stream) for stream in streams}
     open_ones = [stream for stream in streams if _needs(stream)]
     while open_ones:
+        known = _known(streams, marks)
         best: tuple[int, int, Stream, float] | None = None
-        known = [stream for stream in streams if stream.offset is not None]
         for place, stream in enumerate(open_ones):
-            votes = _votes(stream, known, marks)
+            votes = _votes(marks[id(stream)], known)
             if votes:
                 offset, number = max(votes.items(), key=lambda each: (each[1], -abs(each[0])))
                 if best is None or (number, -place) > best[:2]:
                     best = (number, -place, stream, offset)
         if best is None:
-            first = _reference(open_ones, marks)
-            first.offset, first.how = _east(first), "taken as UTC: nothing in the logs tells the zone"
+            first, offset = _reference(open_ones, marks)
+            first.offset, first.how = offset, "taken as UTC: nothing in the logs tells the zone"
             open_ones.remove(first)
         else:
             best[2].offset, best[2].how = best[3], "events shared with other files"
@@ -146,37 +167,57 @@ def _needs(stream: Stream) -> bool:
     return stream.offset is None and any(fact.clock in {"local", "day"} for fact in stream.facts)
 
 
-def _votes(stream: Stream, known: Sequence[Stream], marks: dict[int, dict[tuple[str, ...], float]]) -> dict[float, int]:
+def _known(streams: Sequence[Stream], marks: dict[int, _Marks]) -> dict[_Mark, list[tuple[float, float]]]:
+    """Moments in UTC of the events that are dated already, with how much too early each may be."""
+    found: dict[_Mark, list[tuple[float, float]]] = defaultdict(list)
+    for stream in streams:
+        for mark, (stamp, exact, early) in marks[id(stream)].items():
+            if exact:
+                found[mark].append((stamp, early))
+            elif stream.offset is not None:
+                found[mark].append((stamp - stream.offset, early))
+    return found
+
+
+def _votes(own: _Marks, known: dict[_Mark, list[tuple[float, float]]]) -> dict[float, int]:
     votes: Counter[float] = Counter()
-    own = marks[id(stream)]
-    for other in known:
-        assert other.offset is not None
-        for mark, stamp in marks[id(other)].items():
-            if mark in own:
-                ahead = own[mark] - (stamp - _subtracted(other))
-                offset = _rounded(ahead)
-                if abs(ahead - offset) <= _NEAR_S:
-                    votes[offset] += 1
+    for mark, (stamp, exact, _) in own.items():
+        for moment, early in () if exact else known.get(mark, ()):
+            offset = _rounded(stamp - moment)
+            if -_NEAR_S <= stamp - moment - offset <= max(early, _NEAR_S):
+                votes[offset] += 1
     return votes
 
 
-def _subtracted(stream: Stream) -> float:
-    exact = all(fact.clock in {"utc", "none"} for fact in stream.facts)
-    return 0.0 if exact else stream.offset or 0.0
+def _reference(streams: Sequence[Stream], marks: dict[int, _Marks]) -> tuple[Stream, float]:
+    """The stream whose clock most of the others agree with, and its offset if that clock shows UTC.
+
+    Where the clock shows the time of day only, it is a stream with dates that shares an event with it.
+    """
+    some = streams[:_MOST_STREAMS]
+    agreeing = {id(stream): sum(_agree(marks[id(stream)], marks[id(other)]) for other in some) for stream in some}
+    most = max(some, key=lambda each: (agreeing[id(each)], _has_dates(each), each.role != "broker"))
+    own = marks[id(most)]
+    for other in () if _has_dates(most) else filter(_has_dates, streams):
+        theirs = marks[id(other)]
+        for mark in own:
+            if mark in theirs:
+                ahead = _rounded(theirs[mark][0] - own[mark][0])
+                return other, (ahead + DAY / 2) % DAY - DAY / 2
+    return most, _east(most)
 
 
-def _reference(streams: Sequence[Stream], marks: dict[int, dict[tuple[str, ...], float]]) -> Stream:
-    """The stream whose clock most of the others agree with."""
-    if len(streams) == 1:
-        return streams[0]
-    agreeing: dict[int, int] = defaultdict(int)
-    for stream in streams[:200]:
-        for other in streams[:200]:
-            if other is not stream:
-                shared = [mark for mark in marks[id(stream)] if mark in marks[id(other)]]
-                near = sum(abs(marks[id(stream)][mark] - marks[id(other)][mark]) <= _NEAR_S for mark in shared)
-                agreeing[id(stream)] += bool(near)
-    return max(streams, key=lambda each: (agreeing[id(each)], each.role != "broker"))
+def _agree(own: _Marks, theirs: _Marks) -> bool:
+    """Whether two clocks show the same time of day at an event that both log."""
+    shared = next((mark for mark in own if mark in theirs), None)
+    if shared is None:
+        return False
+    apart = (own[shared][0] - theirs[shared][0] + DAY / 2) % DAY - DAY / 2
+    return abs(apart) <= _NEAR_S
+
+
+def _has_dates(stream: Stream) -> bool:
+    return any(fact.clock == "local" for fact in stream.facts)
 
 
 def _set_times(stream: Stream) -> None:
@@ -207,7 +248,7 @@ def _from_order(stream: Stream, streams: Sequence[Stream]) -> None:
             fact.at = next((dated[key] for key in _shared_moments(fact) if key in dated), None)
     following: float | None = None
     for fact in reversed(facts):
-        if fact.at is None and following is not None and fact.kind in {"joining", "given_id", "told", "revoked"}:
+        if fact.at is None and following is not None and fact.kind in _BEFORE_JOIN:
             fact.at = following
         following = fact.at if fact.at is not None and fact.kind == "joined" else following
         if fact.kind in {"leaves", "too_slow", "started"}:

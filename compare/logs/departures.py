@@ -15,7 +15,7 @@ def find_departures(log: GroupLog, facts: Sequence[Fact], processes: Processes) 
     slow = Ordered(fact for fact in facts if fact.kind == "too_slow")
     back = {fact.member: fact.at for fact in facts if fact.kind == "k_joined"}
     times: dict[str, int] = {}
-    for fact in facts:
+    for fact in sorted(facts, key=lambda each: not each.sure):
         how = _how(fact)
         if how is None:
             continue
@@ -23,7 +23,9 @@ def find_departures(log: GroupLog, facts: Sequence[Fact], processes: Processes) 
         for member in fact.names or ([fact.member] if fact.member else []):
             number = times.get(member, 0)
             latest = found.get((member, number))
-            if latest is not None and fact.at - latest.at < CLOSE_S + 10:
+            if not fact.sure and latest is None and log.broker_seen:
+                continue  # the broker did not know the member any more
+            if latest is not None and (fact.at - latest.at < CLOSE_S + 10 or not fact.sure):
                 latest.facts.append(fact)
                 latest.how = how if latest.how == "unknown" else latest.how
                 if fact.stream.role == "broker" and not any(e.stream.role == "broker" for e in latest.facts[:-1]):

@@ -152,7 +152,10 @@ class _Court:
 
     def _own_lines(self, each: Rebalance, before: Rebalance | None, member: str | None) -> list[Fact]:
         since = (before.end or before.at) if before else each.at - 30
-        return [fact for fact in self.lines.between(since, each.at + 0.5) if self._is_of(fact, member)]
+        own = self.lines.between(since, max(each.at, each.end or each.at) + 0.5)
+        return [
+            fact for fact in own if self._is_of(fact, member) and ((fact.at or 0.0) <= each.at + 0.5 or not fact.sure)
+        ]
 
     def _just_loaded(self, each: Rebalance, before: Rebalance | None) -> bool:
         since = (before.end or before.at) if before else float("-inf")

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from compare.logs.facts import Fact, Stream, client_of, has_client_name
 
@@ -65,6 +66,14 @@ class Processes:
 
 
 _OWN = frozenset({"joined", "synced", "given_id", "leaves", "k_moved", "k_epoch", "k_fatal", "gives_up_id", "started"})
+
+
+def say_why_left(streams: Iterable[Stream]) -> None:
+    """kafka-python does not say why it leaves: the line before does where it was too slow."""
+    for stream in streams:
+        for before, fact in pairwise(stream.facts):
+            if fact.kind == "leaves" and not fact.text and before.kind == "too_slow" and before.client == fact.client:
+                fact.text = "poll timeout"
 
 
 def give_groups(streams: Iterable[Stream]) -> None:
