@@ -11,7 +11,7 @@ from compare.console.output import FORMATS, HELP_OPTIONS, print_json
 from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.lines import log_files
-from compare.logs.reading import read
+from compare.logs.reading import read, silent_sources
 from compare.logs.render import print_logs
 from protocols.errors import UserError
 
@@ -38,8 +38,7 @@ def logs(sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], fo
     """
     files = log_files(sources)
     streams = read(files, _zones(zones))
-    used = {name for stream in streams for name in stream.files}
-    found = analysed(streams, any(file.name not in used for file in files), group)
+    found = analysed(streams, silent_sources(files, streams), group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     result = document(found, streams, files)

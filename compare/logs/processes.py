@@ -72,8 +72,8 @@ def say_why_left(streams: Iterable[Stream]) -> None:
     """kafka-python does not say why it leaves: the line before does where it was too slow."""
     for stream in streams:
         for before, fact in pairwise(stream.facts):
-            if fact.kind == "leaves" and not fact.text and before.kind == "too_slow" and before.client == fact.client:
-                fact.text = "poll timeout"
+            if fact.kind == "leaves" and not fact.text and before.kind == "too_slow":
+                fact.text, before.client = "poll timeout", fact.client
 
 
 def give_groups(streams: Iterable[Stream]) -> None:

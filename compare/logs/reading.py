@@ -33,6 +33,8 @@ KEYS = (
 """A line without one of these means nothing; looked for in whole blocks, where long keys
 are found faster."""
 
+_SAMPLE = 128 << 10
+
 _JAVA_STARTS = (
     "(Re-)joining",
     "Successfully ",
@@ -82,6 +84,32 @@ def read(files: Sequence[LogFile], zones: Mapping[str, tzinfo]) -> list[Stream]:
                 stream.files.append(file.name)
             _append(stream, fact)
     return [stream for _, stream in sorted(streams.items(), key=lambda each: (each[0][0], each[0][1] or ""))]
+
+
+def silent_sources(files: Sequence[LogFile], streams: Sequence[Stream]) -> bool:
+    """Whether there are files or containers that print nothing about groups, as librdkafka's clients do."""
+    used = {name for stream in streams for name in stream.files}
+    if any(file.name not in used for file in files):
+        return True
+    wrapped = {name for stream in streams if stream.container for name in stream.files}
+    known = {stream.container for stream in streams}
+    shown = {container for file in files if file.name in wrapped for container in _containers(file)}
+    return bool(shown - known)
+
+
+def _containers(file: LogFile) -> set[str]:
+    """The containers with lines at the beginning or the end of a file."""
+    if file.path is None or file.name.endswith(".gz"):
+        return set()
+    try:
+        with file.path.open("rb") as stream:
+            text = stream.read(_SAMPLE)
+            stream.seek(max(0, stream.seek(0, 2) - _SAMPLE))
+            text += b"\n" + stream.read(_SAMPLE)
+    except OSError:
+        return set()
+    containers = {unwrapped(decoded(row)).container for row in text.split(b"\n")[1:-1]}
+    return {container for container in containers if container}
 
 
 def _append(stream: Stream, fact: Fact) -> None:

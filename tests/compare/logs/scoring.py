@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.lines import log_files
-from compare.logs.reading import read
+from compare.logs.reading import read, silent_sources
 
 INCIDENTS = Path(__file__).parents[2] / "captures" / "logs"
 NEAR_S = 2.0
@@ -73,8 +73,7 @@ def report(paths: list[Path], zones: dict[str, tzinfo] | None = None) -> Found:
     """The document of the verb for some files."""
     files = log_files([str(path) for path in paths])
     streams = read(files, zones or {})
-    used = {name for stream in streams for name in stream.files}
-    return document(analysed(streams, any(file.name not in used for file in files)), streams, files)
+    return document(analysed(streams, silent_sources(files, streams)), streams, files)
 
 
 def zones_of(truth: Found) -> dict[str, tzinfo]:
