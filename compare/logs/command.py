@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import timedelta, timezone, tzinfo
+from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -12,7 +13,10 @@ from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.lines import log_files
 from compare.logs.reading import read, silent_sources
+from compare.logs.rebalances import GroupLog
 from compare.logs.render import print_logs
+from compare.logs.replay import replay
+from protocols import files
 from protocols.errors import UserError
 
 _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
@@ -29,7 +33,15 @@ _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
     help="Time zone of a file or a container (Europe/Berlin, UTC, +05:30), where the logs do not tell it; repeatable.",
 )
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-def logs(sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], format: str) -> int:
+@click.option(
+    "--scenario",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.yaml",
+    help="Write what happened to one group of Kafka as a scenario for `equipoise compare`, with remedies as variants.",
+)
+def logs(
+    sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], format: str, scenario: Path | None
+) -> int:
     """Say why the groups in logs of brokers and clients rebalanced, who caused it, and what would help.
 
     SOURCE is a log file, a folder of them, or - for standard input: of Kafka brokers and clients (Java, librdkafka,
@@ -41,12 +53,25 @@ def logs(sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], fo
     found = analysed(streams, silent_sources(files, streams), group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
+    if scenario is not None:
+        _write_scenario(scenario, found)
     result = document(found, streams, files)
     if format == "json":
         print_json(result)
     else:
         print_logs(result, format)
     return 0
+
+
+def _write_scenario(path: Path, found: Sequence[GroupLog]) -> None:
+    if len(found) != 1:
+        names = ", ".join(log.group for log in found) or "none"
+        raise UserError(f"--scenario {path}: groups in these logs: {names}; expected one of them with --group")
+    text = replay(found[0])
+    try:
+        files.write_text(path, text)
+    except OSError as error:
+        raise UserError(f"--scenario {path}: {error.strerror}, expected a writable file") from None
 
 
 def _zones(zones: Sequence[str]) -> dict[str, tzinfo]:

@@ -16,6 +16,7 @@ KEYS = (
     b"Kafka startTimeMs: ",
     b"max.poll.interval.ms = ",
     b"session.timeout.ms = ",
+    b"metadata.max.age.ms = ",
     b"Created log for partition ",
     b"shut down completed (",
     b"poll timeout has expired",
@@ -61,7 +62,7 @@ _JAVA_STARTS = (
     "Received fatal",
 )
 _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})\b")
-_SETTING = re.compile(r"^\s*(max\.poll\.interval\.ms|session\.timeout\.ms) = (\d{1,9})\b")
+_SETTING = re.compile(r"^\s*(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})\b")
 _SEEN = re.compile(r"\b(?:kafka\.(?:coordinator|net|consumer|cluster)|kafka\.\w+\.\w+)\b")
 
 

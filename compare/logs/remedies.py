@@ -21,6 +21,12 @@ def _ms(seconds: float) -> int:
     return math.ceil(seconds * 1.5) * 1000
 
 
+def longer_interval(figures: _Figures) -> int | None:
+    """The max.poll.interval.ms that the longest batch would have fitted into, half as much again."""
+    allowed, beyond = figures.get("max.poll.interval.ms"), figures.get("beyond_s")
+    return None if allowed is None or beyond is None else _ms(allowed / 1000 + beyond)
+
+
 def _slow(figures: _Figures) -> str:
     allowed = figures.get("max.poll.interval.ms")
     beyond = figures.get("beyond_s")

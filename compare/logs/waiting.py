@@ -95,9 +95,11 @@ def _measure(log: GroupLog, own: dict[Process, list[Fact]]) -> None:
     settings = _settings(log)
     for facts in own.values():
         for place, fact in enumerate(facts):
-            if fact.kind == "too_slow":
+            if fact.kind == "too_slow" or (fact.kind == "leaves" and "poll timeout" in fact.text):
                 back = next((each.at for each in facts[place + 1 :] if each.kind in {"joining", "k_moved"}), None)
-                allowed = fact.generation or settings.get((id(fact.stream), MAX_POLL))
+                allowed = (fact.generation if fact.kind == "too_slow" else None) or settings.get(
+                    (id(fact.stream), MAX_POLL)
+                )
                 if allowed:
                     _raise(log, MAX_POLL, float(allowed))
                 if back is not None:
@@ -114,12 +116,12 @@ def _measure(log: GroupLog, own: dict[Process, list[Fact]]) -> None:
 
 
 def _settings(log: GroupLog) -> dict[tuple[int, str], int]:
-    """Settings that clients print when they start, by stream and name; the longest session timeout is a figure."""
+    """Settings that clients print when they start, by stream and name; the longest of the others are figures."""
     found = {}
     for fact in log.facts:
         if fact.kind == "setting" and fact.generation:
             found[(id(fact.stream), fact.text)] = fact.generation
-            if fact.text == "session.timeout.ms":
+            if fact.text != MAX_POLL:
                 _raise(log, fact.text, float(fact.generation))
     return found
 
