@@ -62,7 +62,9 @@ def _from_itself(stream: Stream) -> None:
         stream.offset, stream.how = _east(stream), "as --zone says"
         return
     if not clocks & {"local", "day"}:
-        stream.offset, stream.how = (0.0, "states its zone") if "utc" in clocks else (None, "prints no times")
+        stream.offset, stream.how = (
+            (stream.stated or 0.0, "states its zone") if "utc" in clocks else (None, "prints no times")
+        )
         return
     own = "local" if "local" in clocks else "day"
     ahead = [

@@ -33,6 +33,7 @@ _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
     help="Time zone of a file or a container (Europe/Berlin, UTC, +05:30), where the logs do not tell it; repeatable.",
 )
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--story", is_flag=True, help="Tell what happened in sentences, in order of time, instead of tables.")
 @click.option(
     "--scenario",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -40,7 +41,7 @@ _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
     help="Write what happened to one group of Kafka as a scenario for `equipoise compare`, with remedies as variants.",
 )
 def logs(
-    sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], format: str, scenario: Path | None
+    sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], format: str, story: bool, scenario: Path | None
 ) -> int:
     """Say why the groups in logs of brokers and clients rebalanced, who caused it, and what would help.
 
@@ -59,7 +60,7 @@ def logs(
     if format == "json":
         print_json(result)
     else:
-        print_logs(result, format)
+        print_logs(result, format, story)
     return 0
 
 

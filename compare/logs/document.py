@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from compare.logs.clocks import DAY
 from compare.logs.facts import Fact, Stream
 from compare.logs.lines import LogFile, joined
 from compare.logs.rebalances import Event, GroupLog, Rebalance
@@ -41,7 +42,7 @@ def iso(seconds: float | None) -> str | None:
 def _group(log: GroupLog) -> Json:
     times = [fact.at for fact in log.facts if fact.at is not None and fact.sure]
     streams = {id(fact.stream): fact.stream for fact in log.facts}
-    offsets = {name: stream.offset for stream in streams.values() for name in stream.files}
+    offsets = {name: _zone(stream.offset) for stream in streams.values() for name in stream.files}
     return {
         "system": log.system,
         "group": log.group,
@@ -54,6 +55,11 @@ def _group(log: GroupLog) -> Json:
         "summary": _summary(log),
         "notes": _notes(log, streams.values()),
     }
+
+
+def _zone(offset: float | None) -> float | None:
+    """The zone alone: where only the time of day is printed the offset holds the date, too."""
+    return None if offset is None else (offset + DAY / 2) % DAY - DAY / 2 if abs(offset) > DAY else offset
 
 
 def _rebalance(log: GroupLog, each: Rebalance) -> Json:

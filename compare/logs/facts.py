@@ -14,7 +14,8 @@ class Stream:
     """The lines of one process or container: a file with its rotated predecessors, or one prefix inside of it.
 
     ``files``: names of its files; ``zone``: what `--zone` said; ``offset``: seconds to subtract
-    from a time as printed to get UTC, None until it is known; ``how``: where the offset was taken from.
+    from a time as printed to get UTC, None until it is known;
+    ``stated``: seconds east of UTC of a zone that its times state; ``how``: where the offset was taken from.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Stream:
     facts: list["Fact"] = field(default_factory=list)
     zone: tzinfo | None = None
     offset: float | None = None
+    stated: float | None = None
     how: str = ""
     role: str = "client"
 
@@ -34,7 +36,8 @@ class Fact:
     ``kind``: what happened, from the tables of patterns; ``stamp``: seconds since 1970 as printed (since midnight where
     ``clock`` is ``day``), ``clock``: ``utc`` (exact), ``local`` (date, no zone), ``day`` (time of day only) or
     ``none``; ``hint``: seconds since 1970 that the text itself or the container's wrapper states; ``at``: seconds since
-    1970, UTC, filled in when the clocks are brought together; ``sure``: False where it was inferred from neighbours.
+    1970, UTC, filled in when the clocks are brought together; ``sure``: False where it was inferred from neighbours;
+    ``east``: seconds east of UTC of the zone that its time states.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class Fact:
     hint: float | None = None
     at: float | None = None
     sure: bool = True
+    east: float = 0.0
 
     @property
     def evidence(self) -> tuple[str, int]:

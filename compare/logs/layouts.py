@@ -129,6 +129,15 @@ def time_of(line: str) -> tuple[float | None, str]:
     return None, "none"
 
 
+def stated_east(line: str) -> float:
+    """Seconds that the zone which a time states is east of UTC; 0.0 where none is stated."""
+    match = _DATED.search(line[:_HEAD])
+    if match is None or not match.group(9):
+        return 0.0
+    east = int(match.group(10)) * 3600.0 + int(match.group(11)) * 60.0
+    return east if match.group(9) == "+" else -east
+
+
 def _slashed(match: re.Match[str]) -> tuple[float | None, str]:
     """Month/day/year, as with AM and PM; day/month/year where the first is no month."""
     first, second, year, hour, minute, seconds = map(int, match.groups()[:6])

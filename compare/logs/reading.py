@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from compare.logs import kafka_broker, kafka_clients, rocketmq_lines
 from compare.logs.facts import Fact, Stream
-from compare.logs.layouts import Unwrapped, unwrapped
+from compare.logs.layouts import Unwrapped, stated_east, unwrapped
 from compare.logs.lines import LogFile, decoded, lines_with
 from compare.logs.patterns import first_match
 
@@ -35,6 +35,7 @@ KEYS = (
 are found faster."""
 
 _SAMPLE = 128 << 10
+_NO_LOGS = (".json", ".md", ".yaml", ".yml", ".properties")
 
 _JAVA_STARTS = (
     "(Re-)joining",
@@ -81,6 +82,8 @@ def read(files: Sequence[LogFile], zones: Mapping[str, tzinfo]) -> list[Stream]:
                 stream = streams[key] = Stream(file.base, container)
                 stream.zone = _zone_of(file, container, zones)
             fact.stream = stream
+            if fact.clock == "utc" and stream.stated is None:
+                stream.stated = fact.east
             if file.name not in stream.files:
                 stream.files.append(file.name)
             _append(stream, fact)
@@ -90,7 +93,7 @@ def read(files: Sequence[LogFile], zones: Mapping[str, tzinfo]) -> list[Stream]:
 def silent_sources(files: Sequence[LogFile], streams: Sequence[Stream]) -> bool:
     """Whether there are files or containers that print nothing about groups, as librdkafka's clients do."""
     used = {name for stream in streams for name in stream.files}
-    if any(file.name not in used for file in files):
+    if any(file.name not in used and not file.name.endswith(_NO_LOGS) for file in files):
         return True
     wrapped = {name for stream in streams if stream.container for name in stream.files}
     known = {stream.container for stream in streams}
@@ -143,6 +146,7 @@ def _facts(file: LogFile) -> Iterator[tuple[Fact, str | None]]:
             continue
         kind, parts = found
         fact = Fact(kind, nobody, file.name, number, stamp=shape.stamp, clock=shape.clock, hint=shape.hint)
+        fact.east = stated_east(line) if shape.clock == "utc" and shape.hint is None else 0.0
         _fill(fact, parts)
         if kind == "start_time":
             fact.hint = int(parts["text"]) / 1000

@@ -4,31 +4,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.console.output import number, print_line, print_table
+from compare.logs.story import sentences
 
 _MOST_ROWS = 60
 
 
-def print_logs(found: Mapping[str, Any], format: str) -> None:
-    """Per group: how often and why, the remedies, the rebalances, what the logs cannot tell."""
+def print_logs(found: Mapping[str, Any], format: str, story: bool = False) -> None:
+    """Per group: how often and why, the remedies, the rebalances, what the logs cannot tell; ``story``: sentences."""
     if not found["groups"]:
         print_line("No consumer group in these logs.", format)
     for group in found["groups"]:
-        _group(group, format)
+        _group(group, format, story)
     for each in found["skipped"]:
         print_line(f"{each['file']}: {each['why']}.", format)
 
 
-def _group(group: Mapping[str, Any], format: str) -> None:
+def _group(group: Mapping[str, Any], format: str, story: bool) -> None:
     rebalances, events = group["rebalances"], group["events"]
     kind = "" if group["kind"] == "plain" else f" of {_KINDS[group['kind']]}"
     heading = f"{group['system']} group {group['group']}{kind}: {_counted(rebalances)}"
     if group["from"]:
         heading += f", {group['from']} to {group['to']}"
     print_line(heading, format, heading=True)
-    if rebalances:
+    if story:
+        for sentence in sentences(group):
+            print_line(sentence, format)
+    elif rebalances:
         _causes(group, format)
         _list(rebalances, format)
-    for event in events:
+    for event in () if story else events:
         line = f"{event['at']} without a rebalance: {event['cause']}{_of(event['who'])}{_lines(event)}"
         print_line(line, format)
     for note in group["notes"]:

@@ -88,3 +88,17 @@ def test_where_nothing_tells_the_zone_most_files_are_taken_as_utc() -> None:
     (group,) = [each for each in found["groups"] if each["group"] == "ml-train"]
     assert group["zone_offsets"] == {"broker.log": 19800.0, "client-train-1.log": 0.0, "client-train-2.log": 0.0}
     assert any("taken as UTC" in note for note in group["notes"])
+
+
+def test_a_zone_that_is_stated_is_told() -> None:
+    """One client prints +01:00 with every time, the others and the broker UTC without saying so."""
+    found = report(logs_of("frozen-41", "both"))
+    (group,) = [each for each in found["groups"] if each["group"] == "stock-feed"]
+    stated = {name for name in group["zone_offsets"] if "+01:00" in text_of(name)}
+    assert stated
+    assert all(offset == (3600.0 if name in stated else 0.0) for name, offset in group["zone_offsets"].items())
+
+
+def text_of(name: str) -> str:
+    (path,) = [path for path in logs_of("frozen-41", "both") if path.name == name]
+    return path.read_text(encoding="utf-8")

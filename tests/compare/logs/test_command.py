@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compare.cli import cli
-from tests.compare.logs.scoring import INCIDENTS, logs_of
+from tests.compare.logs.scoring import INCIDENTS, logs_of, names
 
 REBALANCE = {"at", "stable_at", "took_s", "generation", "cause", "causes", "member", "follow_up", "evidence"}
 REBALANCE |= {"members_before", "members_after", "waited_for"}
@@ -57,6 +57,23 @@ def test_markdown() -> None:
     told = logs(*storm(), "--format", "markdown", "--group", "billing-worker").output
     assert told.startswith("## kafka group billing-worker: 11 rebalances")
     assert "|---" in told or "|:--" in told
+
+
+def test_the_story() -> None:
+    told = logs(*storm(), "--story", "--group", "billing-worker").output.splitlines()
+    first = "2026-11-22T01:38:20.425Z: the group's first members joined; generation 1 was there after 6.1 s"
+    assert told[1].startswith(first)
+    slow = "billing-2 left, because a batch took longer than max.poll.interval.ms; generation 2 was there after 0.6 s"
+    assert slow in told[2]
+    assert "billing-2 polled again and joined again; generation 3" in told[3]
+    assert sum("polled again" in line for line in told) == 5
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_cause_has_its_sentence(name: str) -> None:
+    told = logs(*(str(path) for path in logs_of(name, "both")), "--story").output
+    assert "rebalance" in told
+    assert not any(cause in told for cause in ("member_", "_timeout", "_added", "_changed", "_restart", "{who}"))
 
 
 def test_one_side_says_what_it_cannot_tell() -> None:
