@@ -90,8 +90,9 @@ class _Court:
 
     def _gone(self, each: Rebalance) -> None:
         gone = [known for known in each.departures if known.member in each.trigger_members]
-        each.members = list(each.trigger_members)
         how = gone[-1].how if gone else ("session" if each.trigger == "expire" else "unknown")
+        gone += [known for known in each.departures if known.how == how and known not in gone]
+        each.members = list(dict.fromkeys([*each.trigger_members, *(known.member for known in gone)]))
         each.facts += [fact for known in gone for fact in known.facts if fact not in each.facts]
         self._set_gone(each, how)
 
