@@ -6,6 +6,7 @@ import sys
 NAMES = (
     "commands",
     "audits",
+    "logs",
     "assignors",
     "rocketmq_strategies",
     "optimum",

@@ -18,6 +18,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
+    "logs": ("compare.logs.command", "Say from logs of brokers and clients why groups rebalanced."),
     "plan": (
         "compare.planning.command",
         "Plan the way of a group to another way of sharing, with the cost of each step.",

@@ -12,6 +12,7 @@ ORDER = (
     "console",
     "reading",
     "scenarios",
+    "logs",
     "measure.moved_queues",
     "measure.figures",
     "measure.spark",

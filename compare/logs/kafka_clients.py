@@ -1,0 +1,247 @@
+"""What consumers print: Java, librdkafka, kafka-python, kafkajs."""
+
+import re
+from collections.abc import Mapping
+
+from compare.logs.patterns import first_match, table
+
+_LIST = r"(?:partitions:? )?\[?(?P<text>[^\]\[]*)\]?(?: \(org\.apache\.[\w.$]+\))?$"
+
+JAVA = table(
+    (
+        ("joining", "(Re-)joining group", r"^\(Re-\)joining group"),
+        (
+            "joined",
+            "Successfully joined group with generation",
+            r"^Successfully joined group with generation (?:Generation\{generationId=)?(?P<generation>\d{1,9})"
+            r"(?:, memberId='(?P<member>[^']+)', protocol='(?P<text>[^']*)')?",
+        ),
+        (
+            "synced",
+            "Successfully synced group",
+            r"^Successfully synced group in generation Generation\{generationId=(?P<generation>\d{1,9}),"
+            r" memberId='(?P<member>[^']+)'",
+        ),
+        (
+            "shared_out",
+            "Finished assignment for group at generation",
+            r"^Finished assignment for group at generation (?P<generation>\d{1,9}): \{(?P<text>.*)\}",
+        ),
+        (
+            "given_id",
+            "need to re-join with the given member-id",
+            r"^Request joining group due to: need to re-join with the given member-id: (?P<member>[^\s,]+)",
+        ),
+        (
+            "grown",
+            "metadata has changed from",
+            r"^Request.* metadata has changed from (?P<text>.* at the beginning of the rebalance to .*)",
+        ),
+        (
+            "resubscribed",
+            "subscription has changed",
+            r"^Request joining group due to: subscription has changed (?P<text>.*)",
+        ),
+        ("second_round", "need to revoke partitions", r"^Request joining group due to: need to revoke partitions"),
+        (
+            "unknown_member",
+            "UNKNOWN_MEMBER_ID",
+            r"^Attempt to heartbeat with (?:stale )?Generation\{generationId=(?P<generation>-?\d{1,9}),"
+            r" memberId='(?P<member>[^']+)'",
+        ),
+        ("unknown_member", "UNKNOWN_MEMBER_ID", r"^Resetting generation.* UNKNOWN_MEMBER_ID"),
+        (
+            "unknown_member",
+            "The coordinator is not aware of this member",
+            r"^(?:OffsetCommit failed with Generation\{generationId=(?P<generation>-?\d{1,9}),"
+            r" memberId='(?P<member>[^']+)')?",
+        ),
+        ("unknown_member", "was fenced", r"^Attempt to heartbeat .* failed (?:due to|since) .*(?:fenced|UNKNOWN)"),
+        ("told", "group is rebalancing", r"^Attempt to heartbeat failed since group is rebalancing"),
+        ("told", "group is already rebalancing", r"^Request joining group due to: group is already rebalancing"),
+        (
+            "loading",
+            "CoordinatorLoadInProgress",
+            r"^Request joining group due to: rebalance failed due to .*CoordinatorLoadInProgress",
+        ),
+        ("loading", "is loading the group", r"^JoinGroup failed: Coordinator .* is loading the group"),
+        (
+            "refused",
+            "protocols are incompatible",
+            r"^JoinGroup failed due to fatal error: .*protocols are incompatible",
+        ),
+        ("asked", "Request joining group due to", r"^Request joining group due to: (?P<text>.{0,120})"),
+        (
+            "leaves",
+            "sending LeaveGroup request",
+            r"^Member (?P<member>\S+) sending LeaveGroup request to coordinator .* due to (?P<text>.{0,120})",
+        ),
+        ("too_slow", "poll timeout has expired", r"^(?:C|c)onsumer poll timeout has expired"),
+        ("too_slow_by", "exceeded approximately by", r"exceeded approximately by (?P<text>\d{1,12}) ms"),
+        ("given", "newly assigned partitions", rf"^Adding newly assigned {_LIST}"),
+        ("revoked", "Revoke previously assigned", rf"^Revoke previously assigned {_LIST}"),
+        ("lost", "Lost previously assigned", rf"^Lost previously assigned {_LIST}"),
+        ("session_over", "session timed out without", r"^Group coordinator .* session timed out without receiving"),
+        (
+            "coordinator_gone",
+            "is unavailable or invalid",
+            r"^Group coordinator .* is unavailable or invalid due to cause: (?P<text>.{0,80})",
+        ),
+        ("twin", "fenced group.instance.id", r"fenced group\.instance\.id Optional\[(?P<instance>[^\]]+)\]"),
+        ("started", "Cluster ID: ", r"^Cluster ID: "),
+        ("subscribed", "Subscribed to", r"^Subscribed to (?P<text>topic\(s\):|pattern:) "),
+        ("unreleased", "unreleased instance id", r"failed due to unreleased instance id (?P<instance>[^:\s]+)"),
+        (
+            "k_moved",
+            "transitioned from",
+            r"^Member (?P<member>\S+) with epoch (?P<generation>-?\d{1,9}) transitioned from (?P<text>\w+ to \w+)",
+        ),
+        (
+            "k_fatal",
+            "transitioned to fatal state",
+            r"^Member (?P<member>\S+) with epoch -?\d+ transitioned to fatal state",
+        ),
+    )
+)
+
+LIBRDKAFKA = table(
+    (
+        (
+            "too_slow",
+            "|MAXPOLL|",
+            r"Application maximum poll interval \((?P<generation>\d{1,9})ms\) exceeded by (?P<text>\d+)ms",
+        ),
+        ("session_over", "|SESSTMOUT|", r"session timed out"),
+        (
+            "joined",
+            "JoinGroup response: GenerationId",
+            r"JoinGroup response: GenerationId (?P<generation>\d{1,9}), Protocol (?P<text>[^,]*), .*"
+            r"my MemberId (?P<member>[^,]+),",
+        ),
+        (
+            "started",
+            '"(not-set)" -> ',
+            r'Group "(?P<group>[^"]+)": updating member id "\(not-set\)" -> "(?P<member>[^"]+)?',
+        ),
+        ("given_id", "updating member id", r'Group "(?P<group>[^"]+)": updating member id "" -> "(?P<member>[^"]+)"'),
+        (
+            "gives_up_id",
+            "updating member id",
+            r'Group "(?P<group>[^"]+)": updating member id "(?P<member>[^"]+)" -> ""',
+        ),
+        (
+            "given",
+            "changed join state",
+            r'Group "(?P<group>[^"]+)" changed join state (?:wait-assign-call|wait-incr\S*) -> steady',
+        ),
+        ("revoked", "changed join state", r'Group "(?P<group>[^"]+)" changed join state steady -> wait-unassign-call'),
+        ("joining", "changed join state", r'Group "(?P<group>[^"]+)" changed join state init -> wait-join'),
+        (
+            "told",
+            "heartbeat error response",
+            r'Group "(?P<group>[^"]+)" heartbeat error response .*Group rebalance in progress',
+        ),
+        (
+            "unknown_member",
+            "heartbeat error response",
+            r'Group "(?P<group>[^"]+)" heartbeat error response .*[Uu]nknown member',
+        ),
+        ("lists", " owned partition(s) and ", r'\]:  ?Member "(?P<member>[^"]+)"'),
+        ("twin", "Static consumer fenced", r"\|FATAL\|.*Static consumer fenced"),
+        ("refused", "nconsistent group protocol", r"[Ii]nconsistent group protocol"),
+        (
+            "k_epoch",
+            "ConsumerGroupHeartbeat response received",
+            r'received for member id "(?P<member>[^"]+)" with epoch (?P<generation>-?\d{1,9})',
+        ),
+        ("grown", "|PARTCNT|", r"Topic (?P<text>\S+) .*partition count changed from \d+ to \d+"),
+    )
+)
+
+_LIBRDKAFKA_CLIENT = re.compile(r"^%\d\|[^|]*\|[^|]*\|(?P<client>.*?)#consumer-\d+\| ")
+
+PYTHON = table(
+    (
+        ("joining", "(Re-)joining group", r"\(Re-\)joining group (?P<group>\S+)"),
+        (
+            "joined",
+            "Successfully joined group",
+            r"Successfully joined group (?P<group>\S+) <Generation (?P<generation>\d{1,9})"
+            r" \(member_id: (?P<member>[^,]+), protocol: (?P<text>[^)]*)\)",
+        ),
+        ("given_id", "Received member id", r"Received member id (?P<member>\S+) for group (?P<group>[^;\s]+)"),
+        ("told", "is rebalancing; rejoining", r"Group (?P<group>\S+) is rebalancing; rejoining"),
+        (
+            "given",
+            "newly assigned partitions",
+            r"Setting newly assigned partitions (?P<text>.*) for group (?P<group>\S+)",
+        ),
+        (
+            "revoked",
+            "Revoking previously assigned",
+            r"Revoking previously assigned partitions (?P<text>.*?) for group (?P<group>\S+)",
+        ),
+        ("leaves", "Leaving consumer group", r"Leaving consumer group (?P<group>\S+) \(member (?P<member>\S+)\)"),
+        ("too_slow", "poll timeout has expired", r"Consumer poll timeout has expired"),
+        ("started", "IO loop starting", r"IO loop starting \(client_id=(?P<client>.*)\)"),
+        ("subscribed", "subscribed topics", r"Updating subscribed (?P<text>topics) to:"),
+        (
+            "unknown_member",
+            "member",
+            r"[Hh]eartbeat.*(?:UnknownMemberId|not recognized|unknown member)|UnknownMemberIdError"
+            r"|local member_id was not recognized",
+        ),
+        ("refused", "InconsistentGroupProtocol", r"InconsistentGroupProtocol"),
+        ("twin", "FencedInstanceId", r"FencedInstanceId"),
+    )
+)
+
+KAFKAJS = (
+    ("joined", "[ConsumerGroup] Consumer has joined the group"),
+    ("started", "[Consumer] Starting"),
+    ("leaves", "[Consumer] Stopped"),
+    ("told", "[Runner] The group is rebalancing, re-joining"),
+    ("unknown_member", "[Runner] The coordinator is not aware of this member"),
+    ("unknown_member", "[ConsumerGroup] The coordinator is not aware of this member"),
+)
+"""Messages of kafkajs; their parts are fields of the JSON line."""
+
+_JAVA_HEAD = re.compile(
+    r"\[(?:Consumer|Worker) (?:instanceId=(?P<instance>[^,\]]+), )?"
+    r"clientId=(?P<client>.*?), groupId=(?P<group>[^\]]*)\] "
+)
+_MEMBER = re.compile(r"([^\s{,=]+)=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
+
+
+def of_java(message: str) -> tuple[str, dict[str, str]] | None:
+    """Kind and parts of a line of the Java client (`[Consumer clientId=C, groupId=G] ...`)."""
+    head = _JAVA_HEAD.search(message)
+    if head is None:
+        return None
+    found = first_match(JAVA, message[head.end() :])
+    if found is None:
+        return None
+    kind, parts = found
+    if kind == "shared_out":
+        parts["names"] = ",".join(_MEMBER.findall(parts["text"]))
+        del parts["text"]
+    return kind, {name: value for name, value in head.groupdict().items() if value} | parts
+
+
+def of_librdkafka(message: str) -> tuple[str, dict[str, str]] | None:
+    """Kind and parts of a line of librdkafka (`%LEVEL|epoch seconds|FACILITY|client id#consumer-1| ...`)."""
+    head = _LIBRDKAFKA_CLIENT.match(message)
+    found = first_match(LIBRDKAFKA, message) if head else None
+    if head is None or found is None:
+        return None
+    return found[0], {"client": head.group("client")} | found[1]
+
+
+def of_kafkajs(message: str, fields: Mapping[str, object]) -> tuple[str, dict[str, str]] | None:
+    """Kind and parts of a JSON line of kafkajs."""
+    kind = next((kind for kind, begin in KAFKAJS if message.startswith(begin)), None)
+    if kind is None:
+        return None
+    named = {"group": "groupId", "member": "memberId", "client": "clientId"}
+    parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
+    return kind, parts

@@ -1,0 +1,178 @@
+"""Kafka's lines of one group into its rebalances: generations of the classic protocol, epochs of the consumer's."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+
+from compare.logs.departures import CLOSE_S, find_departures
+from compare.logs.facts import Fact, Ordered
+from compare.logs.generations import Generations
+from compare.logs.processes import Processes
+from compare.logs.rebalances import Departure, GroupLog, Rebalance
+
+_MOVES = frozenset(
+    {
+        "asked",
+        "gives_up_id",
+        "given_id",
+        "grown",
+        "joining",
+        "leaves",
+        "loading",
+        "resubscribed",
+        "second_round",
+        "session_over",
+        "told",
+        "too_slow",
+        "unknown_member",
+    }
+)
+"""Lines of clients that belong to a rebalance which is about to come."""
+
+_OF_EPOCHS = frozenset({"joined", "k_moved", "k_epoch"})
+
+
+def find_rebalances(log: GroupLog, processes: Processes, clients_given: bool) -> None:
+    """Fill the log's rebalances, in order of time, with who came and went; causes are not looked for here."""
+    facts = Ordered(log.facts)
+    log.broker_seen = any(fact.stream.role == "broker" for fact in facts.facts)
+    log.clients_seen = clients_given
+    builder = Generations(log.group)
+    with_epochs = any(fact.kind == "k_bumped" for fact in facts.facts)
+    for fact in facts.facts:
+        builder.take(fact, with_epochs)
+    log.rebalances = sorted(
+        (each for each in builder.found if any(fact.sure for fact in each.facts) or each.consumer_protocol),
+        key=lambda each: (each.at, each.generation or 0),
+    )
+    departures = find_departures(log, facts.facts, processes)
+    if not log.broker_seen:
+        _unseen_generations(log, departures)
+        _begin_epochs(log, facts)
+    _Sharing(log, facts, departures).share_out()
+    _members(log)
+
+
+class _Sharing:
+    """Gives every departure and every new member to the rebalance that it belongs to."""
+
+    def __init__(self, log: GroupLog, facts: Ordered, departures: Sequence[Departure]) -> None:
+        self.log = log
+        self.moves = Ordered(fact for fact in facts.facts if fact.kind in _MOVES)
+        self.begins = Ordered(
+            fact
+            for fact in facts.facts
+            if fact.sure and (fact.kind in _MOVES or (fact.kind == "k_moved" and _begins_epoch(fact)))
+        )
+        self.new = facts.of("added", "announced", "given_id")
+        self.departures = departures
+        self.left_at = [each.at for each in departures]
+        self.own: dict[str, list[Fact]] = defaultdict(list)
+        for fact in facts.facts:
+            if fact.member and fact.kind in _OF_EPOCHS:
+                self.own[fact.member].append(fact)
+
+    def share_out(self) -> None:
+        """Starts that only clients saw, lines, departures and new members of every rebalance."""
+        last = float("-inf")
+        for each in self.log.rebalances:
+            end = each.end if each.end is not None else each.at
+            if not each.consumer_protocol and (each.begun is None or not each.trigger):
+                self._begin(each, last, end)
+            each.notes += self.moves.between(max(last, each.at - CLOSE_S), end + 0.5)
+            first, past = bisect_right(self.left_at, last), bisect_right(self.left_at, end + 0.5)
+            each.departures = [known for known in self.departures[first:past] if _fits(known, each)]
+            each.joined = self._new_members(each, last, end)
+            last = end
+
+    def _begin(self, each: Rebalance, last: float, end: float) -> None:
+        moves = self.begins.between(last + 0.001, end - 0.000_001)
+        if moves:
+            each.begun = min(each.at, moves[0].at or each.at)
+            each.facts.insert(0, moves[0])
+
+    def _new_members(self, each: Rebalance, last: float, end: float) -> list[str]:
+        named = list(each.trigger_members) if each.trigger == "add" else []
+        named += [fact.member for fact in each.notes if fact.kind in {"k_joined", "k_replaced"} and fact.member]
+        for fact in self.new.between(last, end + 0.05):
+            if fact.member and not (fact.kind == "announced" and fact.text):
+                in_time = each.count is None or (fact.at or end) <= (each.stabilized or end) + 0.02
+                if in_time or fact.member in each.seen:
+                    named.append(fact.member)
+        if not any(fact.stream.role == "broker" for fact in each.facts):
+            named += self._first_seen(each)
+        members = each.listed or list(each.seen)
+        known = {*members, *each.trigger_members}
+        return [name for name in dict.fromkeys(named) if not members or name in known]
+
+    def _first_seen(self, each: Rebalance) -> list[str]:
+        """Members whose first own line about a generation or epoch is about this one."""
+        found = []
+        for member in each.seen:
+            own = self.own[member]
+            if each.consumer_protocol:
+                first = next((fact for fact in own if fact.kind == "k_epoch"), None)
+                entered = [fact for fact in own if fact.text.startswith("JOINING to")]
+                told = [fact.generation for fact in [*entered, *([first] if first and not entered else [])]]
+                if each.generation in told:
+                    found.append(member)
+            elif own and own[0].kind == "joined" and own[0] in each.facts:
+                found.append(member)
+        return found
+
+
+def _fits(departure: Departure, rebalance: Rebalance) -> bool:
+    return rebalance.begun is None or departure.at <= rebalance.begun + 0.5 or departure.how != "unknown"
+
+
+def _begins_epoch(fact: Fact) -> bool:
+    return fact.kind in {"gives_up_id", "started"} or fact.text.endswith(("to JOINING", "PREPARE_LEAVING"))
+
+
+def _unseen_generations(log: GroupLog, departures: Sequence[Departure]) -> None:
+    """A number that nobody who writes logs was in: the one of a member that left before."""
+    for before, after in zip(list(log.rebalances), log.rebalances[1:], strict=False):
+        if before.generation is None or after.generation is None or after.consumer_protocol:
+            continue
+        start, end = before.end or before.at, after.end or after.at
+        left = [each for each in departures if start < each.at < end and each.facts[0].sure]
+        if 0 < len(left) <= after.generation - before.generation - 1:
+            log.rebalances += [
+                Rebalance(log.group, number, begun=each.at, first=each.at, facts=list(each.facts))
+                for number, each in enumerate(left, before.generation + 1)
+            ]
+    log.rebalances.sort(key=lambda each: (each.at, each.generation or 0))
+
+
+def _begin_epochs(log: GroupLog, facts: Ordered) -> None:
+    """Without the broker's log an epoch began when the member joined or left that it is due to."""
+    begins = facts.of("k_moved", "gives_up_id", "started")
+    last = float("-inf")
+    for each in log.rebalances:
+        if each.consumer_protocol and each.begun is not None:
+            causes = [fact.at or 0.0 for fact in begins.between(each.begun - 3.0, each.begun) if _begins_epoch(fact)]
+            each.begun = max(last, min(causes, default=each.begun))
+            last = each.begun
+
+
+def _members(log: GroupLog) -> None:
+    """Who is in the group before and after, where the logs give it completely."""
+    known: list[str] | None = None
+    for each in log.rebalances:
+        each.before = known
+        if each.listed is not None:
+            if known is not None and not log.broker_seen:
+                each.joined += [name for name in each.listed if name not in known and name not in each.joined]
+            known = sorted(each.listed)
+        elif each.emptied:
+            known = []
+        else:
+            gone = {departure.member for departure in each.departures}
+            start = known if known is not None else ([] if each.generation == 1 else None)
+            if start is not None:
+                known = sorted({*(name for name in start if name not in gone), *each.joined, *each.seen})
+                if each.count is not None and len(known) != each.count:
+                    known = None
+        each.after = known
+        if each.before is None and each.generation == 1:
+            each.before = []

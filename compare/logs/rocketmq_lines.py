@@ -1,0 +1,93 @@
+"""What RocketMQ's brokers, name servers and clients print (4.9 and 5.x)."""
+
+import re
+
+from compare.logs.patterns import table
+
+MARKS = (
+    "oRebalance,",
+    "rebalanced result changed",
+    "route info changed",
+    "ClientChannelInfo",
+    "SCAN: remove",
+    "subscription changed",
+    "broker's notification",
+    "client factory [",
+    "name from brokerAddrTable",
+    "getConsumerIdListByGroup exception",
+    "IDLE exception",
+    "boot success",
+)
+"""One of these is in every line that is of use."""
+
+_CHANNEL = r"ClientChannelInfo \[channel=\[id: \w+, L:\S+ [-!] R:/?(?P<text>[^\]]+)\], clientId=(?P<client>[^,\]]+)"
+_MQ = r"MessageQueue \[topic=(?P<text>.+?), brokerName=(?P<instance>.+?), queueId=(?P<generation>\d{1,9})\]"
+
+ROCKETMQ = table(
+    (
+        ("r_connected", "new consumer connected", rf"new consumer connected, group: (?P<group>\S+) .*{_CHANNEL}"),
+        ("r_unregistered", "unregister a consumer[", rf"unregister a consumer\[(?P<group>[^\]]+)\].*{_CHANNEL}"),
+        (
+            "r_closed",
+            "from ConsumerGroupInfo groupChannelTable",
+            rf"{_CHANNEL}.*from ConsumerGroupInfo groupChannelTable, consumer group: (?P<group>\S+)",
+        ),
+        (
+            "r_expired",
+            "remove expired channel from ConsumerManager",
+            r"consumerTable\. channel=(?P<text>\S+), consumerGroup=(?P<group>\S+)",
+        ),
+        ("r_unsubscribed", "remove topic", r"subscription changed, group: (?P<group>\S+) remove topic (?P<text>\S+)"),
+        ("r_idle", "IDLE exception", r"NETTY SERVER PIPELINE: IDLE exception \[(?P<text>[^\]]+)\]"),
+        ("r_lock_failed", "because lock failed", rf"doRebalance, (?P<group>[^,]+), add a new mq failed, {_MQ}"),
+        ("r_added", "add a new mq,", rf"doRebalance, (?P<group>[^,]+), add a new mq, {_MQ}"),
+        ("r_removed", "remove unnecessary mq", rf"doRebalance, (?P<group>[^,]+), remove unnecessary mq, {_MQ}"),
+        (
+            "r_result",
+            "rebalanced result changed",
+            r"allocateMessageQueueStrategyName=(?P<text>[^,]+), group=(?P<group>[^,]+), topic=(?P<instance>[^,]+),"
+            r" clientId=(?P<client>[^,]+), mqAllSize=\d+, cidAllSize=(?P<generation>\d{1,9})",
+        ),
+        ("r_notified", "broker's notification", r"the consumer group: (?P<group>\S+) changed, rebalance immediately"),
+        (
+            "r_route",
+            "route info changed",
+            r"the topic\[(?P<instance>[^\]]+)\] route info changed, ?(?P<text>old\[.*)",
+        ),
+        ("r_client", "client factory [", r"the client factory \[(?P<client>[^\]]+)\] (?:start|shutdown) OK"),
+        (
+            "r_list_failed",
+            "getConsumerIdListByGroup exception",
+            r"getConsumerIdListByGroup exception, (?P<text>\S+) (?P<group>\S+)",
+        ),
+        ("r_booted", "boot success", r"The broker\[(?P<text>[^,\]]+), .*\] boot success"),
+        ("r_broker_lost", "remove name from brokerAddrTable", r"remove name from brokerAddrTable OK, (?P<text>\S+)"),
+    )
+)
+
+_FIXED_ZONE = re.compile(
+    r"\[[\w.$]+#[^\]]*:[^\]]*\] - |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR|DEBUG) \S+ - "
+)
+EAST_8 = 8 * 3600
+_UPDATED = re.compile(r"lastUpdateTimestamp=(1\d{12})")
+_QUEUES = re.compile(r"brokerName=([^,\]]+), readQueueNums=(\d{1,9})")
+
+
+def in_east_8(message: str) -> bool:
+    """Whether the line has a pattern of 5.x's released logging settings, which fix GMT+8 whatever the machine's is."""
+    return _FIXED_ZONE.search(message) is not None
+
+
+def stated_time(message: str) -> float | None:
+    """Seconds since 1970 of `lastUpdateTimestamp=`, which of a new connection is the moment of the line."""
+    match = _UPDATED.search(message)
+    return int(match.group(1)) / 1000 if match else None
+
+
+def route_change(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Read queues per broker of a topic before and after, of a `route info changed` line."""
+    before, _, after = text.partition(",new[")
+    return (
+        {name: int(number) for name, number in _QUEUES.findall(before)},
+        {name: int(number) for name, number in _QUEUES.findall(after)},
+    )

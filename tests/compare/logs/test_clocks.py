@@ -1,0 +1,104 @@
+"""The same incidents with other clocks: nothing but the printed times changes, and what is told stays the same."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.compare.logs.scoring import logs_of, report, truth_of
+
+STAMP = re.compile(rb"^(\[?)(2026-11-\d\d)[T ](\d\d:\d\d:\d\d)([.,]\d+)(Z|[+-]\d\d:\d\d)?(?=[\] ])", re.MULTILINE)
+
+INCIDENTS = (
+    "rebalance-timeout-41",
+    "rolling-28",
+    "partitions-added-39",
+    "protocol-upgrade-41",
+    "kip848-poll-41-debug",
+    "coordinator-restart-41",
+    "crash-39",
+    "twin-39",
+    "subs-28",
+)
+"""Files whose lines begin with their own times."""
+
+
+def shifted(data: bytes, hours: float) -> bytes:
+    """Local times of another zone; times that state their zone stay."""
+
+    def later(match: re.Match[bytes]) -> bytes:
+        if match.group(5):
+            return match.group()
+        moment = datetime.fromisoformat(f"{match.group(2).decode()} {match.group(3).decode()}") + timedelta(hours=hours)
+        return match.group(1) + moment.strftime("%Y-%m-%d %H:%M:%S").encode() + match.group(4)
+
+    return STAMP.sub(later, data)
+
+
+def of_day(data: bytes) -> bytes:
+    """Only the time of day."""
+    return STAMP.sub(rb"\1\3\4", data)
+
+
+def untimed(data: bytes) -> bytes:
+    """No times, as the simplest of slf4j's loggers prints."""
+    return STAMP.sub(rb"\1", data)
+
+
+def same(data: bytes) -> bytes:
+    return data
+
+
+CLOCKS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    "clients in India": (same, lambda data: shifted(data, 5.5)),
+    "broker in New York": (lambda data: shifted(data, -5), same),
+    "broker in Tokyo, clients on Hawaii": (lambda data: shifted(data, 9), lambda data: shifted(data, -10)),
+    "clients without date": (lambda data: shifted(data, 9), of_day),
+    "clients without times": (lambda data: shifted(data, 2), untimed),
+}
+
+
+def told(paths: list[Path], group: str) -> list[tuple[object, ...]]:
+    (found,) = [each for each in report(paths)["groups"] if each["group"] == group]
+    return [
+        (each["generation"], each["cause"], each["member"], round(datetime.fromisoformat(each["at"]).timestamp(), 1))
+        for each in found["rebalances"]
+    ]
+
+
+@pytest.mark.parametrize("clocks", list(CLOCKS))
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_other_clocks_change_nothing(tmp_path: Path, name: str, clocks: str) -> None:
+    of_broker, of_clients = CLOCKS[clocks]
+    paths = []
+    for path in logs_of(name, "both"):
+        change = of_broker if "broker" in path.name else of_clients
+        paths.append(tmp_path / path.name)
+        paths[-1].write_bytes(change(path.read_bytes()))
+    group = truth_of(name)["group"]
+    expected = told(logs_of(name, "both"), group)
+    assert told(paths, group) == expected
+
+
+def test_where_nothing_tells_the_zone_most_files_are_taken_as_utc() -> None:
+    """The broker prints times of India without saying so, two clients print UTC without saying so."""
+    found = report(logs_of("commit-failed-kafka-python-41", "both"))
+    (group,) = [each for each in found["groups"] if each["group"] == "ml-train"]
+    assert group["zone_offsets"] == {"broker.log": 19800.0, "client-train-1.log": 0.0, "client-train-2.log": 0.0}
+    assert any("taken as UTC" in note for note in group["notes"])
+
+
+def test_a_zone_that_is_stated_is_told() -> None:
+    """One client prints +01:00 with every time, the others and the broker UTC without saying so."""
+    found = report(logs_of("frozen-41", "both"))
+    (group,) = [each for each in found["groups"] if each["group"] == "stock-feed"]
+    stated = {name for name in group["zone_offsets"] if "+01:00" in text_of(name)}
+    assert stated
+    assert all(offset == (3600.0 if name in stated else 0.0) for name, offset in group["zone_offsets"].items())
+
+
+def text_of(name: str) -> str:
+    (path,) = [path for path in logs_of("frozen-41", "both") if path.name == name]
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,118 @@
+"""Recorded incidents of real clusters: what the verb tells, against what was done and what the coordinator recorded."""
+
+import pytest
+
+from tests.compare.logs.scoring import INCIDENTS, SIDES, Score, logs_of, names, report, score, truth_of
+
+UNTIMED = {"frozen-28", "rolling-kafka-python-28", "leave-librdkafka-default-41"}
+"""Their clients print no times, or nothing at all: alone they date nothing."""
+
+NOT_AT_BROKERS = {
+    "rmq-broker-killed",
+    "rmq-diff-subs",
+    "rmq-duplicate-id",
+    "rmq-mixed-strategies",
+    "rmq-orderly-lock",
+    "rmq-queues-changed",
+}
+"""RocketMQ's brokers do not log who owns what: routes, strategies and locks show at the clients only."""
+
+
+def total(side: str) -> Score:
+    found = Score()
+    for name in names():
+        found.add(score(name, side))
+    return found
+
+
+@pytest.mark.parametrize("name", names())
+def test_broker_and_clients_together_tell_everything(name: str) -> None:
+    found = score(name, "both")
+    assert found.wrong == []
+    assert (found.found, found.right, found.invented) == (found.expected, found.expected, 0)
+    assert found.events == found.events_expected
+
+
+def test_the_totals_of_both_sides() -> None:
+    found = total("both")
+    assert found.expected > 280
+    assert found.found >= 0.98 * found.expected
+    assert found.right >= 0.97 * found.expected
+    assert found.invented == 0
+    assert found.events == found.events_expected
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name not in NOT_AT_BROKERS])
+def test_a_brokers_log_alone_finds_every_rebalance_and_guesses_no_cause(name: str) -> None:
+    found = score(name, "broker")
+    assert (found.found, found.invented) == (found.expected, 0)
+    assert found.right + found.unknown == found.expected, found.wrong
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name not in UNTIMED])
+def test_clients_logs_alone_find_every_rebalance_and_guess_no_cause(name: str) -> None:
+    found = score(name, "clients")
+    assert (found.found, found.invented) == (found.expected, 0)
+    dead = name == "rmq-orderly-lock"  # whose lock it was the clients do not say
+    assert found.right + found.unknown + dead == found.expected, found.wrong
+
+
+@pytest.mark.parametrize("name", sorted(UNTIMED))
+def test_clients_that_print_no_times_are_not_guessed_from(name: str) -> None:
+    found = score(name, "clients")
+    assert (found.found, found.invented) == (0, 0)
+
+
+def test_one_side_alone_tells_what_it_can() -> None:
+    broker, clients = total("broker"), total("clients")
+    assert broker.right >= 0.8 * broker.expected
+    assert clients.right >= 0.88 * clients.expected
+
+
+@pytest.mark.parametrize("name", ["slow-rejoin-39", "slow-rejoin-41"])
+def test_whom_everybody_waited_for(name: str) -> None:
+    found = score(name, "both")
+    assert found.waits == found.waits_expected == 1
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_every_claim_has_lines_that_are_there(side: str) -> None:
+    for name in ("mixed-night-39", "twin-41", "rmq-frozen-short"):
+        paths = {path.name: path for path in logs_of(name, side)}
+        for group in report(list(paths.values()))["groups"]:
+            for claim in (*group["rebalances"], *group["events"]):
+                assert claim["evidence"]
+                for file, line in claim["evidence"]:
+                    text = paths[file].read_text(encoding="utf-8", errors="replace").split("\n")[line - 1]
+                    assert text.strip()
+
+
+def test_other_groups_in_the_same_log_are_kept_apart() -> None:
+    groups = {each["group"]: each for each in report(logs_of("bystander-storm-41", "both"))["groups"]}
+    assert {"orders-enrich", "orders-enrich-dlq"} <= set(groups)
+    causes = [each["cause"] for each in groups["orders-enrich-dlq"]["rebalances"]]
+    assert causes == ["member_joined", "member_left", "member_joined", "member_left", "member_joined"]
+
+
+def test_a_quiet_log_says_so() -> None:
+    group = report(logs_of("quiet-39", "both"))["groups"][0]
+    assert [each["cause"] for each in group["rebalances"]] == ["member_joined"]
+    assert group["events"] == []
+
+
+def test_the_index_lists_every_incident() -> None:
+    index = (INCIDENTS / "INDEX.md").read_text(encoding="utf-8")
+    assert len(names()) == 64
+    assert all(f"| `{name}` |" in index and truth_of(name)["incident"] == name for name in names())
+
+
+def main() -> None:
+    """Print one figure per incident and side."""
+    for side in SIDES:
+        for name in names():
+            found = score(name, side)
+            print(f"{side:8} {name:32} {found.right}/{found.expected} right, {found.unknown} unknown")
+
+
+if __name__ == "__main__":
+    main()
