@@ -19,6 +19,7 @@ NAMES = (
     "pytest_fixture",
     "examples",
     "estimate",
+    "plan",
 )
 
 

@@ -38,7 +38,7 @@ MOST_SEEDS = 10_000
 @click.option(
     "--seeds",
     type=click.IntRange(1, MOST_SEEDS),
-    default=50,
+    default=20,
     show_default=True,
     metavar="N",
     help="Simulate each step with N seeds; starts, clocks and event times depend on the seed.",

@@ -61,8 +61,8 @@ class Invariants:
         self._completed[fact.group] = fact.generation
 
     def transition(self, now: Time, fact: Transition) -> None:
-        """A group that is dead begins anew if it ever comes back."""
-        if fact.machine == "group" and fact.after == "Dead":
+        """A group that is dead, of either of Kafka's protocols, begins anew if it ever comes back."""
+        if fact.machine in ("group", "consumer group") and fact.after == "Dead":
             self._completed.pop(fact.of, None)
 
 

@@ -60,7 +60,7 @@ def play(plan: Plan, run: Run) -> Happened:
 def _generation(cluster: KafkaCluster, node: str) -> int:
     """The generation, or epoch, that a member has."""
     consumer = cluster.consumer(node)
-    return NO_GENERATION if consumer is None else consumer.state.membership.generation
+    return NO_GENERATION if consumer is None else consumer.state.told_generation()
 
 
 class _Heard(Unobserved):

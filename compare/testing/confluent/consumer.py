@@ -34,9 +34,8 @@ Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 class KafkaConsumer(ClientInformation):
     """One member whose loop is the user's. Made by `Group.consumer`; several threads may call it, one at a time.
 
-    ``config`` is the one of the real consumer, and refused as it refuses it; single settings may be keyword arguments.
-    What the model knows of it is taken, anything else (addresses, security) left aside. What the group's settings say
-    holds where it says nothing.
+    ``config``: as of the real consumer, refused as it refuses it; single settings may be keyword arguments. What the
+    model does not know (addresses, security) is left aside; the group's settings hold where it says nothing.
     """
 
     def __init__(
@@ -98,9 +97,8 @@ class KafkaConsumer(ClientInformation):
                 self._subscribed = False
 
     def _run_listener(self, called: ListenerCall) -> None:
-        if self._inner.says_nothing(called):
-            return
-        if (listener := self._listeners.get(called.kind)) is not None:
+        listener = self._listeners.get(called.kind)
+        if listener is not None and not self._inner.says_nothing(called):
             listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
 
     # Records.

@@ -9,7 +9,7 @@ from typing import Final
 from kafka_coordinator.consumer import callbacks
 from kafka_coordinator.consumer.kip848 import heartbeats, membership, reconciliation
 from kafka_coordinator.consumer.kip848.states import IN_GROUP, PREPARE_LEAVING
-from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
@@ -35,6 +35,8 @@ def answered(c: ConsumerState, now: Time, answer: ConsumerGroupHeartbeatAnswer, 
         heartbeats.succeeded(c, now, answer.heartbeat_interval_ms, out)
         if c.membership.state in (PREPARE_LEAVING, *IN_GROUP) and answer.member_epoch >= 0:
             c.membership.generation = answer.member_epoch
+            if answer.member_epoch > 0:
+                protocol_member(c).last_epoch = answer.member_epoch
             if answer.assignment is not None and c.membership.state != PREPARE_LEAVING:
                 reconciliation.received(c, now, callbacks.in_order(answer.assignment), out)
         return

@@ -82,6 +82,10 @@ class ConsumerState:
             name = CLASSIC_CLIENT if self.kip848 is None else machine.name
             out.observe(Transition(name, self.config.name, before, event, after))
 
+    def told_generation(self) -> int:
+        """The generation, or epoch, that the user is told in a listener (in Kafka `ConsumerGroupMetadata`)."""
+        return self.membership.generation if self.kip848 is None else self.kip848.last_epoch
+
     def request_rejoin(self, reason: str) -> None:
         """The next poll begins a rebalance, unless one is on its way (in Kafka `AbstractCoordinator.requestRejoin`)."""
         if not self.membership.rejoin_needed:

@@ -65,6 +65,9 @@ class ConsumerProtocolMember:
     """The user's thread waits for records inside poll(), and reconciles afterwards (see `ConsumerConfig.poll_wait`)."""
     releases: bool = False
     """All is lost; the user's thread is to say so to the listener."""
+    last_epoch: int = -1
+    """The last one that the coordinator gave it, which the user is told also when it is fenced or has left; -1: none
+    yet."""
     interval: float = 0.0
     """Milliseconds between heartbeats, as the coordinator said; 0 before its first answer."""
     awaits_answer: bool = False
@@ -96,7 +99,7 @@ class ConsumerProtocolMember:
             self.target,
             self.current,
             steps,
-            *(self.waits_for_metadata, self.at_records, self.releases),
+            *(self.waits_for_metadata, self.at_records, self.releases, self.last_epoch),
             *(self.interval, self.awaits_answer, self.is_due, self.backs_off, self.failures),
             self.sent,
         )

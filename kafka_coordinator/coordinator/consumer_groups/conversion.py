@@ -80,7 +80,7 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         store_whole(core, group)
         for each in group.members.values():
             after = states.MEMBER.next_state(states.ABSENT, states.UPGRADED, ALWAYS)
-            out.observe(Transition(states.MEMBER.name, each.id, states.ABSENT, states.UPGRADED, after))
+            out.observe(Transition(states.MEMBER.name, each.called, states.ABSENT, states.UPGRADED, after))
             restart_session(core, group, each, now, out)
         group.settle(states.UPGRADED, out)
 

@@ -38,7 +38,7 @@ def fence(
     for member in members:
         state = member.standing.state
         after = states.MEMBER.next_state(state, states.LEFT, ALWAYS)
-        out.observe(Transition(states.MEMBER.name, member.id, state, states.LEFT, after))
+        out.observe(Transition(states.MEMBER.name, member.called, state, states.LEFT, after))
         cancel_timers(group, member.id, out)
     if may_downgrade(core, group, gone):
         downgrade(core, group, gone, by, words, now, out)
@@ -63,7 +63,7 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
     """A static member leaves and keeps its assignment and target; its session runs on, and removes it at the end."""
     state = member.standing.state
     after = states.MEMBER.next_state(state, states.AWAY, ALWAYS)
-    out.observe(Transition(states.MEMBER.name, member.id, state, states.AWAY, after))
+    out.observe(Transition(states.MEMBER.name, member.called, state, states.AWAY, after))
     group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING))
     store_standing(core, group, member)
     group.settle(states.LEFT_FOR_A_WHILE, out)

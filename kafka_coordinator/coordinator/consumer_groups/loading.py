@@ -60,7 +60,7 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     for member in group.members.values():
         state = member.standing.state
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
-        out.observe(Transition(states.MEMBER.name, member.id, states.ABSENT, states.LOADED, after))
+        out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
         restart_session(core, group, member, now, out)
         if state == states.UNREVOKED and member.profile.classic is None:
             member.revoking_at = member.standing.epoch

@@ -49,6 +49,11 @@ class ConsumerMember:
         """The epoch at which its time to give partitions up began last."""
 
     @property
+    def called(self) -> str:
+        """What a story calls it: its client id, and behind it the member id, which tells nobody who it is."""
+        return f"{self.profile.client_id} ({self.id})" if self.profile.client_id else self.id
+
+    @property
     def is_away(self) -> bool:
         """Whether it is a static member that has left for a while."""
         return self.standing.epoch == LEAVES_FOR_A_WHILE

@@ -133,4 +133,4 @@ def observe(core: Core, group: ConsumerGroup, member: ConsumerMember, event: str
 
 def _step(member: ConsumerMember, before: str, event: str, guard: str, out: Outbox) -> None:
     after = states.MEMBER.next_state(before, event, guard)
-    out.observe(Transition(states.MEMBER.name, member.id, before, event, after))
+    out.observe(Transition(states.MEMBER.name, member.called, before, event, after))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols import Queue
-from protocols.facts import Granted, RebalanceEnded
+from protocols.facts import Granted, RebalanceEnded, Transition
 from protocols.scenario.events import Crash, Hang
 from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
@@ -122,6 +122,12 @@ def test_a_generation_that_goes_back_raises() -> None:
         recorded([(0, owns("c1", A, generation=2)), (1, owns("c1", A, generation=1))], 5)
     with pytest.raises(InvariantError, match="g goes back from generation 4 to 3"):
         recorded([(0, RebalanceEnded("g", 4, True)), (1, RebalanceEnded("g", 3, True))], 5)
+
+
+@pytest.mark.parametrize("machine", ["group", "consumer group"])
+def test_a_group_that_was_dead_begins_anew(machine: str) -> None:
+    ended = Transition(machine, "g", "Empty", "deleted", "Dead")
+    recorded([(0, RebalanceEnded("g", 4, True)), (1, ended), (2, RebalanceEnded("g", 1, True))], 5)
 
 
 def test_a_member_that_starts_anew_may_begin_with_a_lower_generation() -> None:

@@ -1,0 +1,232 @@
+"""Java's consumer with ``group.protocol=consumer`` at a real Kafka 4.1.0: the model is called back in the same order,
+with as many partitions and the same epochs, at the same times."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from protocols.facts import Callback
+from protocols.scenario.events import Event, Join, Leave, StopPolling, Subscribe
+from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.slow.java import find_java, released_jars
+from tests.slow.real_kafka import _ARTIFACTS, VERSION, RealKafka, UnavailableError, running
+
+pytestmark = pytest.mark.slow
+
+INTERVAL_MS: Final = 1_000
+"""Of the heartbeats of this broker; see `real_kafka`."""
+SLACK_MS: Final = 900
+"""What a busy machine and the clients' loops may add; a heartbeat is longer."""
+SOURCE = Path(__file__).with_name("KafkaMember.java")
+
+
+class Told(NamedTuple):
+    """A callback: milliseconds since the story began, and how many partitions it names."""
+
+    at: float
+    kind: str
+    partitions: int
+    epoch: int
+
+
+@dataclass
+class Member:
+    """A running Java client."""
+
+    process: "subprocess.Popen[str]"
+    began: float
+    told: list[Told] = field(default_factory=list)
+
+    def listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            at, kind, about, epoch = line.rstrip("\n").split("\t")
+            self.told.append(Told(int(at) - self.began, kind, len(about.split(",")) if about else 0, int(epoch)))
+
+    def say(self, command: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+    try:
+        with running(tmp_path_factory.mktemp("kafka")) as node:
+            for topic, partitions in (("t", 6), ("u", 2)):
+                node.topics("--create", "--topic", topic, "--partitions", str(partitions))
+            yield node
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
+def start(kafka: RealKafka, classes: Path, name: str, began: float, **settings: str) -> Member:
+    jars = released_jars("kafka", VERSION, _ARTIFACTS)
+    given = {
+        "bootstrap.servers": kafka.plaintext,
+        "group.id": "g",
+        "client.id": name,
+        "group.protocol": "consumer",
+        "auto.offset.reset": "earliest",
+        **settings,
+    }
+    arguments = ["t", *(f"{key}={value}" for key, value in given.items())]
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+    command = [find_java(), "-cp", f"{classes}:{jars}/*", "-Xmx128m", "-XX:TieredStopAtLevel=1", quiet, "KafkaMember"]
+    process = subprocess.Popen(
+        [*command, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    member = Member(process, began)
+    threading.Thread(target=member.listen, daemon=True).start()
+    return member
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiled client is."""
+    folder = tmp_path_factory.mktemp("classes")
+    try:
+        jars, java = released_jars("kafka", VERSION, _ARTIFACTS), find_java()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    javac = str(Path(java).resolve().with_name("javac"))
+    subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
+    return folder
+
+
+class Script:
+    """What is done when, in milliseconds since the beginning, to the members that were started."""
+
+    def __init__(self, kafka: RealKafka, classes: Path, group: str) -> None:
+        self._kafka, self._classes, self._group = kafka, classes, group
+        self.began = time.time() * 1000
+        self.moments: dict[str, float] = {}
+        self.members: dict[str, Member] = {}
+
+    def start(self, name: str, **settings: str) -> None:
+        given = {"group.id": self._group, **settings}
+        self.members[name] = start(self._kafka, self._classes, name, self.began, **given)
+
+    def at(self, seconds: float, what: str, name: str = "", command: str = "") -> None:
+        time.sleep(max(0.0, self.began / 1000 + seconds - time.time()))
+        self.moments[what] = time.time() * 1000 - self.began
+        if command:
+            self.members[name].say(command)
+
+    def end(self) -> dict[str, list[Told]]:
+        """Kill whoever is left; what each was told."""
+        for member in self.members.values():
+            member.process.kill()
+            member.process.wait(30)
+        return {name: [each for each in of.told if each.kind != "closed"] for name, of in self.members.items()}
+
+
+def compare(real: dict[str, list[Told]], modelled: dict[str, list[Told]]) -> None:
+    for name, told in real.items():
+        assert [each[1:] for each in told] == [each[1:] for each in modelled[name]], (name, told, modelled[name])
+        off = [abs(one.at - other.at) for one, other in zip(told, modelled[name], strict=True)]
+        assert max(off) <= INTERVAL_MS + SLACK_MS, (name, told, modelled[name])
+
+
+def test_the_model_is_called_back_as_javas_consumer_is(kafka: RealKafka, classes: Path) -> None:
+    """a begins, b joins, a's user stands still for longer than it may, b reads another topic as well, a closes."""
+    script = Script(kafka, classes, "g")
+    patience = {"max.poll.interval.ms": "6000"}
+    try:
+        script.start("a", **patience)
+        script.at(8, "b starts")
+        script.start("b", **patience)
+        script.at(18, "a stands still", "a", "sleep 10000")
+        script.at(34, "b subscribes", "b", "subscribe t,u")
+        script.at(40, "a closes", "a", "close")
+        script.at(46, "end")
+    finally:
+        real = script.end()
+    moments = script.moments
+    events: list[Event] = [
+        *(Join(at=joined(told), join=name, subscribe=("t",)) for name, told in real.items()),
+        StopPolling.model_validate({"at": moments["a stands still"], "stop_polling": "a", "for": 10_000.0}),
+        Subscribe(at=moments["b subscribes"], subscribe={"b": ("t", "u")}),
+        Leave(at=moments["a closes"], leave="a"),
+    ]
+    compare(real, played(events, 46, **{"max.poll.interval.ms": 6_000}).by_member())
+
+
+def test_static_members_come_back_to_what_they_had_and_a_second_one_is_refused(kafka: RealKafka, classes: Path) -> None:
+    """a and b are static; b closes and comes back as b2 after 3 s; c begins with b's instance id."""
+    script = Script(kafka, classes, "static")
+    try:
+        script.start("a", **{"group.instance.id": "i-a"})
+        script.at(6, "b starts")
+        script.start("b", **{"group.instance.id": "i-b"})
+        script.at(14, "b closes", "b", "close")
+        script.at(17, "b2 starts")
+        script.start("b2", **{"group.instance.id": "i-b"})
+        script.at(22, "c starts")
+        script.start("c", **{"group.instance.id": "i-b"})
+        script.at(28, "end")
+    finally:
+        real = script.end()
+    (refused,) = real.pop("c")
+    assert (refused.kind, refused.partitions) == ("error", 1)
+    events: list[Event] = [
+        *(
+            Join(at=joined(told), join=name, subscribe=("t",), instance_id=f"i-{name[0]}")
+            for name, told in real.items()
+        ),
+        Join(at=refused.at, join="c", subscribe=("t",), instance_id="i-b"),
+        Leave(at=script.moments["b closes"], leave="b"),
+    ]
+    seen = played(events, 28)
+    compare(real, seen.by_member())
+    assert seen.notes() == ["poll() of c throws: UNRELEASED_INSTANCE_ID"]
+
+
+def joined(told: Sequence[Told]) -> float:
+    """When a client joined: a little before its first callback."""
+    return told[0].at - 10
+
+
+def played(events: Sequence[Event], seconds: float, **settings: int) -> "_Epochs":
+    """The same in the model."""
+    seen = _Epochs()
+    story = Story(
+        "kafka:uniform",
+        members={},
+        topics={"t": 6, "u": 2},
+        events=sorted(events, key=lambda event: event.at),
+        settings={
+            "group.consumer.heartbeat.interval.ms": INTERVAL_MS,
+            "group.consumer.min.heartbeat.interval.ms": 500,
+            **settings,
+        },
+        observer=lambda: seen,
+    )
+    seen.story = story
+    story.until(seconds)
+    return seen
+
+
+class _Epochs(Observed):
+    """What the listeners are told, with the epochs of their members."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.story: Story | None = None
+        self.told: list[tuple[str, Told]] = []
+
+    def fact(self, now: float, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        super().fact(now, node, fact, root, cause)
+        if isinstance(fact, Callback) and self.story is not None:
+            consumer = self.story.cluster.consumer(node)
+            epoch = -1 if consumer is None else consumer.state.told_generation()
+            self.told.append((fact.member, Told(now, fact.kind, len(fact.queues), epoch)))
+
+    def by_member(self) -> dict[str, list[Told]]:
+        return {name: [told for member, told in self.told if member == name] for name, _ in self.told}
