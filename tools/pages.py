@@ -160,13 +160,14 @@ def strategies() -> str:
     parts = [
         "# Strategies\n",
         "The tables list the names that a [scenario](scenario.md#systems) may use as `system:strategy`. A scenario"
-        " that names no system runs the strategies of `kafka` that speak the classic protocol, and those of"
-        " `rocketmq` whose needs it meets. The audit compares a group under all strategies of both systems that need"
-        " nothing. A strategy that shares *per topic* allocates every topic separately, starting with the first"
-        " member, so the first members get the remainder of every topic; one that shares *across topics* keeps the"
-        " loads of members with equal subscriptions at most one queue apart. The settings of `kafka` are arguments"
-        " of `kafka_coordinator.assign`; those of `rocketmq` may also be used in scenarios. `python -m tools.pages`"
-        " generates this page from the systems' catalogues.\n",
+        " that names no system runs those of `kafka` and `rocketmq` whose needs it meets. The strategies of protocol"
+        " *consumer* run in the broker ([the consumer protocol](consumer-protocol.md)); a scenario whose members have"
+        " settings of the classic protocol runs them only where it names them. The audit compares a group under all"
+        " strategies of both systems that need nothing. A strategy that shares *per topic* allocates every topic"
+        " separately, starting with the first member, so the first members get the remainder of every topic; one that"
+        " shares *across topics* keeps the loads of members with equal subscriptions at most one queue apart. The"
+        " settings of `kafka` are arguments of `kafka_coordinator.assign`; those of `rocketmq` may also be used in"
+        " scenarios. `python -m tools.pages` generates this page from the systems' catalogues.\n",
     ]
     released = variant_names()
     for system, known in known_strategies().items():

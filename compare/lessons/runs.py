@@ -1,6 +1,6 @@
 """One scenario run by one system, for the notebooks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from compare.documents.comparison import VariantRecord
@@ -8,8 +8,13 @@ from compare.measure.runs.lag import lag_of
 from compare.measure.runs.production_history import productions
 from compare.measure.runs.record import run_record
 from compare.scenarios.run_variant import RunResult, run_variant
+from compare.scenarios.systems import cluster_of
 from compare.scenarios.variants import Variant, variants_of
+from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.views import GroupDescription, description_of
+from protocols.errors import UserError
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.running import Run
 
 
 def run(day: Scenario, system: str, settings: Mapping[str, Any] | None = None, *, tracing: bool = False) -> RunResult:
@@ -37,3 +42,20 @@ def waiting(result: RunResult, every: float = 1.0) -> list[tuple[float, float]]:
     for each in lag_of(result, productions(result), times):
         total[each.at] += each.records
     return [(at / 1000, float(records)) for at, records in total.items()]
+
+
+def descriptions(day: Scenario, system: str, moments: Iterable[float]) -> Iterator[tuple[float, GroupDescription]]:
+    """Each of these moments (seconds, in rising order) with the only group as Kafka's tools would describe it then.
+
+    A moment at which the group does not exist is left out. Raises `protocols.UserError` for a system other than Kafka
+    with a coordinator.
+    """
+    (group,) = day.groups
+    lived = Run.of(day, SystemPart(system=system), cluster_of(system), full=True)
+    if not isinstance(lived.cluster, KafkaCluster):
+        raise UserError(f"{system}: no coordinator describes its groups, expected a variant of kafka")
+    for moment in moments:
+        lived.simulation.run(moment * 1000)
+        found = description_of(lived.cluster, group)
+        if found is not None:
+            yield moment, found

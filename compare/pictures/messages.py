@@ -1,10 +1,10 @@
 """Who said what to whom: an arrow per message, and what the nodes told, in the order in which they did either."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from compare.pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
 from compare.scenarios.run_variant import RunResult
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Message, Time
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
 from protocols.timeline.fact_descriptions import describe_fact, seconds
 from protocols.timeline.observed import ObservedFact
@@ -18,12 +18,19 @@ _MOST = 60
 
 
 def messages(
-    result: RunResult, since: float, until: float, kinds: Collection[str], *, facts: tuple[type, ...] | None = None
+    result: RunResult,
+    since: float,
+    until: float,
+    kinds: Collection[str],
+    *,
+    facts: tuple[type, ...] | None = None,
+    fields: Sequence[str] = (),
 ) -> Picture:
     """The messages of these ``kinds`` (their types' names) between two times in seconds, and the facts told then.
 
     A message stands where it was sent, with the times of sending and arrival. ``facts``: beginnings and ends of
-    rebalances, beliefs and callbacks where left out. Raises `ValueError` for a run that did not trace.
+    rebalances, beliefs and callbacks where left out. ``fields``: names of the messages' fields that stand behind their
+    type, where a message has them. Raises `ValueError` for a run that did not trace.
     """
     begin, end = since * 1000, until * 1000
     told_of = (RebalanceBegan, RebalanceEnded, Owns, Callback) if facts is None else facts
@@ -48,7 +55,7 @@ def messages(
         when = _when(one)
         parts.append(text(6, y, when))
         if isinstance(one, Sent):
-            name = type(one.message).__name__ + (" (lost)" if one.arrives is None else "")
+            name = _name(one.message, fields) + (" (lost)" if one.arrives is None else "")
             parts += _arrow(place[one.sender], place[one.to], y, name, lost=one.arrives is None)
             words.append(f"{when} {one.sender} -> {one.to}: {name}")
         else:
@@ -62,6 +69,12 @@ def messages(
         parts.append(text(6, bottom + 8, f"and {left_out} more that are not drawn"))
     title = f"{result.variant.scenario.name}: {result.variant.label}, {seconds(begin)} to {seconds(end)}"
     return drawing(parts, width, bottom + 20, title, "\n".join([title, *words]))
+
+
+def _name(message: Message, fields: Sequence[str]) -> str:
+    """The type's name and these fields: ``Heartbeat, generation 3``."""
+    told = [f"{field} {getattr(message, field)}" for field in fields if hasattr(message, field)]
+    return ", ".join([type(message).__name__, *told])
 
 
 def _time(one: Sent | ObservedFact) -> Time:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from compare.lessons.checks.kinds import EVENTS, Exercise, whole
+from compare.lessons.checks.kinds import EVENTS, Exercise, function, whole
+from compare.lessons.checks.reconciling import first_difference
 from compare.lessons.checks.trials import SEEDS, case, every_seed, moments, written
 from compare.lessons.runs import figures, run
 from protocols.scenario.model import Scenario
@@ -69,6 +70,11 @@ EXERCISES = {
         whole("a whole number of milliseconds"),
         _session,
         "The wait is the session's rest and, at the most, one heartbeat interval of the others.",
+    ),
+    "2.3": Exercise(
+        function("owned", "target", "free"),
+        first_difference,
+        "No partition ever has two owners, although every member is told at another time: nobody waits for a barrier.",
     ),
 }
 """Number to the exercise."""

@@ -95,6 +95,36 @@ def commit_per_partition(consumer: Any, handle: Callable[[Any], None]) -> None:
             consumer.commit(message, asynchronous=False)
 
 
+def reconcile(owned: set[int], target: set[int], free: set[int]) -> set[int]:
+    return owned & target if owned - target else owned | target & free
+
+
+def reconcile_in_a_list(owned: set[int], target: set[int], free: set[int]) -> list[int]:
+    to_give_up = [each for each in owned if each not in target]
+    kept = [each for each in owned if each in target]
+    return kept if to_give_up else [*kept, *(each for each in free if each in target)]
+
+
+def giving_and_taking_at_once(owned: set[int], target: set[int], free: set[int]) -> set[int]:
+    return owned & target | target & free
+
+
+def without_a_look_at_what_is_free(owned: set[int], target: set[int], free: set[int]) -> set[int]:
+    return owned & target if owned - target else target
+
+
+def stopping_all_first(owned: set[int], target: set[int], free: set[int]) -> set[int]:
+    return set() if owned - target else owned | target & free
+
+
+def waiting_for_all(owned: set[int], target: set[int], free: set[int]) -> set[int]:
+    return target if target <= owned | free and not owned - target else owned & target
+
+
+def never_giving_up(owned: set[int], target: set[int], free: set[int]) -> set[int]:
+    return owned | target & free
+
+
 def from_none(first: int, finished: set[int]) -> int:
     """Right where the finished ones begin at the first."""
     return next(each for each in range(min(finished, default=first), 10**6) if each not in finished)
@@ -109,6 +139,7 @@ RIGHT: dict[str, Any] = {
     "1.2": share,
     "2.1": [JOINING, {"at": "50s", "leave": "c3"}, {"at": "70s", "leave": "c2"}],
     "2.2": 8900,
+    "2.3": reconcile,
     "3.1": {4, 5, 6, 7},
     "3.2": {name: ["c1", "c2", "c3", "c4"] for name in ("c1", "c2", "c3")},
     "4.1": circle,
@@ -129,6 +160,7 @@ WRONG: dict[str, list[Any]] = {
     "1.2": [lambda count, members: {member: [] for member in members}, lambda count, members: None],
     "2.1": [[], [JOINING], "nothing"],
     "2.2": [45_000, 6000, 1000, "9s"],
+    "2.3": [lambda owned, target, free: target, lambda owned, target, free: owned, lambda owned, target, free: set()],
     "3.1": [{4}, {3, 4, 5, 6, 7}, set()],
     "3.2": [
         {"c1": ["c1"], "c2": ["c2"], "c3": ["c3"]},
@@ -153,6 +185,7 @@ WRONG: dict[str, list[Any]] = {
 ALSO_RIGHT: list[tuple[str, Any]] = [
     ("2.2", 8000),
     ("2.2", 8980),
+    ("2.3", reconcile_in_a_list),
     ("5.1", "65100ms"),
     ("5.1", "66s"),
     ("7.1", 20_500),
@@ -192,6 +225,11 @@ LUCKY: list[tuple[str, Any, str]] = [
     ("2.2", 9000, "seed 1, crash at 60.02 s: a queue waits for 12.0"),
     ("2.2", 10_000, "seed 1, crash at 60.02 s: a queue waits for 12.0"),
     ("2.2", 12_000, "seed 1, crash at 60.02 s: a queue waits for 15.0"),
+    ("2.3", giving_and_taking_at_once, "in the answer that takes"),
+    ("2.3", without_a_look_at_what_is_free, "would have two owners"),
+    ("2.3", stopping_all_first, "What may it keep?"),
+    ("2.3", waiting_for_all, "nobody reads"),
+    ("2.3", never_giving_up, "outside of its target"),
     ("4.1", numbered, "what is its place?"),
     ("7.1", 27_500, "seed 1, crash at 60.01 s: a queue is without an owner for 30.0"),
     ("7.1", 29_500, "seed 1, crash at 60.01 s: a queue is without an owner for"),

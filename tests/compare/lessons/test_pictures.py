@@ -78,6 +78,19 @@ def test_a_message_has_the_times_of_sending_and_arrival_and_a_lost_one_says_so()
     assert not any(" to " in line for line in lost)
 
 
+def test_fields_of_messages_stand_behind_their_types_where_they_have_them() -> None:
+    """A member joins with epoch 0, is answered with the group's, and acknowledges with it."""
+    kinds = ("ConsumerGroupHeartbeat", "ConsumerGroupHeartbeatAnswer", "OffsetCommit")
+    words = messages(joined("kafka:uniform", 1), 30, 34, kinds, facts=(), fields=("member_epoch",)).words.splitlines()
+    own = [line.partition(" c3 ")[2] or line.partition(" -> c3: ")[2] for line in words if "c3" in line]
+    assert own == [
+        "-> broker-a: ConsumerGroupHeartbeat, member_epoch 0",
+        "ConsumerGroupHeartbeatAnswer, member_epoch 3",
+        "-> broker-a: ConsumerGroupHeartbeat, member_epoch 3",
+        "ConsumerGroupHeartbeatAnswer, member_epoch 3",
+    ]
+
+
 def test_a_picture_of_messages_needs_a_trace() -> None:
     day = scenario(name="still", topics={"t": 1}, group={"name": "g", "members": {"c1": ["t"]}}, run={"for": "10s"})
     with pytest.raises(ValueError, match="traces"):

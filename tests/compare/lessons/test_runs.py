@@ -1,0 +1,65 @@
+"""Moments of a run as Kafka's tools would describe them, and the rule of the exercise about them."""
+
+import pytest
+
+from compare.lessons.checks.reconciling import heartbeats
+from compare.lessons.runs import descriptions
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.reading import scenario
+
+
+def joined(seed: int = 1) -> Scenario:
+    return scenario(
+        name="a second member joins",
+        topics={"orders": 4},
+        group={"name": "billing", "members": {"c1": ["orders"]}},
+        run={"for": "60s", "seed": seed},
+        events=[{"at": "12s", "join": "c2", "subscribe": ["orders"]}],
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_epochs_of_the_worked_example_as_the_tools_show_them(seed: int) -> None:
+    """Spec 6.11: B joins at 12 s, A is told at 15 s, B gets its partitions at 17 s."""
+    told = [
+        (
+            moment,
+            group.epochs,
+            group.state,
+            {member.client_id: (member.member_epoch, len(member.assignment)) for member in group.members},  # type: ignore[union-attr]
+        )
+        for moment, group in descriptions(joined(seed), "kafka:uniform", (11, 14, 16, 18))
+    ]
+    assert told == [
+        (11, (1, 1), "Stable", {"c1": (1, 4)}),
+        (14, (2, 2), "Reconciling", {"c1": (1, 4), "c2": (2, 0)}),
+        (16, (2, 2), "Reconciling", {"c1": (2, 2), "c2": (2, 0)}),
+        (18, (2, 2), "Stable", {"c1": (2, 2), "c2": (2, 2)}),
+    ]
+
+
+def test_a_classic_group_has_no_epochs_and_rocketmq_no_coordinator() -> None:
+    (_, before), (_, after) = descriptions(joined(), "kafka:range", (0.0, 11, 20))
+    assert (before.epochs, after.epochs) == (None, None)
+    assert (len(before.members), len(after.members)) == (1, 2)
+    with pytest.raises(UserError, match="expected a variant of kafka"):
+        list(descriptions(joined(), "rocketmq:AVG", (1,)))
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_the_groups_of_the_exercise_never_give_a_partition_twice_and_meet_every_case(seed: int) -> None:
+    owned: dict[str, frozenset[int]] = {}
+    gave_up = took = waited = 0
+    for heard in heartbeats(seed):
+        assert heard.owned == owned.get(heard.member, frozenset())
+        others = frozenset().union(*(each for member, each in owned.items() if member != heard.member))
+        assert heard.free.isdisjoint(heard.owned)
+        assert not (heard.answer - heard.owned) & heard.free ^ (heard.answer - heard.owned)
+        if heard.answer & others:  # who left without a word owns nothing any more
+            owned = {member: each - heard.answer for member, each in owned.items()}
+        owned[heard.member] = heard.answer
+        gave_up += heard.answer < heard.owned
+        took += heard.answer > heard.owned
+        waited += heard.answer == heard.owned and heard.answer != heard.target
+    assert min(gave_up, took, waited) > 0
