@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
-from compare.reading.group_kinds import kind_of, libraries_of
+from compare.reading.group_kinds import kind_of, library_of
 from compare.reading.group_model import ASSUMPTIONS, model_of
 from compare.reading.observed import ObservedGroup
 from compare.scenarios.ending import ending
@@ -37,8 +37,8 @@ class Subject:
     """A group as it is today, in the fields of a scenario.
 
     ``members``: name to its fields; ``topics``: name to its number of queues, in RocketMQ per broker; ``settings``: the
-    brokers' (the clients' are the members'); ``libraries``: client libraries that are recognised; ``assumptions``: what
-    no source shows, a sentence each.
+    brokers' (the clients' are the members'); ``libraries``: member to its client library, where that is recognised (it
+    is another one than Java's); ``assumptions``: what no source shows, a sentence each.
     """
 
     system: str
@@ -50,7 +50,7 @@ class Subject:
     settings: Mapping[str, object] = field(default_factory=dict)
     load: Mapping[str, object] = field(default_factory=dict)
     latency: object = "1ms..5ms"
-    libraries: Sequence[str] = ()
+    libraries: Mapping[str, str] = field(default_factory=dict)
     assumptions: Sequence[str] = ()
 
     @property
@@ -193,7 +193,9 @@ def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str |
         brokers or ("broker-a",),
         {},
         {"produce": ASSUMED_RATE},
-        libraries=libraries_of(observed),
+        libraries={
+            each.id: library for each in observed.members or () if (library := library_of(each.client_id or ""))
+        },
         assumptions=(
             *(() if said is None else (said,)),
             f"No source shows settings and load: clients and brokers have their defaults, and {ASSUMED_RATE} per queue"

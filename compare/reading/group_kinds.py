@@ -82,9 +82,18 @@ def kind_of(observed: ObservedGroup) -> Kind:
 def libraries_of(observed: ObservedGroup) -> tuple[str, ...]:
     """The client libraries other than Java's that the members' client ids give away, sorted; Java's has no such id,
     and a client id of one's own tells nothing."""
-    clients = [each.client_id or "" for each in observed.members or observed.seen]
-    found = {library for client in clients for form, library in _LIBRARIES if form.fullmatch(client)}
-    return tuple(sorted(found))
+    found = {library_of(each.client_id or "") for each in observed.members or observed.seen}
+    return tuple(sorted(each for each in found if each))
+
+
+def library_of(client_id: str) -> str:
+    """The client library other than Java's that a client id gives away; empty where it tells nothing."""
+    return next((library for form, library in _LIBRARIES if form.fullmatch(client_id)), "")
+
+
+def assignors_of(library: str) -> tuple[str, ...]:
+    """The assignors of the classic protocol that a client library brings along; empty stands for Java's."""
+    return _BROUGHT_ALONG.get(library, _ELSEWHERE) if library else CLASSIC
 
 
 def usable_strategies(observed: ObservedGroup, kind: Kind) -> tuple[str, ...]:
@@ -98,7 +107,7 @@ def usable_strategies(observed: ObservedGroup, kind: Kind) -> tuple[str, ...]:
     # Somebody's own assignor may be there for a reason that no figure shows.
     if observed.strategy is not None and observed.strategy not in CLASSIC:
         return ()
-    lacking = [_BROUGHT_ALONG.get(library, _ELSEWHERE) for library in libraries_of(observed)]
+    lacking = [assignors_of(library) for library in libraries_of(observed)]
     return tuple(name for name in CLASSIC if name == observed.strategy or all(name in brought for brought in lacking))
 
 

@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 
 _START_S, _TOOL_S = 90, 120
 _CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
+_NONE: Mapping[str, str] = {}
 _ARTIFACTS = {
     "org.apache.kafka:kafka_2.13": VERSION,
     "org.apache.kafka:kafka-tools": VERSION,
@@ -87,8 +88,9 @@ class RealKafka:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[RealKafka]:
-    """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing."""
+def running(folder: Path, settings: Mapping[str, str] = _NONE) -> Iterator[RealKafka]:
+    """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
+    ``settings`` of the broker stand instead of those of the tests."""
     java, jars = find_java(), released_jars("kafka", VERSION, _ARTIFACTS)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -106,7 +108,8 @@ def running(folder: Path) -> Iterator[RealKafka]:
             user=USER,
             password=escaped(PASSWORD),
             store=STORE_PASSWORD,
-        ),
+        )
+        + "".join(f"{name}={value}\n" for name, value in settings.items()),
         encoding="latin-1",
     )
     addresses = [f"127.0.0.1:{port}" for port in (plaintext, sasl_ssl, ssl)]

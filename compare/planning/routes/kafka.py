@@ -1,14 +1,18 @@
 """Kafka: from one assignor to another, within a protocol or from one protocol to the other."""
 
+from collections.abc import Mapping, Sequence
+
 from compare.catalogues import CLASSIC_CLASSES, EAGER, SERVER, SERVER_NAMES
 from compare.planning.routes.commands import describe, members
 from compare.planning.steps import Route, Settings, Step, WrongOrder, in_each, one_by_one
 from compare.planning.subject import Subject
+from compare.reading.group_kinds import assignors_of
 from protocols.errors import UserError
 
 PACKAGE = "org.apache.kafka.clients.consumer."
 ASSIGNORS, PROTOCOL, REMOTE = "partition.assignment.strategy", "group.protocol", "group.remote.assignor"
 SESSION, HEARTBEAT = "session.timeout.ms", "heartbeat.interval.ms"
+LIBRDKAFKA = "librdkafka"
 POLICY, PROTOCOLS = "group.consumer.migration.policy", "group.coordinator.rebalance.protocols"
 
 
@@ -18,19 +22,43 @@ def another_strategy(subject: Subject, new: str) -> Route:
         return _to_another_remote(subject, new) if new in SERVER else _to_classic(subject, new)
     if new in SERVER:
         return _to_consumer_protocol(subject, new)
-    if subject.libraries == ("librdkafka",):
-        return _in_librdkafka(subject, new)
+    _bring_along(subject, new)
+    if LIBRDKAFKA in subject.libraries.values() and (subject.strategy in EAGER) != (new in EAGER):
+        return _all_at_once(subject, new)
     return _in_two_rolls(subject, new)
 
 
-def assignors(*names: str) -> Settings:
-    """The setting with these assignors in order of preference, by Java's classes."""
-    return {ASSIGNORS: ",".join(PACKAGE + CLASSIC_CLASSES[name] for name in names)}
+def _bring_along(subject: Subject, new: str) -> None:
+    """Raises `UserError` where a member's library has no such assignor."""
+    for member, library in subject.libraries.items():
+        known = assignors_of(library)
+        if new not in known:
+            raise UserError(
+                f"--to {new}: {member} uses {library}, expected an assignor that it has: {', '.join(known)}"
+            )
 
 
-def rolling(subject: Subject, change: Settings, text: str, check: str, back: str) -> Step:
-    """Every member restarts with the change, one after another."""
-    return Step(text, check, back, in_each(subject.names, change), one_by_one(subject.names))
+def listed(subject: Subject, *names: str) -> Mapping[str, Settings]:
+    """Member to its setting with these assignors in order of preference: by Java's classes, or where another library
+    is recognised, by their names."""
+    classes = {ASSIGNORS: ",".join(PACKAGE + CLASSIC_CLASSES[name] for name in names)}
+    return {
+        member: {ASSIGNORS: ",".join(names)} if member in subject.libraries else classes for member in subject.names
+    }
+
+
+def rolling(
+    subject: Subject,
+    change: Settings,
+    text: str,
+    check: str,
+    back: str,
+    assignors: Sequence[str] = (),
+) -> Step:
+    """Every member restarts with the change, and with these assignors if there are any, one after another."""
+    own = listed(subject, *assignors) if assignors else in_each(subject.names, {})
+    settings = {member: {**change, **own[member]} for member in subject.names}
+    return Step(text, check, back, settings, one_by_one(subject.names))
 
 
 def stable(subject: Subject) -> str:
@@ -45,33 +73,36 @@ def _in_two_rolls(subject: Subject, new: str) -> Route:
     old = subject.strategy
     both = rolling(
         subject,
-        assignors(new, old),
+        {},
         f"Let every member support both assignors: put {new} before {old} in {ASSIGNORS} and restart the members one"
         f" by one. The group uses {old} until the last one has restarted, because all must support an assignor.",
         f"{stable(subject)}; after the last restart ASSIGNMENT-STRATEGY is {new}.",
         f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
+        [new, old],
     )
     only = rolling(
         subject,
-        assignors(new),
+        {},
         f"Remove {old}: set {ASSIGNORS} to {new} alone and restart the members one by one."
         + (_BECOMES_COOPERATIVE if new not in EAGER else ""),
         f"{stable(subject)}, ASSIGNMENT-STRATEGY is {new}.",
         f"List both assignors again ({new}, {old}) and restart the members one by one: the state after step 1.",
+        [new],
     )
     if old not in EAGER:
         both = rolling(
             subject,
-            assignors(old, new),
+            {},
             f"Let every member support both assignors: put {new} behind {old} in {ASSIGNORS} and restart the members"
             f" one by one. From its restart on a member gives up all partitions in each rebalance.",
             f"{stable(subject)}, ASSIGNMENT-STRATEGY is {old} still.",
             f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
+            [old, new],
         )
     directly = WrongOrder(
         f"Only one roll, from {old} to {new} alone: the first restarted member supports no assignor that the others"
         " support, and the coordinator refuses it with INCONSISTENT_GROUP_PROTOCOL.",
-        [rolling(subject, assignors(new), "", "", "")],
+        [rolling(subject, {}, "", "", "", [new])],
     )
     known = _java_default(old, new)
     return Route([both, only], [directly], [known] if known else [])
@@ -92,18 +123,11 @@ def _java_default(old: str, new: str) -> str:
     )
 
 
-def _in_librdkafka(subject: Subject, new: str) -> Route:
-    """librdkafka has names instead of classes, and refuses a list that holds eager and cooperative ones."""
+def _all_at_once(subject: Subject, new: str) -> Route:
+    """librdkafka refuses a list that holds eager and cooperative assignors."""
     old = subject.strategy
-    if (old in EAGER) == (new in EAGER):
-        route = _in_two_rolls(subject, new)
-        steps = [
-            Step(step.text, step.check, step.back, in_each(subject.names, {ASSIGNORS: names}), step.restart)
-            for step, names in zip(route.steps, (f"{new},{old}", new), strict=True)
-        ]
-        return Route(steps, route.wrong)
     callbacks = "incremental_assign() and incremental_unassign()" if old in EAGER else "assign() and unassign()"
-    change = in_each(subject.names, {ASSIGNORS: new})
+    change = listed(subject, new)
     at_once = Step(
         f"Stop {members(subject)}, and start them with {ASSIGNORS}={new}: librdkafka refuses a list of {old} and {new},"
         f" and members with different ones of the two cannot be in one group. A rebalance callback of the application"
@@ -146,8 +170,8 @@ def _to_consumer_protocol(subject: Subject, new: str) -> Route:
         f"Before each next restart `{describe(subject, '--members --verbose')}` shows the same CURRENT-EPOCH and"
         f" TARGET-EPOCH for every member with epochs; after the last restart UPGRADED is not shown any more, and"
         f" `{describe(subject, '--state')}` shows Stable, {SERVER_NAMES[new]}.",
-        f"Set {PROTOCOL}=classic and {ASSIGNORS} to {subject.strategy} again, and restart the members one by one: when"
-        " the last member of the consumer protocol has left, the coordinator converts the group back.",
+        f"Set {PROTOCOL}=classic and {ASSIGNORS} to {subject.strategy} again, remove {REMOTE}, and restart the members"
+        " one by one: when the last member of the consumer protocol has left, the coordinator converts the group back.",
     )
     refused = WrongOrder(
         f"The brokers have {POLICY}=disabled (or downgrade): the first restarted member is refused with"
@@ -166,7 +190,7 @@ _TIMEOUTS = (
 
 
 def _to_classic(subject: Subject, new: str) -> Route:
-    change = {PROTOCOL: "classic", REMOTE: None, **assignors(new)}
+    _bring_along(subject, new)
     brokers = Step(
         f"Let the brokers convert the group while it runs: {POLICY} must be bidirectional (the default) or downgrade.",
         f"`kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID` shows"
@@ -178,13 +202,16 @@ def _to_classic(subject: Subject, new: str) -> Route:
     )
     roll = rolling(
         subject,
-        change,
+        {PROTOCOL: "classic", REMOTE: None},
         f"Move the members to the classic protocol: set {PROTOCOL}=classic and {ASSIGNORS} to {new}, remove {REMOTE},"
         f" and restart the members one by one. The broker assigns until the last member has restarted; then the group"
         f" becomes a classic one, and its leader assigns with {new}.",
-        f"After the last restart `{describe(subject, '--state')}` shows Stable, {new}.",
-        f"Set {PROTOCOL}=consumer and {REMOTE}={SERVER_NAMES[subject.strategy]} again, and restart the members one by"
-        " one.",
+        f"Before each next restart `{describe(subject, '--members --verbose')}` shows the same CURRENT-EPOCH and"
+        f" TARGET-EPOCH for every member with epochs; after the last restart `{describe(subject, '--state')}` shows"
+        f" Stable, {new}.",
+        f"Set {PROTOCOL}=consumer and {REMOTE}={SERVER_NAMES[subject.strategy]} again, remove {ASSIGNORS}, and restart"
+        " the members one by one.",
+        [new],
     )
     return Route([brokers, roll])
 

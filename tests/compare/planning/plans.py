@@ -75,7 +75,7 @@ def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("partition.assignment.strategy", "allocateMessageQueueStrategy"):
         classes = rest.pop(name, None)
         if classes is not None:
-            found["strategy"] = ",".join(_STRATEGIES[each.rpartition(".")[2]] for each in classes.split(","))
+            found["strategy"] = ",".join(_STRATEGIES.get(each.rpartition(".")[2], each) for each in classes.split(","))
     assignor = rest.pop("group.remote.assignor", None)
     protocol = rest.pop("group.protocol", None)
     if protocol == "consumer" or (protocol is None and assignor is not None):
