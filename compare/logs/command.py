@@ -49,8 +49,9 @@ def logs(
     kafka-python, kafkajs) and of RocketMQ brokers, name servers and clients, plain, gzipped, rotated, or as printed by
     docker, kubectl and compose; all may be given together. Layout and zone are recognised by content.
     """
+    known_zones = _zones(zones)
     files = log_files(sources)
-    streams = read(files, _zones(zones))
+    streams = read(files, known_zones)
     found = analysed(streams, silent_sources(files, streams), group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
