@@ -146,7 +146,8 @@ def subscribed_to_the_same_after_an_assignment(world: World) -> Any:
     world.read(consumer)
     consumer.subscribe([world.topic])
     world.until(consumer, lambda message: len(consumer.assignment()) == PARTITIONS)
-    return [seen(world.read(consumer, 3)), consumer.assignment()]
+    # Whether the real client reads on, or again from the beginning, depends on the load: on an idle machine again.
+    return consumer.assignment()
 
 
 @probe()
