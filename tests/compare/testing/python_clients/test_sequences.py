@@ -16,6 +16,7 @@ pytest.importorskip("kafka")
 import aiokafka
 import kafka
 
+from tests.compare.testing.differential.again import TIMES
 from tests.compare.testing.differential.mock_cluster import MockCluster
 from tests.compare.testing.python_clients import aio_worlds, kp_worlds
 
@@ -96,19 +97,27 @@ def _plain(world: Any, listed: list[tuple[str, int]]) -> list[Any]:
 @given(steps(sorted({**AWAITED, **AT_ONCE})))
 def test_aiokafka_answers_a_sequence_alike(broker: Broker, listed: list[tuple[str, int]]) -> None:
     cluster, producer, numbers = broker
-    name = f"aio-{next(numbers)}"
-    double = aio_worlds.DoubleWorld(name)
-    answers = double.group.run(_awaited(double, listed))
-    assert answers == asyncio.run(_awaited(aio_worlds.RealWorld(name, cluster, producer), listed))
+    for _ in range(1 + TIMES):
+        name = f"aio-{next(numbers)}"
+        double = aio_worlds.DoubleWorld(name)
+        answers = double.group.run(_awaited(double, listed))
+        real = asyncio.run(_awaited(aio_worlds.RealWorld(name, cluster, producer), listed))
+        if answers == real:
+            break
+    assert answers == real
 
 
 @settings(**_QUICK)  # type: ignore[arg-type]
 @given(steps(sorted(PLAIN)))
 def test_kafka_python_answers_a_sequence_alike(broker: Broker, listed: list[tuple[str, int]]) -> None:
     cluster, producer, numbers = broker
-    name = f"plain-{next(numbers)}"
-    real = _plain(kp_worlds.RealWorld(name, cluster, producer), listed)
-    assert _plain(kp_worlds.DoubleWorld(name), listed) == real
+    for _ in range(1 + TIMES):
+        name = f"plain-{next(numbers)}"
+        real = _plain(kp_worlds.RealWorld(name, cluster, producer), listed)
+        answers = _plain(kp_worlds.DoubleWorld(name), listed)
+        if answers == real:
+            break
+    assert answers == real
 
 
 # Producers: where records go, what is told of them and what is refused.
