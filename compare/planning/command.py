@@ -98,7 +98,7 @@ def plan(
     steps = sum(step.happens for step in way.steps)
     with run_progress(steps * seeds) as tell:
         costs = costs_of(subject, way, timing, range(seeds), tell)
-    stories = [story_of(subject, way, wrong, timing) for wrong in way.wrong]
+    stories = [story_of(subject, wrong, timing) for wrong in way.wrong]
     found = document(subject, target, way, costs, stories, timing, seeds)
     if format == "json":
         print_json(found)

@@ -8,6 +8,7 @@ from statistics import median
 from compare.measure.runs.checks import properties_of, settled
 from compare.measure.runs.phases import Phase, at_other_times, outcomes, phases_of
 from compare.measure.runs.record import run_record
+from compare.measure.runs.spread import percentile
 from compare.narrative.harm import harm
 from compare.narrative.sentences import Telling
 from compare.planning.steps import Route, Settings, Step, WrongOrder
@@ -76,19 +77,14 @@ class Cost:
         )
 
 
-def percentile(ordered: Sequence[float], percent: int) -> float:
-    """The smallest value that so many per cent of the values do not exceed."""
-    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
-
-
 def members_before(subject: Subject, steps: Sequence[Step]) -> dict[str, Fields]:
     """The members once these steps are done, as fields of a scenario."""
     members = {name: dict(fields) for name, fields in subject.members.items()}
     for step in steps:
-        for name, settings in step.settings.items():
-            members[name] = fields_after(members[name], settings)
         for name in step.start:
             members[name] = {field: value for field, value in members[subject.names[0]].items() if field not in _OWN}
+        for name, settings in step.settings.items():
+            members[name] = fields_after(members[name], settings)
     return members
 
 
@@ -196,9 +192,9 @@ def _cost(result: RunResult, phases: Sequence[Phase]) -> RunCost:
     )
 
 
-def story_of(subject: Subject, route: Route, wrong: WrongOrder, timing: Timing) -> str:
+def story_of(subject: Subject, wrong: WrongOrder, timing: Timing) -> str:
     """What happens in a wrong order, simulated with one seed: errors that members end with, and what hurts."""
-    variant = variant_of(subject, route.steps[: wrong.before], wrong.steps, timing, wrong.broker)
+    variant = variant_of(subject, (), wrong.steps, timing, wrong.broker)
     result = run_variant(variant)
     record = run_record(result)
     thrown = [

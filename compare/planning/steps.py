@@ -50,12 +50,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class WrongOrder:
-    """An order in which the change goes wrong: ``text`` says which, the steps are what is simulated. ``before``: steps
-    that have been done already; ``broker``: settings that the brokers have instead of the group's."""
+    """An order in which the change goes wrong: ``text`` says which, the steps are what is simulated. ``broker``:
+    settings that the brokers have instead of the group's."""
 
     text: str
     steps: Sequence[Step]
-    before: int = 0
     broker: Settings = field(default_factory=dict)
 
 

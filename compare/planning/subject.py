@@ -18,6 +18,9 @@ from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC, split_system
 from protocols.scenario.writing import as_fields
 
+RESET, LATEST = "auto.offset.reset", "latest"
+"""Kafka's setting that says where a group begins to read a partition without a committed offset, and its default."""
+
 ASSUMED_RATE = "10/s"
 """Records per second and queue where no source shows a rate."""
 
@@ -177,8 +180,10 @@ def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str |
     if strategy is None:
         raise UserError(f"group {observed.name}: no source shows its strategy, expected --from with its name")
     of = modelled.group
+    # No tool shows where members begin to read; what a plan takes for granted must not lose records.
+    settings = {"settings": {RESET: LATEST}} if observed.system == "kafka" else {}
     members = {
-        each.id: {"subscribe": list(each.subscription)}
+        each.id: {"subscribe": list(each.subscription), **settings}
         | ({"instance_id": each.instance_id} if each.instance_id else {})
         for each in of.members
     }

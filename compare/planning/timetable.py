@@ -49,7 +49,7 @@ def _waves(subject: Subject, step: Step, timing: Timing) -> Iterator[list[tuple[
         yield [*ends, *starts]
     if step.start:
         like = subject.names[0]
-        yield [(0.0, {"join": name, "like": like}) for name in step.start]
+        yield [(0.0, {"join": name, "like": like, **as_event(step.settings.get(name, {}))}) for name in step.start]
     if step.queues:
         yield [(0.0, {"queues": dict(step.queues)})]
 

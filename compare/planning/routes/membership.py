@@ -25,12 +25,16 @@ def more_members(subject: Subject, total: int) -> Route:
     new = list(islice(_new_names(subject.names), total - today))
     queues = sum(map(subject.queue_count, subject.topics))
     idle = f" {total - queues} members will own nothing: there are {queues} queues." if total > queues else ""
+    static = any(fields.get("instance_id") for fields in subject.members.values())
+    own = {name: {INSTANCE: name} for name in new} if static else {}
+    named = f" Each needs a {INSTANCE} of its own (here its name), because today's members are static." if own else ""
     kafka = subject.system == "kafka"
     view = describe(subject, "--members") if kafka else progress(subject)
     step = Step(
-        f"Start {_several(len(new), 'new member')} together, within a few seconds of each other.{idle}",
+        f"Start {_several(len(new), 'new member')} together, within a few seconds of each other.{named}{idle}",
         f"`{view}` shows {total} members" + (", the state is Stable." if kafka else ", one for every queue."),
         f"Stop {_several(len(new), 'new member')} together, properly.",
+        settings=own,
         start=new,
         watch=120_000.0,
     )
@@ -40,7 +44,7 @@ def more_members(subject: Subject, total: int) -> Route:
             WrongOrder(
                 f"One new member after another, each when the group is stable again: {len(new)} rebalances instead of"
                 " one, and in each of them all members stop.",
-                [Step("", "", "", start=[name]) for name in new],
+                [Step("", "", "", {name: own.get(name, {})}, start=[name]) for name in new],
             )
         )
     return Route([step], wrong)

@@ -6,10 +6,10 @@ from shlex import quote
 from compare.planning.routes.commands import KAFKA, describe, progress
 from compare.planning.routes.kafka import rolling, stable
 from compare.planning.steps import Route, Step, WrongOrder
-from compare.planning.subject import Subject, setting_of
+from compare.planning.subject import RESET, Subject, setting_of
 from protocols.errors import UserError
 
-RESET, MAX_AGE = "auto.offset.reset", "metadata.max.age.ms"
+MAX_AGE = "metadata.max.age.ms"
 
 NOTICED_MS = 420_000.0
 """How long the simulation goes on after a topic has grown: clients of the classic protocol look every five minutes."""

@@ -26,6 +26,31 @@ def test_a_group_of_the_tools_output_is_planned_for() -> None:
     assert any("No source shows settings and load" in each for each in plan["assumptions"])
 
 
+def test_new_members_of_a_static_group_have_instance_ids_of_their_own() -> None:
+    arguments = ("--group", "svc_shipping-v2-09", "--to", "members=6", "--format", "json")
+    (step,) = json.loads(of_captures(*arguments).stdout)["steps"]
+    assert step["start"] == ["new-1", "new-2"]
+    assert step["settings"] == {name: {"group.instance.id": name} for name in step["start"]}
+    assert step["cost"]["unsettled_runs"] == 0
+
+
+def test_a_real_group_is_taken_to_skip_what_it_has_not_noticed() -> None:
+    arguments = ("--group", "svc_shipping-v2-09", "--format", "json")
+    grown = next(iter(_topics("svc_shipping-v2-09")))
+    plan = json.loads(of_captures(*arguments, "--to", f"queues:{grown}=200").stdout)
+    first, second = plan["steps"]
+    assert {changes["auto.offset.reset"] for changes in first["settings"].values()} == {"earliest"}
+    assert second["queues"] == {grown: 200}
+    assert "never handles" in plan["wrong_orders"][0]["story"]
+
+
+def _topics(group: str) -> set[str]:
+    """The topics that a group of the captures reads."""
+    found = CliRunner().invoke(cli, ["audit", CAPTURES, "--engine", "local", "--group", group, "--format", "json"])
+    owners = json.loads(found.stdout)["groups"][0]["owners"]
+    return {queue[0] for queues in owners.values() for queue in queues}
+
+
 def test_the_members_of_a_rocketmq_group_keep_their_client_ids() -> None:
     plan = json.loads(of_captures("--group", "pay_avg_5", "--to", "AVG_BY_CIRCLE", "--format", "json").stdout)
     assert plan["steps"][0]["restart"] == [[f"10.8.0.{number}@i" for number in range(1, 6)]]
