@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, ClassVar
 
 from compare.testing.aiokafka import classes as classes
 from compare.testing.aiokafka.consumer import AIOKafkaConsumer
 from compare.testing.aiokafka.producer import AIOKafkaProducer
 from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.installing import replaced
-from compare.testing.kafka.naming import Names
+from compare.testing.kafka.naming import Names, of_group
 from protocols.errors import UserError
 
 _ASSIGNORS = {
@@ -25,23 +24,9 @@ class AioKafka(SimpleNamespace):
     ``client_id``, or c1, c2 and so on."""
 
     def __init__(self, group: HandlingGroup, members: tuple[str, ...] = ()) -> None:
-        names = Names(group, members)
-
-        class Consumer(AIOKafkaConsumer):
-            __doc__ = AIOKafkaConsumer.__doc__
-            group: ClassVar[Any]
-
-            @classmethod
-            def next_name(cls, client_id: str | None) -> str:
-                return names.next(client_id)
-
-        Consumer.group = group
-        Consumer.__name__ = Consumer.__qualname__ = "AIOKafkaConsumer"
         super().__init__(
-            AIOKafkaConsumer=Consumer,
-            AIOKafkaProducer=type(
-                "AIOKafkaProducer", (AIOKafkaProducer,), {"__doc__": AIOKafkaProducer.__doc__, "group": group}
-            ),
+            AIOKafkaConsumer=of_group(AIOKafkaConsumer, group, Names(group, members)),
+            AIOKafkaProducer=of_group(AIOKafkaProducer, group),
             ConsumerRebalanceListener=classes.ConsumerRebalanceListener,
             ConsumerRecord=classes.ConsumerRecord,
             ConsumerStoppedError=classes.errors.ConsumerStoppedError,

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, ClassVar
 
 from compare.testing.handling import HandlingGroup
 from compare.testing.kafka.installing import replaced
-from compare.testing.kafka.naming import Names
+from compare.testing.kafka.naming import Names, of_group
 from compare.testing.kafka_python import classes as classes
 from compare.testing.kafka_python.consumer import KafkaConsumer
 from compare.testing.kafka_python.producer import KafkaProducer
@@ -19,21 +18,9 @@ class KafkaPython(SimpleNamespace):
     ``client_id``, or c1, c2 and so on."""
 
     def __init__(self, group: HandlingGroup, members: tuple[str, ...] = ()) -> None:
-        names = Names(group, members)
-
-        class Consumer(KafkaConsumer):
-            __doc__ = KafkaConsumer.__doc__
-            group: ClassVar[Any]
-
-            @classmethod
-            def next_name(cls, client_id: str | None) -> str:
-                return names.next(client_id)
-
-        Consumer.group = group
-        Consumer.__name__ = Consumer.__qualname__ = "KafkaConsumer"
         super().__init__(
-            KafkaConsumer=Consumer,
-            KafkaProducer=type("KafkaProducer", (KafkaProducer,), {"__doc__": KafkaProducer.__doc__, "group": group}),
+            KafkaConsumer=of_group(KafkaConsumer, group, Names(group, members)),
+            KafkaProducer=of_group(KafkaProducer, group),
             ConsumerRebalanceListener=classes.ConsumerRebalanceListener,
             OffsetAndMetadata=classes.OffsetAndMetadata,
             OffsetAndTimestamp=classes.OffsetAndTimestamp,
