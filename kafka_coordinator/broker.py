@@ -30,6 +30,8 @@ class ClusterState(NamedTuple):
     offsets_leaders: tuple[str, ...]
     """Leader of each partition of ``__consumer_offsets``."""
     replica_racks: ReplicaRacks = MappingProxyType({})
+    topic_ids: Mapping[str, int] = MappingProxyType({})
+    """Topic to its 128-bit id; one that is not in it has an id made from its name."""
 
 
 class Broker:
@@ -86,12 +88,13 @@ class Broker:
         self._answers = {}
         if state.offsets_leaders != before.offsets_leaders:
             self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
-        if state.topics != before.topics or state.replica_racks != before.replica_racks:
+        if state[1:2] + state[3:] != before[1:2] + before[3:]:
             self._tell_topics(now, out)
 
     def _tell_topics(self, now: Time, out: Outbox) -> None:
         counts = {topic: len(leaders) for topic, leaders in self.cluster.topics.items()}
-        self.coordinator.receive(now, self.coordinator.core.name, Topics(counts, racks=self.cluster.replica_racks), out)
+        news = Topics(counts, racks=self.cluster.replica_racks, ids=self.cluster.topic_ids)
+        self.coordinator.receive(now, self.coordinator.core.name, news, out)
 
     def _answer(self, topics: tuple[str, ...] | None) -> tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]:
         """Leaders and racks of these topics; who asks the same is given the same objects."""

@@ -45,7 +45,7 @@ class Controller:
 
     __slots__ = (
         *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
-        *("racks", "replicas"),
+        *("racks", "replicas", "topic_ids"),
     )
 
     def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
@@ -56,6 +56,8 @@ class Controller:
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""
         self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.topic_ids: dict[str, int] = {}
+        """Topic to its 128-bit id, where it has one that is not made from its name."""
         self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
         self._leaders: dict[str, tuple[str, ...]] = {}
         self._offsets_leaders = self.offsets_preferred
@@ -64,7 +66,8 @@ class Controller:
     def state(self) -> ClusterState:
         """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
-        return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks)
+        ids = dict(self.topic_ids)
+        return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks, ids)
 
     def put_topic(
         self, topic: str, preferred: tuple[str, ...], racks: tuple[tuple[str, ...], ...] | None = None
@@ -80,7 +83,7 @@ class Controller:
 
     def delete_topic(self, topic: str) -> None:
         """The topic is gone."""
-        for held in (self.preferred, self._leaders, self.racks):
+        for held in (self.preferred, self._leaders, self.racks, self.topic_ids):
             held.pop(topic, None)
 
     def ended(self, broker: str) -> None:
