@@ -174,6 +174,8 @@ class OffsetFetchAnswer(NamedTuple):
     error: str
     offsets: tuple[tuple[Partition, int, str], ...]
     """Partition, offset (-1: none), error of each."""
+    texts: tuple[str, ...] = ()
+    """Metadata text of each; left out where all are empty."""
 
 
 class OffsetDelete(NamedTuple):

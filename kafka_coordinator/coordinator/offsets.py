@@ -113,7 +113,8 @@ def answer_fetch(offsets: Mapping[Partition, CommittedOffset], sender: str, requ
     found = [
         (partition, offsets[partition].offset if partition in offsets else NO_OFFSET, NONE) for partition in partitions
     ]
-    out.send(sender, OffsetFetchAnswer(request.correlation, NONE, tuple(found)))
+    texts = tuple([offsets[partition].metadata if partition in offsets else "" for partition in partitions])
+    out.send(sender, OffsetFetchAnswer(request.correlation, NONE, tuple(found), texts if any(texts) else ()))
 
 
 def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, out: Outbox) -> None:

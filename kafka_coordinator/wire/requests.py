@@ -82,3 +82,30 @@ class DescribeCluster(Request):
 
 class DescribeTopicPartitions(Request):
     __slots__ = ()
+
+
+class SaslHandshake(Request):
+    __slots__ = ()
+
+
+class SaslAuthenticate(Request):
+    __slots__ = ()
+
+
+class DescribeAcls(Request):
+    __slots__ = ()
+
+
+class CreateAcls(Request):
+    __slots__ = ()
+
+
+class DeleteAcls(Request):
+    __slots__ = ()
+
+
+class AskedNothing(Request):
+    """A request about groups of which nothing is left to be asked; it is answered with no body, and the codec makes the
+    answer."""
+
+    __slots__ = ()

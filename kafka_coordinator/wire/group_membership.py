@@ -1,0 +1,232 @@
+"""Requests of a group's members on the wire: join, sync, heartbeat, leave, of either protocol."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cache
+from typing import Any, Final
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
+from kafka_coordinator.errors import NONE
+from kafka_coordinator.messages import (
+    CONSUMER_PROTOCOL_TYPE,
+    Heartbeat,
+    HeartbeatAnswer,
+    JoinedMember,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    LeaveGroupAnswer,
+    Leaving,
+    SyncGroup,
+    SyncGroupAnswer,
+)
+from kafka_coordinator.wire.entities import has, make, part
+from kafka_coordinator.wire.error_codes import code
+from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription
+from kafka_coordinator.wire.state import NO_ID, BrokerState
+from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation, milliseconds
+from protocols.engine.nodes import Message
+
+_NULLABLE_PROTOCOL_SINCE: Final = 7
+"""From this version of JoinGroup's answer on the protocol's name may be null."""
+
+
+def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
+    of_consumers = body.protocol_type == CONSUMER_PROTOCOL_TYPE
+    session = milliseconds(body.session_timeout)
+    instance_id = getattr(body, "group_instance_id", None)
+    protocols = tuple(
+        [(each.name, subscription(each.metadata) if of_consumers else each.metadata) for each in body.protocols]
+    )
+    return [
+        JoinGroup(
+            asked.first,
+            body.group_id,
+            body.member_id,
+            instance_id,
+            asked.names.name(body.group_id, asked.client_id, body.member_id, asked.peer),
+            session,
+            milliseconds(body.rebalance_timeout) if has(type(body), "rebalance_timeout") else session,
+            body.protocol_type,
+            protocols,
+            asked.version,
+            getattr(body, "reason", None) or "",
+        )
+    ]
+
+
+def _write_join(kind: type[Any], body: Any, asked: Asked, answers: Sequence[JoinGroupAnswer]) -> Any:
+    (answer,) = answers
+    if answer.member_id:
+        asked.names.given(body.group_id, asked.peer, answer.member_id)
+    protocol = answer.protocol
+    return make(
+        kind,
+        throttle_time=NO_THROTTLE,
+        error_code=code(answer.error),
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name="" if protocol is None and asked.version < _NULLABLE_PROTOCOL_SINCE else protocol,
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=tuple([_joined_member(part(kind, "members"), each) for each in answer.members]),
+    )
+
+
+def _joined_member(kind: type[Any], member: JoinedMember) -> Any:
+    return make(
+        kind,
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        metadata=bytes_of(member.metadata),
+    )
+
+
+def _read_sync(body: Any, asked: Asked) -> Sequence[Message]:
+    asked.names.heard(body.group_id, body.member_id, asked.peer)
+    group = asked.state.broker.coordinator.core.groups.get(body.group_id)
+    of_consumers = group is None or group.protocol_type == CONSUMER_PROTOCOL_TYPE
+    assignments = {
+        each.member_id: assignment(each.assignment) if of_consumers else each.assignment for each in body.assignments
+    }
+    return [
+        SyncGroup(
+            asked.first,
+            body.group_id,
+            body.member_id,
+            body.generation_id,
+            getattr(body, "group_instance_id", None),
+            getattr(body, "protocol_type", None),
+            getattr(body, "protocol_name", None),
+            assignments,
+        )
+    ]
+
+
+def _write_sync(kind: type[Any], body: Any, asked: Asked, answers: Sequence[SyncGroupAnswer]) -> Any:
+    (answer,) = answers
+    return make(
+        kind,
+        throttle_time=NO_THROTTLE,
+        error_code=code(answer.error),
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol,
+        assignment=bytes_of(answer.assignment),
+    )
+
+
+def _read_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
+    asked.names.heard(body.group_id, body.member_id, asked.peer)
+    instance_id = getattr(body, "group_instance_id", None)
+    return [Heartbeat(asked.first, body.group_id, body.member_id, body.generation_id, instance_id)]
+
+
+@cache
+def _heartbeat_answer(kind: type[Any], error: str) -> Any:
+    return make(kind, throttle_time=NO_THROTTLE, error_code=code(error))
+
+
+def _write_heartbeat(kind: type[Any], body: Any, asked: Asked, answers: Sequence[HeartbeatAnswer]) -> Any:
+    return _heartbeat_answer(kind, answers[0].error)
+
+
+def _read_leave(body: Any, asked: Asked) -> Sequence[Message]:
+    if has(type(body), "members"):
+        members = tuple(
+            [Leaving(each.member_id, each.group_instance_id, getattr(each, "reason", None) or "") for each in body.members]
+        )
+    else:
+        members = (Leaving(body.member_id, None),)
+    return [LeaveGroup(asked.first, body.group_id, members)]
+
+
+def _write_leave(kind: type[Any], body: Any, asked: Asked, answers: Sequence[LeaveGroupAnswer]) -> Any:
+    (answer,) = answers
+    if not has(kind, "members"):
+        error = answer.error
+        if error == NONE and answer.members:
+            error = answer.members[0][2]
+        return make(kind, throttle_time=NO_THROTTLE, error_code=code(error))
+    member = part(kind, "members")
+    members = tuple(
+        [
+            make(member, member_id=member_id, group_instance_id=instance_id, error_code=code(error))
+            for member_id, instance_id, error in answer.members
+        ]
+    )
+    return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), members=members)
+
+
+def _read_consumer_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
+    member_id = body.member_id
+    names = asked.names
+    if body.member_epoch == 0 or not member_id:
+        name = names.name(body.group_id, asked.client_id, member_id, asked.peer)
+    else:
+        name = names.heard(body.group_id, member_id, asked.peer) or names.name(
+            body.group_id, asked.client_id, member_id, asked.peer
+        )
+    topics = body.subscribed_topic_names
+    return [
+        ConsumerGroupHeartbeat(
+            asked.first,
+            body.group_id,
+            member_id,
+            body.member_epoch,
+            body.instance_id,
+            body.rack_id,
+            milliseconds(body.rebalance_timeout),
+            None if topics is None else tuple(topics),
+            getattr(body, "subscribed_topic_regex", None),
+            body.server_assignor,
+            None if body.topic_partitions is None else _named(body.topic_partitions, asked.state),
+            name,
+            asked.version,
+        )
+    ]
+
+
+def _named(topics: Sequence[Any], state: BrokerState) -> tuple[Partition, ...]:
+    """Partitions whose topics there are, sorted."""
+    known = state.topic_names
+    found = [(known[each.topic_id], number) for each in topics if each.topic_id in known for number in each.partitions]
+    return tuple(sorted(found))
+
+
+def _write_consumer_heartbeat(
+    kind: type[Any], body: Any, asked: Asked, answers: Sequence[ConsumerGroupHeartbeatAnswer]
+) -> Any:
+    (answer,) = answers
+    if answer.member_id:
+        asked.names.given(body.group_id, asked.peer, answer.member_id)
+    return make(
+        kind,
+        throttle_time=NO_THROTTLE,
+        error_code=code(answer.error),
+        error_message=None,
+        member_id=answer.member_id,
+        member_epoch=answer.member_epoch,
+        heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),
+        assignment=None if answer.assignment is None else _with_ids(kind, answer.assignment, asked.state),
+    )
+
+
+def _with_ids(kind: type[Any], partitions: tuple[Partition, ...], state: BrokerState) -> Any:
+    ids = state.topic_ids
+    item = part(kind, "assignment", "topic_partitions")
+    topics = tuple(
+        [make(item, topic_id=ids.get(topic, NO_ID), partitions=numbers) for topic, numbers in by_topic(partitions)]
+    )
+    return make(part(kind, "assignment"), topic_partitions=topics)
+
+
+TRANSLATIONS: Mapping[int, Translation] = {
+    11: Translation(_read_join, _write_join),
+    12: Translation(_read_heartbeat, _write_heartbeat),
+    13: Translation(_read_leave, _write_leave),
+    14: Translation(_read_sync, _write_sync),
+    68: Translation(_read_consumer_heartbeat, _write_consumer_heartbeat),
+}
+"""API key to its translation."""

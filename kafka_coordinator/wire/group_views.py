@@ -1,0 +1,234 @@
+"""Requests about groups as administrators make them: which coordinator, which groups, their members; delete a group."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv6Address
+from typing import Any, Final
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer_group_messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    DescribedConsumer,
+)
+from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, GROUP_ID_NOT_FOUND, INVALID_REQUEST, NONE
+from kafka_coordinator.messages import (
+    CoordinatorFound,
+    DeleteGroup,
+    DeleteGroupAnswer,
+    DescribedMember,
+    DescribeGroup,
+    DescribeGroupAnswer,
+    FindCoordinator,
+    ListGroups,
+    ListGroupsAnswer,
+)
+from kafka_coordinator.wire.entities import has, make, part
+from kafka_coordinator.wire.error_codes import code
+from kafka_coordinator.wire.names import ClientName
+from kafka_coordinator.wire.opaque import by_topic, bytes_of
+from kafka_coordinator.wire.state import NO_ID, BrokerState
+from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation
+from protocols.engine.nodes import Message
+
+_GROUP: Final = 0
+_TRANSACTION: Final = 1
+"""Key types of FindCoordinator."""
+
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+_REFUSED: Final = {
+    _TRANSACTION: (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served"),
+}
+_UNKNOWN_TYPE: Final = (INVALID_REQUEST, "only coordinators of groups are served")
+
+NO_OPERATIONS: Final = -(2**31)
+GROUP_OPERATIONS: Final = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
+"""Read, delete, describe, describe and alter configs: what a broker without ACLs lets everybody do with a group."""
+
+_CLASSIC_MEMBER: Final = 0
+_CONSUMER_MEMBER: Final = 1
+
+
+def _keys(body: Any) -> Sequence[str]:
+    return body.coordinator_keys if has(type(body), "coordinator_keys") else (body.key,)
+
+
+def _read_find(body: Any, asked: Asked) -> Sequence[Message]:
+    if getattr(body, "key_type", _GROUP) != _GROUP:
+        return []
+    return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
+
+
+def _write_find(kind: type[Any], body: Any, asked: Asked, answers: Sequence[CoordinatorFound]) -> Any:
+    key_type = getattr(body, "key_type", _GROUP)
+    item = part(kind, "coordinators") if has(kind, "coordinators") else kind
+    found = []
+    for place, key in enumerate(_keys(body)):
+        if key_type == _GROUP:
+            error, message, broker = answers[place].error, None, answers[place].broker
+        else:
+            (error, message), broker = _REFUSED.get(key_type, _UNKNOWN_TYPE), ""
+        address = asked.state.addresses.get(broker)
+        if error == NONE and address is None:
+            error = COORDINATOR_NOT_AVAILABLE
+        node_id, host, port = (-1, "", -1) if address is None or error != NONE else address
+        found.append(
+            make(
+                item,
+                throttle_time=NO_THROTTLE,
+                key=key,
+                node_id=node_id,
+                host=host,
+                port=port,
+                error_code=code(error),
+                error_message=message,
+            )
+        )
+    return make(kind, throttle_time=NO_THROTTLE, coordinators=tuple(found)) if item is not kind else found[0]
+
+
+def _read_describe(body: Any, asked: Asked) -> Sequence[Message]:
+    return [DescribeGroup(asked.first + place, group, asked.version) for place, group in enumerate(body.groups)]
+
+
+def _write_describe(kind: type[Any], body: Any, asked: Asked, answers: Sequence[DescribeGroupAnswer]) -> Any:
+    item = part(kind, "groups")
+    groups = []
+    for group, answer in zip(body.groups, answers, strict=True):
+        missing = answer.error == GROUP_ID_NOT_FOUND
+        groups.append(
+            make(
+                item,
+                error_code=code(answer.error),
+                error_message=f"Group {group} not found." if missing else None,
+                group_id=group,
+                group_state=answer.state,
+                protocol_type=answer.protocol_type,
+                protocol_data=answer.protocol,
+                members=tuple([_described(part(item, "members"), each) for each in answer.members]),
+                authorized_operations=_operations(body, answer.error),
+            )
+        )
+    return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
+
+
+def _operations(body: Any, error: str) -> int:
+    wanted = getattr(body, "include_authorized_operations", False) and error == NONE
+    return GROUP_OPERATIONS if wanted else NO_OPERATIONS
+
+
+def _described(kind: type[Any], member: DescribedMember) -> Any:
+    return make(
+        kind,
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=_client_id(member.client_id),
+        client_host=host_of(member.host),
+        member_metadata=bytes_of(member.metadata),
+        member_assignment=bytes_of(member.assignment),
+    )
+
+
+def _client_id(name: str) -> str:
+    return name.client_id if isinstance(name, ClientName) else name
+
+
+def host_of(host: str) -> str:
+    """A member's host as Kafka prints it, without the port that is in its connection's name."""
+    address, _, port = host.rpartition(":")
+    if not port.isdigit():
+        return host
+    if address.startswith("/["):
+        groups = IPv6Address(address[2:-1]).exploded.split(":")
+        return "/" + ":".join([f"{int(each, 16):x}" for each in groups])
+    return address
+
+
+def _read_describe_consumers(body: Any, asked: Asked) -> Sequence[Message]:
+    return [ConsumerGroupDescribe(asked.first + place, group) for place, group in enumerate(body.group_ids)]
+
+
+def _write_describe_consumers(
+    kind: type[Any], body: Any, asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
+) -> Any:
+    item = part(kind, "groups")
+    groups = []
+    for group, answer in zip(body.group_ids, answers, strict=True):
+        missing = answer.error == GROUP_ID_NOT_FOUND
+        groups.append(
+            make(
+                item,
+                error_code=code(answer.error),
+                error_message=f"Group {group} not found." if missing else None,
+                group_id=group,
+                group_state=answer.state,
+                group_epoch=answer.group_epoch,
+                assignment_epoch=answer.assignment_epoch,
+                assignor_name=answer.assignor,
+                members=tuple([_described_consumer(part(item, "members"), each, asked.state) for each in answer.members]),
+                authorized_operations=_operations(body, answer.error),
+            )
+        )
+    return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
+
+
+def _described_consumer(kind: type[Any], member: DescribedConsumer, state: BrokerState) -> Any:
+    return make(
+        kind,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack,
+        member_epoch=member.member_epoch,
+        client_id=_client_id(member.client_id),
+        client_host=host_of(member.host),
+        subscribed_topic_names=member.topics,
+        subscribed_topic_regex=member.regex,
+        assignment=_partitions(part(kind, "assignment"), member.assignment, state),
+        target_assignment=_partitions(part(kind, "target_assignment"), member.target, state),
+        member_type=_CLASSIC_MEMBER if member.is_classic else _CONSUMER_MEMBER,
+    )
+
+
+def _partitions(kind: type[Any], partitions: Iterable[Partition], state: BrokerState) -> Any:
+    item, ids = part(kind, "topic_partitions"), state.topic_ids
+    topics = [
+        make(item, topic_id=ids.get(topic, NO_ID), topic_name=topic, partitions=numbers)
+        for topic, numbers in by_topic(partitions)
+    ]
+    return make(kind, topic_partitions=tuple(topics))
+
+
+def _read_list(body: Any, asked: Asked) -> Sequence[Message]:
+    return [ListGroups(asked.first, getattr(body, "states_filter", ()) or (), getattr(body, "types_filter", ()) or ())]
+
+
+def _write_list(kind: type[Any], body: Any, asked: Asked, answers: Sequence[ListGroupsAnswer]) -> Any:
+    (answer,) = answers
+    item = part(kind, "groups")
+    groups = [
+        make(item, group_id=group, protocol_type=protocol_type, group_state=state, group_type=group_type)
+        for group, protocol_type, state, group_type in answer.groups
+    ]
+    return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), groups=tuple(groups))
+
+
+def _read_delete(body: Any, asked: Asked) -> Sequence[Message]:
+    return [DeleteGroup(asked.first + place, group) for place, group in enumerate(body.groups_names)]
+
+
+def _write_delete(kind: type[Any], body: Any, asked: Asked, answers: Sequence[DeleteGroupAnswer]) -> Any:
+    item = part(kind, "results")
+    results = [
+        make(item, group_id=group, error_code=code(answer.error))
+        for group, answer in zip(body.groups_names, answers, strict=True)
+    ]
+    return make(kind, throttle_time=NO_THROTTLE, results=tuple(results))
+
+
+TRANSLATIONS: Mapping[int, Translation] = {
+    10: Translation(_read_find, _write_find),
+    15: Translation(_read_describe, _write_describe),
+    16: Translation(_read_list, _write_list),
+    42: Translation(_read_delete, _write_delete),
+    69: Translation(_read_describe_consumers, _write_describe_consumers),
+}
+"""API key to its translation."""
