@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.settings import ServerSettings
 
 CONTROLLER: Final = "controller"
@@ -42,6 +43,8 @@ class BrokerState:
     """Node name of a broker to its id and address; of the brokers that are away, too."""
     storage: Any
     """The records of the cluster's partitions (`kafka_coordinator.wire.records.storage.Storage`)."""
+    fetches: Fetches = field(default_factory=Fetches)
+    """Fetch sessions, and fetches that wait for records."""
     _seen: Mapping[str, int] | None = None
     _ids: Mapping[str, UUID] = field(default_factory=dict)
     _names: Mapping[UUID, str] = field(default_factory=dict)

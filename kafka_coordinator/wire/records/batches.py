@@ -1,0 +1,156 @@
+"""Record batches of magic 2: what their headers tell, what is wrong with them, what a broker writes into them.
+
+The bytes after the header are never touched: compression, keys, headers and values stay as they came. The base offset
+and the partition's leader epoch stand before the part that the checksum covers.
+
+| bytes | field | bytes | field |
+|---|---|---|---|
+| 0-7 | base offset | 23-26 | last offset delta |
+| 8-11 | length after this field | 27-34 | base timestamp |
+| 12-15 | partition leader epoch | 35-42 | greatest timestamp |
+| 16 | magic | 43-50 | producer id |
+| 17-20 | CRC-32C of all that follows | 51-52 | producer epoch |
+| 21-22 | attributes | 53-56 | base sequence |
+| | | 57-60 | number of records |
+
+In Kafka `DefaultRecordBatch`, `ByteBufferLogInputStream`, `ProduceRequest.validateRecords`.
+"""
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire.refusals import RefusedError
+
+_HEADER: Final = Struct(">qiibIhiqqqhii")
+_PLACE: Final = Struct(">qii")
+_CHECKED: Final = Struct(">hiqq")
+HEADER_BYTES: Final = _HEADER.size
+_BEFORE_LENGTH, _MAGIC_END, _LEAST_LENGTH = 12, 17, 14
+_CRC_START, _CHECKED_START = 17, 21
+
+COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+ZSTD: Final = 4
+NO_PRODUCER: Final = -1
+
+
+class Header(NamedTuple):
+    """The header's fields, in their order; timestamps are Unix time in milliseconds."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records: int
+
+    @property
+    def compression(self) -> int:
+        """Index in `COMPRESSIONS`."""
+        return self.attributes & 7
+
+    @property
+    def has_append_time(self) -> bool:
+        """Whether the greatest timestamp is that of all records: the broker's time when it took them."""
+        return bool(self.attributes & 8)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & 16)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & 32)
+
+    @property
+    def last_sequence(self) -> int:
+        """Of the last record; sequence numbers begin again at 0 after 2^31 - 1."""
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+
+def header_of(batch: bytes) -> Header:
+    """The header of a whole batch of magic 2."""
+    return Header._make(_HEADER.unpack_from(batch))
+
+
+def only_batch(content: bytes | None, version: int) -> tuple[bytes, Header]:
+    """The one batch that a Produce request of this version may have for a partition. Raises `RefusedError`."""
+    batch, rest = _first(content or b"")
+    if batch is None:
+        raise _invalid(f"Produce requests with version {version} must have at least one record batch per partition")
+    if batch[16] != 2:
+        raise _invalid(
+            f"Produce requests with version {version} are only allowed to contain record batches with magic version 2"
+        )
+    if len(batch) < HEADER_BYTES:
+        raise RefusedError(ErrorCode.corrupt_message, "Record batch is corrupt")
+    header = header_of(batch)
+    if version < 7 and header.compression == ZSTD:
+        raise RefusedError(
+            ErrorCode.unsupported_compression_type,
+            f"Produce requests with version {version} are not allowed to use ZStandard compression",
+        )
+    if rest and _first(rest)[0] is not None:
+        raise _invalid(
+            f"Produce requests with version {version} are only allowed to contain exactly one record batch per "
+            "partition"
+        )
+    return batch, header
+
+
+def is_transactional(content: bytes | None) -> bool:
+    """Whether the first batch belongs to a transaction."""
+    return content is not None and len(content) >= HEADER_BYTES and content[16] == 2 and bool(content[22] & 16)
+
+
+def has_right_crc(batch: bytes, header: Header) -> bool:
+    """Whether the batch is as its producer wrote it."""
+    return crc32c(memoryview(batch)[_CHECKED_START:]) == header.crc
+
+
+def placed(batch: bytes, offset: int, leader_epoch: int) -> bytes:
+    """The batch with the offset of its first record and the epoch in which it was taken."""
+    return _PLACE.pack(offset, len(batch) - _BEFORE_LENGTH, leader_epoch) + memoryview(batch)[16:]
+
+
+def with_append_time(batch: bytes, header: Header, time: int) -> tuple[bytes, Header]:
+    """The batch with the broker's time (Unix, milliseconds) as that of all its records, and its header."""
+    attributes = header.attributes | 8
+    checked = _CHECKED.pack(attributes, header.last_offset_delta, header.base_timestamp, time)
+    rest = memoryview(batch)[_CHECKED_START + _CHECKED.size :]
+    crc = crc32c(rest, crc32c(checked))
+    stamped = b"".join((batch[:_CRC_START], crc.to_bytes(4, "big"), checked, rest))
+    return stamped, header._replace(attributes=attributes, max_timestamp=time, crc=crc)
+
+
+def _first(content: bytes) -> tuple[bytes | None, bytes]:
+    """The first whole batch or older message, and what follows it; None where there is none."""
+    if len(content) < _BEFORE_LENGTH:
+        return None, b""
+    length = int.from_bytes(content[8:12], "big", signed=True)
+    if length < _LEAST_LENGTH:
+        raise RefusedError(
+            ErrorCode.corrupt_message,
+            f"Record size {length} is less than the minimum record overhead ({_LEAST_LENGTH})",
+        )
+    if len(content) < _MAGIC_END:
+        return None, b""
+    if content[16] > 2:
+        raise RefusedError(ErrorCode.corrupt_message, f"Invalid magic found in record: {content[16]}")
+    end = _BEFORE_LENGTH + length
+    if len(content) < end:
+        return None, b""
+    return (content, b"") if len(content) == end else (content[:end], content[end:])
+
+
+def _invalid(message: str) -> RefusedError:
+    return RefusedError(ErrorCode.invalid_record, message)

@@ -1,0 +1,214 @@
+"""Fetch: batches from an offset on, at once or when there are enough; with sessions, or without.
+
+In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchSession`.
+"""
+
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
+from kafka_coordinator.wire.records.partitions import LeaderHints, led
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.state import BrokerState
+from protocols.engine.nodes import Outbox, Time, TimerName
+
+FETCH_KEY: Final = 1
+_BY_ID: Final = 13
+"""From this version on topics are named by their ids."""
+_NO_TIME: Final = timedelta(0)
+_WAIT: Final = "wait"
+
+
+class Read(NamedTuple):
+    """What is read of a partition; ``end`` is the high watermark, -1 where ``error`` says why there is nothing."""
+
+    error: ErrorCode
+    end: int = -1
+    start: int = -1
+    content: bytes = b""
+    diverging: tuple[int, int] | None = None
+    """The greatest epoch that both know, and its end, where the asker's records end otherwise."""
+
+
+def fetch(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Answer now, or wait for records."""
+    try:
+        context = state.fetches.open(request, now)
+    except RefusedError as error:
+        kind = entities.response(FETCH_KEY, request.version)
+        number = getattr(request.body, "session_id", 0)
+        out.send(sender, Answer(request.correlation, _body(kind, error.code, number, (), ())))
+        return
+    wait_ms = request.body.max_wait / timedelta(milliseconds=1)
+    waiting = WaitingFetch(sender, request, context, _known(state, context))
+    if wait_ms <= 0 or not waiting.names or _must_answer(state, waiting):
+        answer(state, now, sender, request, context, out)
+        return
+    state.fetches.wait(waiting)
+    out.set_timer(_timer(sender), now + wait_ms)
+
+
+def _timer(sender: str) -> TimerName:
+    return "records", _WAIT, sender
+
+
+def stop_timer(sender: str, out: Outbox) -> None:
+    """The client's fetch does not wait any more."""
+    out.cancel_timer(_timer(sender))
+
+
+def enough(state: BrokerState, waiting: WaitingFetch) -> bool:
+    """Whether as many bytes are there as the fetch wants at least."""
+    least: int = waiting.request.body.min_bytes
+    found = 0
+    for each in waiting.context.partitions:
+        name = waiting.names.get(each.key)
+        if name is not None:
+            asked = each.asked
+            there = state.storage.log(name, each.key[1]).bytes_from(asked.fetch_offset)
+            found += min(there, asked.partition_max_bytes)
+            if found >= least:
+                return True
+    return found >= least
+
+
+def _must_answer(state: BrokerState, waiting: WaitingFetch) -> bool:
+    """Whether something is wrong with a partition, or there is enough already."""
+    for each in waiting.context.partitions:
+        name = waiting.names.get(each.key)
+        if name is not None:
+            tried = _read(state, name, each, 0, at_least_one=False)
+            if tried.error is not ErrorCode.none or tried.diverging is not None:
+                return True
+    return enough(state, waiting)
+
+
+def _known(state: BrokerState, context: Context) -> dict[Key, str]:
+    """The topics' names of those partitions that there are."""
+    found = {}
+    topics, names = state.cluster.topics, state.topic_names
+    for each in context.partitions:
+        topic, number = each.key
+        name = names.get(topic) if isinstance(topic, UUID) else topic
+        if name is not None and 0 <= number < len(topics.get(name, ())):
+            found[each.key] = name
+    return found
+
+
+def answer(state: BrokerState, now: Time, sender: str, request: Request, context: Context, out: Outbox) -> None:
+    """Read what there is now, and send it."""
+    body = request.body
+    left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
+    names, nothing_yet = _known(state, context), True
+    found: list[tuple[FetchedPartition, Read]] = []
+    for each in context.partitions:
+        name = names.get(each.key)
+        if name is None:
+            unknown = isinstance(each.key[0], UUID) and each.key[0] not in state.topic_names
+            error = ErrorCode.unknown_topic_id if unknown else ErrorCode.unknown_topic_or_partition
+            found.append((each, Read(error)))
+            continue
+        read = _read(state, name, each, max(left, 0), at_least_one=nothing_yet)
+        if read.content:
+            nothing_yet = False
+            left -= len(read.content)
+        found.append((each, read))
+    number = 0
+    session = context.session
+    if session is not None:
+        number = session.number
+        found = [(each, read) for each, read in found if _is_news(each, read)]
+        for each, _ in found:  # whoever was given something is last next time
+            if session.partitions.get(each.key) is each:
+                del session.partitions[each.key]
+                session.partitions[each.key] = each
+    elif context.makes_session:
+        for each, read in found:
+            each.high_watermark, each.log_start = read.end, read.start
+        by_id, bounds = request.version >= _BY_ID, state.storage.bounds
+        number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
+    out.send(sender, Answer(request.correlation, _entity(state, request.version, number, found, names)))
+
+
+def _is_news(each: FetchedPartition, read: Read) -> bool:
+    """Whether the session's client must be told; it is remembered what it was told."""
+    news = bool(read.content) or read.diverging is not None
+    if each.high_watermark != read.end or each.log_start != read.start:
+        news = True
+        each.high_watermark, each.log_start = read.end, read.start
+    if read.error is not ErrorCode.none:
+        each.high_watermark = -1  # told again until it is over, and once more then
+        news = True
+    return news
+
+
+def _read(state: BrokerState, topic: str, each: FetchedPartition, most: int, *, at_least_one: bool) -> Read:
+    asked = each.asked
+    offset = asked.fetch_offset
+    try:
+        log = led(state, topic, each.key[1], getattr(asked, "current_leader_epoch", -1))
+    except RefusedError as error:
+        return Read(error.code)
+    epoch = getattr(asked, "last_fetched_epoch", -1)
+    if epoch >= 0:
+        known, end = log.end_of_epoch(epoch)
+        if known < 0:
+            return Read(ErrorCode.offset_out_of_range)
+        if known < epoch or end < offset:
+            return Read(ErrorCode.none, log.end, log.start, b"", (known, end))
+    if not log.start <= offset <= log.end:
+        return Read(ErrorCode.offset_out_of_range)
+    content = log.read(offset, min(most, asked.partition_max_bytes), at_least_one=at_least_one)
+    return Read(ErrorCode.none, log.end, log.start, content)
+
+
+def _entity(
+    state: BrokerState, version: int, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
+) -> Any:
+    kind = entities.response(FETCH_KEY, version)
+    if not found:
+        return _body(kind, ErrorCode.none, number, (), ())
+    topic_kind = entities.part(kind, "responses")
+    part_kind = entities.part(topic_kind, "partitions")
+    hints = LeaderHints(state, kind, part_kind)
+    topics: list[tuple[str | UUID, list[Any]]] = []
+    for each, read in found:
+        topic = each.key[0]
+        if not topics or topics[-1][0] != topic:
+            topics.append((topic, []))
+        topics[-1][1].append(_partition(part_kind, each, read, names.get(each.key, ""), hints))
+    made = tuple(
+        [entities.make(topic_kind, topic=topic, topic_id=topic, partitions=tuple(parts)) for topic, parts in topics]
+    )
+    return _body(kind, ErrorCode.none, number, made, hints.nodes())
+
+
+def _body(kind: Any, code: ErrorCode, number: int, topics: tuple[Any, ...], nodes: tuple[Any, ...]) -> Any:
+    return entities.make(
+        kind, throttle_time=_NO_TIME, error_code=code, session_id=number, responses=topics, node_endpoints=nodes
+    )
+
+
+def _partition(kind: Any, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints) -> Any:
+    values: dict[str, Any] = {
+        "partition_index": each.key[1],
+        "error_code": read.error,
+        "high_watermark": read.end,
+        "last_stable_offset": read.end,
+        "log_start_offset": read.start,
+        "aborted_transactions": None,
+        "records": read.content,
+    }
+    if read.error in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):
+        leader = hints.leader(topic, each.key[1])
+        if leader is not None:
+            values["current_leader"] = leader
+    if read.diverging is not None and entities.has(kind, "diverging_epoch"):
+        epoch, end = read.diverging
+        values["diverging_epoch"] = entities.part(kind, "diverging_epoch")(epoch=epoch, end_offset=end)
+    return entities.make(kind, **values)

@@ -1,0 +1,133 @@
+"""The records of one partition: batches as they came, oldest ones forgotten first.
+
+In Kafka `UnifiedLog`, `LeaderEpochFileCache`.
+"""
+
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+from kafka_coordinator.wire.records.batches import Header, placed
+from kafka_coordinator.wire.records.producers import Producers
+from kafka_coordinator.wire.records.settings import BATCH_COST
+
+_FORGOTTEN_AT_ONCE = 16
+"""What is too much goes together with a sixteenth of the bound, as Kafka forgets segments, not batches."""
+
+
+class Batch(NamedTuple):
+    """A batch in its place; ``content`` begins with its header."""
+
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    leader_epoch: int
+    content: bytes
+
+
+class PartitionLog:
+    """Offsets from ``start`` to before ``end``, which is the high watermark and the last stable offset, too: the log is
+    every replica's. ``leader_epoch`` is the current one."""
+
+    __slots__ = ("_batches", "_lasts", "_positions", "_written", "end", "epochs", "leader_epoch", "producers", "start")
+
+    def __init__(self, producers: int) -> None:
+        self.start = self.end = 0
+        self.leader_epoch = 0
+        self.epochs: list[tuple[int, int]] = [(0, 0)]
+        """Leader epochs and the offset at which each began, rising."""
+        self.producers = Producers(producers)
+        self._batches: list[Batch] = []
+        self._lasts: list[int] = []
+        """Last offset of each batch."""
+        self._positions: list[int] = []
+        """Bytes that were ever written before each batch."""
+        self._written = 0
+
+    @property
+    def cost(self) -> int:
+        """Bytes that it takes."""
+        if not self._batches:
+            return 0
+        return self._written - self._positions[0] + BATCH_COST * len(self._batches)
+
+    def lead(self) -> None:
+        """Another broker leads from now on, or the same one again."""
+        self.leader_epoch += 1
+        self.epochs = [*[each for each in self.epochs if each[1] < self.end], (self.leader_epoch, self.end)]
+
+    def append(self, batch: bytes, header: Header) -> int:
+        """Take a batch; returns its base offset."""
+        base = self.end
+        last = base + header.last_offset_delta
+        content = placed(batch, base, self.leader_epoch)
+        self._batches.append(Batch(base, last, header.max_timestamp, self.leader_epoch, content))
+        self._lasts.append(last)
+        self._positions.append(self._written)
+        self._written += len(content)
+        self.end = last + 1
+        if header.producer_id >= 0:
+            self.producers.remember(header, base)
+        return base
+
+    def read(self, offset: int, most: int, *, at_least_one: bool = True) -> bytes:
+        """Whole batches from the one with this offset on, at most so many bytes; ``at_least_one`` even if longer."""
+        first = bisect_left(self._lasts, offset)
+        if first == len(self._batches):
+            return b""
+        begin = self._positions[first]
+        after = bisect_right(self._positions, begin + most, lo=first) - 1
+        if after == len(self._batches) - 1 and self._written - begin <= most:
+            after += 1
+        if after == first:
+            return self._batches[first].content if at_least_one else b""
+        return b"".join([each.content for each in self._batches[first:after]])
+
+    def bytes_from(self, offset: int) -> int:
+        """Bytes of the batches from the one with this offset on."""
+        first = bisect_left(self._lasts, offset)
+        return self._written - self._positions[first] if first < len(self._batches) else 0
+
+    def batches(self) -> list[Batch]:
+        """All that are there, oldest first; not to be changed."""
+        return self._batches
+
+    def epoch_at(self, offset: int) -> int:
+        """The leader epoch in which this offset was, or will be, written."""
+        return next((epoch for epoch, began in reversed(self.epochs) if began <= offset), self.epochs[0][0])
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest epoch up to this one and the offset where it ended; -1, -1 where the epoch is unknown."""
+        if epoch == self.leader_epoch:
+            return epoch, self.end
+        after = next((at for at, (known, _) in enumerate(self.epochs) if known > epoch), None)
+        if epoch < 0 or after is None:
+            return -1, -1
+        return (self.epochs[after - 1][0] if after else epoch), self.epochs[after][1]
+
+    def raise_start(self, offset: int) -> None:
+        """Records before this offset are gone; batches that end before it are forgotten."""
+        self.start = max(self.start, offset)
+        self._forget(bisect_left(self._lasts, self.start))
+
+    def keep(self, most: int) -> None:
+        """Forget the oldest batches where they cost more than ``most`` bytes together, but for the newest."""
+        excess = self.cost - most
+        if excess <= 0:
+            return
+        excess += most // _FORGOTTEN_AT_ONCE
+        count, cost = 0, 0
+        while cost < excess and count < len(self._batches) - 1:
+            cost += len(self._batches[count].content) + BATCH_COST
+            count += 1
+        if count:
+            self.raise_start(self._lasts[count - 1] + 1)
+
+    def keep_since(self, time: int) -> None:
+        """Forget the oldest batches up to the first with a record of this time (Unix, milliseconds) or later."""
+        if self._batches and self._batches[0].max_timestamp < time:
+            count = next((at for at, each in enumerate(self._batches) if each.max_timestamp >= time), None)
+            self.raise_start(self.end if count is None else self._batches[count].base_offset)
+
+    def _forget(self, count: int) -> None:
+        if count:
+            del self._batches[:count], self._lasts[:count], self._positions[:count]

@@ -1,0 +1,170 @@
+"""Offsets of a partition: by time, at the ends, at the end of a leader's epoch; and records deleted up to one.
+
+In Kafka `ReplicaManager` (`fetchOffset`, `lastOffsetForLeaderEpoch`, `deleteRecords`) and
+`UnifiedLog.fetchOffsetByTimestamp`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.records.batches import header_of
+from kafka_coordinator.wire.records.contents import UnreadableError, records
+from kafka_coordinator.wire.records.log import Batch, PartitionLog
+from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, check_known, led
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.state import BrokerState
+from protocols.engine.nodes import Outbox, Time
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+_SINCE: Final[Mapping[int, int]] = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+"""What a negative timestamp asks for, and the version from which on it may be asked."""
+_ANY_REPLICA: Final = -2
+_LIST_KEY, _EPOCH_KEY, _DELETE_KEY = 2, 23, 21
+_NO_TIME: Final = timedelta(0)
+
+
+class Found(NamedTuple):
+    """An offset, the time of its record (Unix, milliseconds) and its leader epoch; -1: none."""
+
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+def list_offsets(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Offsets by time, and the first and last ones."""
+    body, version = request.body, request.version
+    kind = entities.response(_LIST_KEY, version)
+    topic_kind = entities.part(kind, "topics")
+    part_kind = entities.part(topic_kind, "partitions")
+    named = Counter([(topic.name, part.partition_index) for topic in body.topics for part in topic.partitions])
+    from_leader = body.replica_id != _ANY_REPLICA
+
+    def answered(topic: str, part: Any) -> Any:
+        code, found = ErrorCode.none, Found()
+        try:
+            if named[topic, part.partition_index] > 1:
+                raise RefusedError(ErrorCode.invalid_request)
+            if part.timestamp < 0 and version < _SINCE.get(part.timestamp, version + 1):
+                raise RefusedError(ErrorCode.unsupported_version)
+            epoch = getattr(part, "current_leader_epoch", -1)
+            log = led(state, topic, part.partition_index, epoch, only_leader=from_leader)
+            found = offset_at(log, part.timestamp)
+        except RefusedError as error:
+            code = error.code
+        return entities.make(part_kind, partition_index=part.partition_index, error_code=code, **found._asdict())
+
+    topics = tuple(
+        [
+            topic_kind(name=topic.name, partitions=tuple([answered(topic.name, part) for part in topic.partitions]))
+            for topic in body.topics
+        ]
+    )
+    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, topics=topics)))
+
+
+def offset_at(log: PartitionLog, time: int) -> Found:
+    """The first record of this time (Unix, milliseconds) or later, or what a negative number asks for."""
+    if time == LATEST:
+        return Found(log.end, -1, log.leader_epoch)
+    if time in (EARLIEST, EARLIEST_LOCAL):
+        return Found(log.start, -1, log.epoch_at(log.start))
+    if time == LATEST_TIERED:
+        return Found()  # nothing is stored elsewhere
+    batches = log.batches()
+    if time == MAX_TIMESTAMP:
+        if not batches:
+            return Found()
+        newest = max(batches, key=lambda each: each.max_timestamp)
+        return _in_batch(newest, newest.max_timestamp, log.start)
+    for each in batches:
+        if each.max_timestamp >= time:
+            found = _in_batch(each, time, log.start)
+            if found.offset >= 0:
+                return found
+    return Found()
+
+
+def _in_batch(batch: Batch, time: int, least: int) -> Found:
+    """The batch's first record of this time or later, from offset ``least`` on. Of a batch that cannot be read that is
+    its first one: a reader gets some older records, and misses none."""
+    header = header_of(batch.content)
+    if header.has_append_time:
+        return Found(max(batch.base_offset, least), batch.max_timestamp, batch.leader_epoch)
+    try:
+        for each in records(batch.content, header):
+            timestamp, offset = header.base_timestamp + each.timestamp_delta, batch.base_offset + each.offset_delta
+            if timestamp >= time and offset >= least:
+                return Found(offset, timestamp, batch.leader_epoch)
+    except UnreadableError:
+        return Found(max(batch.base_offset, least), header.base_timestamp, batch.leader_epoch)
+    return Found()
+
+
+def offsets_for_leader_epochs(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Where the records of a leader's epoch end."""
+    kind = entities.response(_EPOCH_KEY, request.version)
+    topic_kind = entities.part(kind, "topics")
+    part_kind = entities.part(topic_kind, "partitions")
+
+    def answered(topic: str, part: Any) -> Any:
+        code, epoch, end = ErrorCode.none, -1, -1
+        try:
+            current = getattr(part, "current_leader_epoch", -1)
+            epoch, end = led(state, topic, part.partition, current).end_of_epoch(part.leader_epoch)
+        except RefusedError as error:
+            code = error.code
+        return entities.make(part_kind, error_code=code, partition=part.partition, leader_epoch=epoch, end_offset=end)
+
+    topics = tuple(
+        [
+            topic_kind(topic=topic.topic, partitions=tuple([answered(topic.topic, part) for part in topic.partitions]))
+            for topic in request.body.topics
+        ]
+    )
+    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, topics=topics)))
+
+
+def delete_records(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Forget records before an offset."""
+    kind = entities.response(_DELETE_KEY, request.version)
+    topic_kind = entities.part(kind, "topics")
+    part_kind = entities.part(topic_kind, "partitions")
+
+    def answered(topic: str, part: Any) -> Any:
+        code, low = ErrorCode.none, -1
+        try:
+            low = _delete(state, topic, part.partition_index, part.offset)
+        except RefusedError as error:
+            code = error.code
+        return part_kind(partition_index=part.partition_index, low_watermark=low, error_code=code)
+
+    topics = tuple(
+        [
+            topic_kind(name=topic.name, partitions=tuple([answered(topic.name, part) for part in topic.partitions]))
+            for topic in request.body.topics
+        ]
+    )
+    out.send(sender, Answer(request.correlation, kind(throttle_time=_NO_TIME, topics=topics)))
+
+
+def _delete(state: BrokerState, topic: str, partition: int, offset: int) -> int:
+    check_known(state, topic, partition)
+    if topic == OFFSETS_TOPIC:
+        raise RefusedError(ErrorCode.invalid_topic_exception)
+    log = led(state, topic, partition)
+    if "delete" not in state.storage.topic_settings(topic).cleanup_policy:
+        raise RefusedError(ErrorCode.policy_violation)
+    until = log.end if offset == -1 else offset
+    if not 0 <= until <= log.end:
+        raise RefusedError(ErrorCode.offset_out_of_range)
+    before = log.cost
+    log.raise_start(until)
+    state.storage.change(log, before)
+    return log.start

@@ -1,0 +1,233 @@
+"""Produce: batches are checked as the real broker checks them, and kept as they came.
+
+What is inside a compressed batch is not looked at (but for keys of compacted topics and times that are out of range).
+
+In Kafka `KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`, `LogValidator`.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.records.batches import (
+    COMPRESSIONS,
+    Header,
+    has_right_crc,
+    is_transactional,
+    only_batch,
+    with_append_time,
+)
+from kafka_coordinator.wire.records.contents import UnreadableError, records
+from kafka_coordinator.wire.records.log import PartitionLog
+from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, LeaderHints, check_known, led, topic_of
+from kafka_coordinator.wire.records.settings import TopicSettings
+from kafka_coordinator.wire.records.waking import wake
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.state import BrokerState
+from protocols.engine.nodes import Outbox, Time
+
+PRODUCE_KEY: Final = 0
+_NO_TIME: Final = timedelta(0)
+
+
+class Appended(NamedTuple):
+    """Where a batch stands; ``append_time`` is Unix time in milliseconds, -1: records have their producer's times."""
+
+    base_offset: int
+    append_time: int
+    log_start: int
+
+
+def produce(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Take the batches of each partition; the answer comes at once, because all replicas have them at once."""
+    body = request.body
+    batches = [each for topic in body.topic_data for each in topic.partition_data]
+    refused: RefusedError | None = None
+    if body.transactional_id is not None or any(is_transactional(each.records) for each in batches):
+        refused = RefusedError(ErrorCode.transactional_id_authorization_failed)
+    elif body.acks not in (-1, 0, 1):
+        refused = RefusedError(ErrorCode.invalid_required_acks)
+    answer = _Answers(state, request.version)
+    changed: list[tuple[str, int]] = []
+    for topic in body.topic_data:
+        answer.topic(topic)
+        for part in topic.partition_data:
+            try:
+                if refused is not None:
+                    raise refused
+                name = topic_of(state, topic)
+                answer.took(part.index, _append(state, now, name, part, request.version))
+                changed.append((name, part.index))
+            except RefusedError as error:
+                answer.refused(getattr(topic, "name", ""), part.index, error)
+    if body.acks != 0:
+        out.send(sender, Answer(request.correlation, answer.body()))
+    elif answer.any_refused:
+        out.close(sender)  # the producer reads no answers: this tells it to ask for the leaders again
+    else:
+        out.send(sender, Answer(request.correlation, None))
+    wake(state, now, changed, out)
+
+
+def _append(state: BrokerState, now: Time, topic: str, part: Any, version: int) -> Appended:
+    check_known(state, topic, part.index)
+    batch, header = only_batch(part.records, version)
+    if topic == OFFSETS_TOPIC:
+        raise RefusedError(ErrorCode.invalid_topic_exception)
+    log = led(state, topic, part.index)
+    storage = state.storage
+    settings = storage.topic_settings(topic)
+    _check(batch, header, settings)
+    time = storage.unix_ms(now)
+    if settings.message_timestamp_type == "LogAppendTime":
+        batch, header = with_append_time(batch, header, time)
+    else:
+        _check_times(batch, header, settings, time)
+    if "compact" in settings.cleanup_policy:
+        _check_keys(batch, header)
+    if header.producer_id >= 0:
+        written = log.producers.check(header, f"{topic}-{part.index}")
+        if written is not None:
+            return Appended(written.base_offset, written.append_time, log.start)
+    return _keep(state, topic, log, batch, header, time)
+
+
+def _keep(state: BrokerState, topic: str, log: PartitionLog, batch: bytes, header: Header, time: int) -> Appended:
+    before = log.cost
+    base = log.append(batch, header)
+    state.storage.change(log, before)
+    state.storage.trim(topic, log, time)
+    return Appended(base, header.max_timestamp if header.has_append_time else -1, log.start)
+
+
+def _check(batch: bytes, header: Header, settings: TopicSettings) -> None:
+    if header.base_offset != 0:
+        raise RefusedError(ErrorCode.invalid_record)
+    if len(batch) > settings.max_message_bytes:
+        raise RefusedError(ErrorCode.message_too_large)
+    if not has_right_crc(batch, header):
+        raise RefusedError(ErrorCode.corrupt_message)
+    if header.compression >= len(COMPRESSIONS):
+        raise RefusedError(ErrorCode.unknown_server_error)
+    if header.records < 1 or header.last_offset_delta != header.records - 1:
+        last = header.base_offset + header.last_offset_delta
+        raise RefusedError(
+            ErrorCode.invalid_record,
+            f"Inconsistent batch offset range [{header.base_offset}, {last}] and count of records {header.records}",
+        )
+    if header.is_control:
+        raise RefusedError(ErrorCode.invalid_record, "Clients are not allowed to write control records")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise RefusedError(
+            ErrorCode.invalid_record,
+            f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}",
+        )
+
+
+def _check_times(batch: bytes, header: Header, settings: TopicSettings, time: int) -> None:
+    """Refuse records whose times are too far from the broker's. A batch's first time and greatest time tell whether it
+    may have any."""
+    early = time - settings.message_timestamp_before_max_ms
+    late = time + settings.message_timestamp_after_max_ms
+    if header.base_timestamp >= early and header.max_timestamp <= late:
+        return
+    times = [(at, header.base_timestamp + delta) for at, delta in enumerate(_time_deltas(batch, header))]
+    wrong = tuple([(at, None) for at, each in times if each != -1 and not early <= each <= late])
+    if wrong:
+        text = "One or more records have been rejected due to invalid timestamp"
+        raise RefusedError(ErrorCode.invalid_timestamp, text, wrong)
+
+
+def _time_deltas(batch: bytes, header: Header) -> Iterable[int]:
+    try:
+        return [each.timestamp_delta for each in records(batch, header)]
+    except UnreadableError:
+        return (0, header.max_timestamp - header.base_timestamp)
+
+
+def _check_keys(batch: bytes, header: Header) -> None:
+    try:
+        wrong = tuple([(at, None) for at, each in enumerate(records(batch, header)) if not each.has_key])
+    except UnreadableError:
+        return
+    if wrong:
+        text = "One or more records have been rejected due to " + (
+            f"{len(wrong)} record errors in total, and only the first three errors at most are shown"
+        )
+        raise RefusedError(ErrorCode.invalid_record, text, wrong)
+
+
+class _Answers:
+    """The answer to a Produce request, as it grows."""
+
+    def __init__(self, state: BrokerState, version: int) -> None:
+        self._kind = entities.response(PRODUCE_KEY, version)
+        self._topic_kind = entities.part(self._kind, "responses")
+        self._part_kind = entities.part(self._topic_kind, "partition_responses")
+        self._hints = LeaderHints(state, self._kind, self._part_kind)
+        self._topics: list[tuple[Any, list[Any]]] = []
+        self.any_refused = False
+
+    def topic(self, topic: Any) -> None:
+        """What follows is about this topic of the request."""
+        self._topics.append((topic, []))
+
+    def took(self, index: int, appended: Appended) -> None:
+        """The batch is there."""
+        time = appended.append_time
+        at = None if time < 0 else datetime.fromtimestamp(time // 1000, UTC).replace(microsecond=time % 1000 * 1000)
+        self._add(index, ErrorCode.none, appended.base_offset, at, appended.log_start, (), None, None)
+
+    def refused(self, topic: str, index: int, error: RefusedError) -> None:
+        """The batch is not taken."""
+        self.any_refused = True
+        leader = self._hints.leader(topic, index) if error.code is ErrorCode.not_leader_or_follower else None
+        self._add(index, error.code, -1, None, -1, error.details, error.message, leader)
+
+    def body(self) -> Any:
+        """The whole answer."""
+        topics = tuple(
+            [
+                entities.make(
+                    self._topic_kind,
+                    name=getattr(topic, "name", None),
+                    topic_id=getattr(topic, "topic_id", None),
+                    partition_responses=tuple(parts),
+                )
+                for topic, parts in self._topics
+            ]
+        )
+        return entities.make(self._kind, responses=topics, throttle_time=_NO_TIME, node_endpoints=self._hints.nodes())
+
+    def _add(
+        self,
+        index: int,
+        code: ErrorCode,
+        base_offset: int,
+        append_time: datetime | None,
+        log_start: int,
+        wrong: tuple[tuple[int, str | None], ...],
+        message: str | None,
+        leader: Any,
+    ) -> None:
+        values: dict[str, Any] = {
+            "index": index,
+            "error_code": code,
+            "base_offset": base_offset,
+            "log_append_time": append_time,
+            "log_start_offset": log_start,
+            "record_errors": (),
+            "error_message": message,
+        }
+        if wrong and entities.has(self._part_kind, "record_errors"):
+            kind = entities.part(self._part_kind, "record_errors")
+            values["record_errors"] = tuple(
+                [kind(batch_index=at, batch_index_error_message=text) for at, text in wrong]
+            )
+        if leader is not None:
+            values["current_leader"] = leader
+        self._topics[-1][1].append(entities.make(self._part_kind, **values))

@@ -1,0 +1,101 @@
+"""What a served cluster remembers: the records of its partitions, and what the controller knows of topics.
+
+One object for all brokers of a cluster: its partitions are replicated, so that whoever leads one reads and writes the
+same log, and records outlive brokers (`protocols.engine`'s worlds end with their brokers; this object does not).
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from kafka_coordinator.wire.records.log import PartitionLog
+from kafka_coordinator.wire.records.settings import Bounds, TopicSettings
+from protocols.engine.nodes import Time
+
+Replicas: TypeAlias = tuple[tuple[str, ...], ...]
+"""Of each partition the node names of the brokers that have a replica, the preferred leader first."""
+
+TOPIC_CONFIG, BROKER_CONFIG, GROUP_CONFIG = 2, 4, 32
+"""Types of what has settings, as on the wire."""
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class Storage:
+    """Logs of partitions within ``bounds``; ``began_ms`` is the Unix time of the world's time 0, in milliseconds.
+
+    ``replicas`` and ``configs`` are the controller's, which alone changes them; the rest the leaders of partitions do.
+    """
+
+    __slots__ = ("_logs", "_settings", "_total", "began_ms", "bounds", "configs", "next_producer_id", "replicas")
+
+    def __init__(self, began_ms: int, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - immutable
+        self.began_ms, self.bounds = began_ms, bounds
+        self.next_producer_id = 0
+        self.replicas: dict[str, Replicas] = {}
+        self.configs: dict[tuple[int, str], Mapping[str, str]] = {}
+        """Type and name to the settings that were given."""
+        self._logs: dict[str, dict[int, PartitionLog]] = {}
+        self._settings: dict[str, TopicSettings] = {}
+        self._total = 0
+
+    def unix_ms(self, now: Time) -> int:
+        """The time of the world as Unix time in whole milliseconds."""
+        return self.began_ms + int(now)
+
+    def log(self, topic: str, partition: int) -> PartitionLog:
+        """The records of a partition, which exists."""
+        logs = self._logs.setdefault(topic, {})
+        found = logs.get(partition)
+        if found is None:
+            found = logs[partition] = PartitionLog(self.bounds.producers)
+        return found
+
+    def config(self, kind: int, name: str) -> Mapping[str, str]:
+        """The settings that were given to a topic, broker (empty name: to all) or group."""
+        return self.configs.get((kind, name), _NONE)
+
+    def set_config(self, kind: int, name: str, values: Mapping[str, str]) -> None:
+        """These are all that are given from now on."""
+        self.configs[kind, name] = MappingProxyType(dict(values))
+        self._settings.clear()
+
+    def topic_settings(self, topic: str) -> TopicSettings:
+        """How the records of a topic are kept."""
+        found = self._settings.get(topic)
+        if found is None:
+            found = self._settings[topic] = TopicSettings.of(self.config(TOPIC_CONFIG, topic))
+        return found
+
+    def delete(self, topic: str) -> None:
+        """The topic is gone with all its records."""
+        logs = self._logs.pop(topic, {})
+        self._total -= sum(each.cost for each in logs.values())
+        self.replicas.pop(topic, None)
+        self.configs.pop((TOPIC_CONFIG, topic), None)
+        self._settings.pop(topic, None)
+
+    def change(self, log: PartitionLog, cost_before: int) -> None:
+        """A log that cost so much has changed; what is too much in all goes from the logs that hold most."""
+        self._total += log.cost - cost_before
+        while self._total > self.bounds.total_bytes:
+            largest = max((each for logs in self._logs.values() for each in logs.values()), key=lambda each: each.cost)
+            before = largest.cost
+            largest.keep(before - 1)
+            if largest.cost == before:
+                break
+            self._total += largest.cost - before
+
+    def trim(self, topic: str, log: PartitionLog, unix_ms: int) -> None:
+        """Forget what the bounds and the topic's own retention do not allow; a compacted topic keeps its records."""
+        before = log.cost
+        settings = self.topic_settings(topic)
+        most = self.bounds.partition_bytes
+        if "delete" in settings.cleanup_policy:
+            if settings.retention_ms >= 0:
+                log.keep_since(unix_ms - settings.retention_ms)
+            if 0 <= settings.retention_bytes < most:
+                most = settings.retention_bytes
+        log.keep(most)
+        if log.cost != before:
+            self.change(log, before)
