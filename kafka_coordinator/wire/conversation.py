@@ -18,7 +18,7 @@ from kafka_coordinator.wire.apis import APIS, Api, codec
 from kafka_coordinator.wire.entities import response
 from kafka_coordinator.wire.frames import LENGTH, Frames, Header, after_tags, header_of
 from kafka_coordinator.wire.names import Names
-from kafka_coordinator.wire.requests import Answer, ApiVersions, AskedNothing, Request
+from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
 from kafka_coordinator.wire.state import BrokerState
 from kafka_coordinator.wire.translation import Asked
 from protocols.engine.conversations import WireError
@@ -88,7 +88,9 @@ class KafkaConversation:
         asked = Asked(header.version, header.client_id or "", self._peer, first, self._state, self._names)
         if not api.versions[0] <= header.version <= api.versions[1]:
             if api.key != _API_VERSIONS:
-                raise WireError(f"{api.name} of version {header.version}, expected {api.versions[0]} to {api.versions[1]}")
+                raise WireError(
+                    f"{api.name} of version {header.version}, expected {api.versions[0]} to {api.versions[1]}"
+                )
             self._number = first
             asked = asked._replace(version=0)
             return _Pending(api, header.correlation, asked, None, [ApiVersions(first, 0, asked.client_id, None)])
@@ -134,11 +136,16 @@ def _written(pending: _Pending) -> Sequence[bytes]:
         entity = api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
     content = _content(entity)
     head = _head(type(entity))
-    return [LENGTH.pack(_CORRELATION.size + len(head) + len(content)), _CORRELATION.pack(pending.correlation), head, content]
+    return [
+        LENGTH.pack(_CORRELATION.size + len(head) + len(content)),
+        _CORRELATION.pack(pending.correlation),
+        head,
+        content,
+    ]
 
 
 @cache
-def _head(kind: type[Any]) -> bytes:
+def _head(kind: Any) -> bytes:
     """What follows the correlation in the header of an answer: no tagged fields, where it may have some."""
     return b"\0" if kind.__header_schema__.__version__ >= 1 else b""
 

@@ -34,7 +34,9 @@ class Frames:
         """Take what was read. Raises `WireError` for more than may wait."""
         self._read += data
         if len(self._read) - self._at > self._most + PIPELINED:
-            raise WireError(f"more than {self._most + PIPELINED} bytes of requests wait for earlier ones to be answered")
+            raise WireError(
+                f"more than {self._most + PIPELINED} bytes of requests wait for earlier ones to be answered"
+            )
 
     def next(self) -> bytes | None:
         """The content of the next frame; None where it has not come yet. Raises `WireError` for a length that cannot

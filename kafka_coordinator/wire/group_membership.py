@@ -56,7 +56,7 @@ def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_join(kind: type[Any], body: Any, asked: Asked, answers: Sequence[JoinGroupAnswer]) -> Any:
+def _write_join(kind: Any, body: Any, asked: Asked, answers: Sequence[JoinGroupAnswer]) -> Any:
     (answer,) = answers
     if answer.member_id:
         asked.names.given(body.group_id, asked.peer, answer.member_id)
@@ -75,7 +75,7 @@ def _write_join(kind: type[Any], body: Any, asked: Asked, answers: Sequence[Join
     )
 
 
-def _joined_member(kind: type[Any], member: JoinedMember) -> Any:
+def _joined_member(kind: Any, member: JoinedMember) -> Any:
     return make(
         kind,
         member_id=member.member_id,
@@ -105,7 +105,7 @@ def _read_sync(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_sync(kind: type[Any], body: Any, asked: Asked, answers: Sequence[SyncGroupAnswer]) -> Any:
+def _write_sync(kind: Any, body: Any, asked: Asked, answers: Sequence[SyncGroupAnswer]) -> Any:
     (answer,) = answers
     return make(
         kind,
@@ -124,25 +124,28 @@ def _read_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
 
 
 @cache
-def _heartbeat_answer(kind: type[Any], error: str) -> Any:
+def _heartbeat_answer(kind: Any, error: str) -> Any:
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(error))
 
 
-def _write_heartbeat(kind: type[Any], body: Any, asked: Asked, answers: Sequence[HeartbeatAnswer]) -> Any:
+def _write_heartbeat(kind: Any, body: Any, asked: Asked, answers: Sequence[HeartbeatAnswer]) -> Any:
     return _heartbeat_answer(kind, answers[0].error)
 
 
 def _read_leave(body: Any, asked: Asked) -> Sequence[Message]:
     if has(type(body), "members"):
         members = tuple(
-            [Leaving(each.member_id, each.group_instance_id, getattr(each, "reason", None) or "") for each in body.members]
+            [
+                Leaving(each.member_id, each.group_instance_id, getattr(each, "reason", None) or "")
+                for each in body.members
+            ]
         )
     else:
         members = (Leaving(body.member_id, None),)
     return [LeaveGroup(asked.first, body.group_id, members)]
 
 
-def _write_leave(kind: type[Any], body: Any, asked: Asked, answers: Sequence[LeaveGroupAnswer]) -> Any:
+def _write_leave(kind: Any, body: Any, asked: Asked, answers: Sequence[LeaveGroupAnswer]) -> Any:
     (answer,) = answers
     if not has(kind, "members"):
         error = answer.error
@@ -196,7 +199,7 @@ def _named(topics: Sequence[Any], state: BrokerState) -> tuple[Partition, ...]:
 
 
 def _write_consumer_heartbeat(
-    kind: type[Any], body: Any, asked: Asked, answers: Sequence[ConsumerGroupHeartbeatAnswer]
+    kind: Any, body: Any, asked: Asked, answers: Sequence[ConsumerGroupHeartbeatAnswer]
 ) -> Any:
     (answer,) = answers
     if answer.member_id:
@@ -213,7 +216,7 @@ def _write_consumer_heartbeat(
     )
 
 
-def _with_ids(kind: type[Any], partitions: tuple[Partition, ...], state: BrokerState) -> Any:
+def _with_ids(kind: Any, partitions: tuple[Partition, ...], state: BrokerState) -> Any:
     ids = state.topic_ids
     item = part(kind, "assignment", "topic_partitions")
     topics = tuple(

@@ -68,11 +68,11 @@ def _read_commit(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_commit(kind: type[Any], body: Any, asked: Asked, answers: Sequence[OffsetCommitAnswer]) -> Any:
+def _write_commit(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetCommitAnswer]) -> Any:
     return _errors(kind, body, asked, dict(answers[0].errors) if answers else {})
 
 
-def _errors(kind: type[Any], body: Any, asked: Asked, errors: Mapping[Partition, str], error: str = NONE) -> Any:
+def _errors(kind: Any, body: Any, asked: Asked, errors: Mapping[Partition, str], error: str = NONE) -> Any:
     """The error of each partition of the request."""
     item, topics = part(kind, "topics", "partitions"), []
     for each in body.topics:
@@ -90,7 +90,7 @@ def _errors(kind: type[Any], body: Any, asked: Asked, errors: Mapping[Partition,
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(error), topics=tuple(topics))
 
 
-def _of_topic(kind: type[Any], asked_for: Any, partitions: tuple[Any, ...]) -> Any:
+def _of_topic(kind: Any, asked_for: Any, partitions: tuple[Any, ...]) -> Any:
     """An answer's topic, named or numbered as the request has it."""
     return make(
         kind,
@@ -115,7 +115,7 @@ def _read_group(group: Any, asked: Asked, correlation: int) -> Message:
     return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1))
 
 
-def _write_fetch(kind: type[Any], body: Any, asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Any:
+def _write_fetch(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Any:
     if asked.version < _BATCHES_SINCE:
         (answer,) = answers
         topics = _fetched(kind, body.topics, asked, answer)
@@ -133,7 +133,7 @@ def _write_fetch(kind: type[Any], body: Any, asked: Asked, answers: Sequence[Off
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
-def _fetched(kind: type[Any], topics: Any, asked: Asked, answer: OffsetFetchAnswer) -> tuple[Any, ...]:
+def _fetched(kind: Any, topics: Any, asked: Asked, answer: OffsetFetchAnswer) -> tuple[Any, ...]:
     """What was found, by the topics of the request, or (None) all topics."""
     since_per_group = asked.version >= _ALL_SINCE
     if answer.error != NONE and since_per_group:
@@ -166,7 +166,9 @@ def _fetched(kind: type[Any], topics: Any, asked: Asked, answer: OffsetFetchAnsw
         ids = asked.state.topic_ids
         return tuple(
             [
-                make(made, name=name, topic_id=ids.get(name, NO_ID), partitions=tuple([found[name, n] for n in numbers]))
+                make(
+                    made, name=name, topic_id=ids.get(name, NO_ID), partitions=tuple([found[name, n] for n in numbers])
+                )
                 for name, numbers in by_topic(found)
             ]
         )
@@ -189,7 +191,7 @@ def _read_delete(body: Any, asked: Asked) -> Sequence[Message]:
     return [OffsetDelete(asked.first, body.group_id, tuple(wanted))]
 
 
-def _write_delete(kind: type[Any], body: Any, asked: Asked, answers: Sequence[OffsetDeleteAnswer]) -> Any:
+def _write_delete(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetDeleteAnswer]) -> Any:
     (answer,) = answers
     if answer.error != NONE:
         return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), topics=())

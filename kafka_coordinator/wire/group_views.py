@@ -58,7 +58,7 @@ def _read_find(body: Any, asked: Asked) -> Sequence[Message]:
     return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
 
 
-def _write_find(kind: type[Any], body: Any, asked: Asked, answers: Sequence[CoordinatorFound]) -> Any:
+def _write_find(kind: Any, body: Any, asked: Asked, answers: Sequence[CoordinatorFound]) -> Any:
     key_type = getattr(body, "key_type", _GROUP)
     item = part(kind, "coordinators") if has(kind, "coordinators") else kind
     found = []
@@ -90,7 +90,7 @@ def _read_describe(body: Any, asked: Asked) -> Sequence[Message]:
     return [DescribeGroup(asked.first + place, group, asked.version) for place, group in enumerate(body.groups)]
 
 
-def _write_describe(kind: type[Any], body: Any, asked: Asked, answers: Sequence[DescribeGroupAnswer]) -> Any:
+def _write_describe(kind: Any, body: Any, asked: Asked, answers: Sequence[DescribeGroupAnswer]) -> Any:
     item = part(kind, "groups")
     groups = []
     for group, answer in zip(body.groups, answers, strict=True):
@@ -116,7 +116,7 @@ def _operations(body: Any, error: str) -> int:
     return GROUP_OPERATIONS if wanted else NO_OPERATIONS
 
 
-def _described(kind: type[Any], member: DescribedMember) -> Any:
+def _described(kind: Any, member: DescribedMember) -> Any:
     return make(
         kind,
         member_id=member.member_id,
@@ -148,7 +148,7 @@ def _read_describe_consumers(body: Any, asked: Asked) -> Sequence[Message]:
 
 
 def _write_describe_consumers(
-    kind: type[Any], body: Any, asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
+    kind: Any, body: Any, asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
 ) -> Any:
     item = part(kind, "groups")
     groups = []
@@ -164,14 +164,16 @@ def _write_describe_consumers(
                 group_epoch=answer.group_epoch,
                 assignment_epoch=answer.assignment_epoch,
                 assignor_name=answer.assignor,
-                members=tuple([_described_consumer(part(item, "members"), each, asked.state) for each in answer.members]),
+                members=tuple(
+                    [_described_consumer(part(item, "members"), each, asked.state) for each in answer.members]
+                ),
                 authorized_operations=_operations(body, answer.error),
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
-def _described_consumer(kind: type[Any], member: DescribedConsumer, state: BrokerState) -> Any:
+def _described_consumer(kind: Any, member: DescribedConsumer, state: BrokerState) -> Any:
     return make(
         kind,
         member_id=member.member_id,
@@ -188,7 +190,7 @@ def _described_consumer(kind: type[Any], member: DescribedConsumer, state: Broke
     )
 
 
-def _partitions(kind: type[Any], partitions: Iterable[Partition], state: BrokerState) -> Any:
+def _partitions(kind: Any, partitions: Iterable[Partition], state: BrokerState) -> Any:
     item, ids = part(kind, "topic_partitions"), state.topic_ids
     topics = [
         make(item, topic_id=ids.get(topic, NO_ID), topic_name=topic, partitions=numbers)
@@ -201,7 +203,7 @@ def _read_list(body: Any, asked: Asked) -> Sequence[Message]:
     return [ListGroups(asked.first, getattr(body, "states_filter", ()) or (), getattr(body, "types_filter", ()) or ())]
 
 
-def _write_list(kind: type[Any], body: Any, asked: Asked, answers: Sequence[ListGroupsAnswer]) -> Any:
+def _write_list(kind: Any, body: Any, asked: Asked, answers: Sequence[ListGroupsAnswer]) -> Any:
     (answer,) = answers
     item = part(kind, "groups")
     groups = [
@@ -215,7 +217,7 @@ def _read_delete(body: Any, asked: Asked) -> Sequence[Message]:
     return [DeleteGroup(asked.first + place, group) for place, group in enumerate(body.groups_names)]
 
 
-def _write_delete(kind: type[Any], body: Any, asked: Asked, answers: Sequence[DeleteGroupAnswer]) -> Any:
+def _write_delete(kind: Any, body: Any, asked: Asked, answers: Sequence[DeleteGroupAnswer]) -> Any:
     item = part(kind, "results")
     results = [
         make(item, group_id=group, error_code=code(answer.error))

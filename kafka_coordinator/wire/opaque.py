@@ -95,14 +95,14 @@ def bytes_of(value: Opaque) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _assignment_bytes(partitions: tuple[Partition, ...]) -> bytes:
-    kind = load_entity_schema("consumer_protocol_assignment", _ASSIGNMENT_VERSION, EntityType.data)
+    kind: Any = load_entity_schema("consumer_protocol_assignment", _ASSIGNMENT_VERSION, EntityType.data)
     item = part(kind, "assigned_partitions")
     assigned = tuple([item(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions)])
     return _written(kind(assigned_partitions=assigned, user_data=None), _ASSIGNMENT_VERSION)
 
 
 def _subscription_bytes(value: ConsumerMetadata) -> bytes:
-    kind = load_entity_schema("consumer_protocol_subscription", _HIGHEST, EntityType.data)
+    kind: Any = load_entity_schema("consumer_protocol_subscription", _HIGHEST, EntityType.data)
     item = part(kind, "owned_partitions")
     owned = tuple([item(topic=topic, partitions=numbers) for topic, numbers in by_topic(value.owned)])
     made = kind(
@@ -137,7 +137,7 @@ def _read(name: str, raw: bytes) -> Any:
     (version,) = _VERSION.unpack_from(raw)
     if version < 0:
         return None
-    kind = load_entity_schema(name, min(version, _HIGHEST), EntityType.data)
+    kind: Any = load_entity_schema(name, min(version, _HIGHEST), EntityType.data)
     try:
         return entity_reader(kind)(raw, _VERSION.size)[0]
     except Exception:  # whatever the codec raises: other protocols put bytes of their own here

@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 Read: TypeAlias = Callable[[Any, Asked], Sequence[Message]]
 """Body of a request to the messages for the coordinator; none at all where nothing is left to be asked."""
 
-Write: TypeAlias = Callable[[type[Any], Any, Asked, Sequence[Any]], Any]
+Write: TypeAlias = Callable[[Any, Any, Asked, Sequence[Any]], Any]
 """Class of the answer, body of the request and the coordinator's answers (in the order of its messages) to the answer's
 body."""
 

@@ -1,0 +1,171 @@
+"""ApiVersions and Metadata: what this server speaks, which brokers and topics there are.
+
+In Kafka `ApiVersionManager`, `KafkaApis.handleTopicMetadataRequest` and `AutoTopicCreationManager`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.entities import make, part, response
+from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.state import NO_ID, BrokerState
+from kafka_coordinator.wire.translation import NO_THROTTLE
+from protocols.engine.nodes import Outbox, Time
+
+API_VERSIONS: Final = 18
+METADATA: Final = 3
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""What a client may call its software and its version (KIP-511)."""
+
+_FEATURES: Final = {"group.version": 1}
+"""Features of the cluster and their levels; clients of the consumer protocol look for this one."""
+
+_NULL_IS_ALL_SINCE: Final = 1
+_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+TOPIC_OPERATIONS: Final = sum(1 << number for number in (3, 4, 5, 6, 7, 8, 10, 11))
+"""Read, write, create, delete, alter, describe, describe and alter configs: without ACLs everybody may."""
+CLUSTER_OPERATIONS: Final = sum(1 << number for number in (5, 7, 8, 9, 10, 11, 12))
+_NO_OPERATIONS: Final = -(2**31)
+
+
+def api_versions(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Which APIs are served, in which versions; a version of this very request that is not is told so in version 0."""
+    body = request.body
+    error, names = ErrorCode.none, list(APIS)
+    if body is None:
+        error, names = ErrorCode.unsupported_version, [API_VERSIONS]
+    elif not _names_software(body):
+        error, names = ErrorCode.invalid_request, []
+    kind = response(API_VERSIONS, request.version)
+    item = part(kind, "api_keys")
+    listed = [item(api_key=key, min_version=APIS[key].versions[0], max_version=APIS[key].versions[1]) for key in names]
+    features: dict[str, Any] = {}
+    if request.version >= 3 and error == ErrorCode.none:
+        supported, final = part(kind, "supported_features"), part(kind, "finalized_features")
+        features = {
+            "supported_features": tuple(
+                [supported(name=name, min_version=0, max_version=level) for name, level in _FEATURES.items()]
+            ),
+            "finalized_features_epoch": 1,
+            "finalized_features": tuple(
+                [
+                    final(name=name, max_version_level=level, min_version_level=level)
+                    for name, level in _FEATURES.items()
+                ]
+            ),
+        }
+    answer = make(kind, error_code=error, api_keys=tuple(listed), throttle_time=NO_THROTTLE, **features)
+    out.send(sender, Answer(request.correlation, answer))
+
+
+def _names_software(body: Any) -> bool:
+    given = (getattr(body, "client_software_name", "x"), getattr(body, "client_software_version", "x"))
+    return all(_SOFTWARE.fullmatch(each) for each in given)
+
+
+def metadata(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Brokers and topics; a topic that there is not yet is created, where client and broker allow it."""
+    body, version = request.body, request.version
+    kind = response(METADATA, version)
+    item = part(kind, "topics")
+    wanted = body.topics
+    if wanted is None or (version < _NULL_IS_ALL_SINCE and not wanted):
+        topics = [_topic(item, state, body, name) for name in sorted(state.cluster.topics)]
+    else:
+        topics, missing = [], []
+        for each in wanted:
+            name, topic_id = getattr(each, "name", None), getattr(each, "topic_id", None)
+            if name is None:
+                topics.append(_topic_of_id(item, state, body, topic_id or NO_ID))
+            elif name in state.cluster.topics:
+                topics.append(_topic(item, state, body, name))
+            else:
+                topics.append(_missing(item, name))
+                missing.append(name)
+        if getattr(body, "allow_auto_topic_creation", True) and state.settings.auto_create_topics_enable:
+            _create(state, [name for name in missing if _is_legal(name)], out)
+    answer = make(
+        kind,
+        throttle_time=NO_THROTTLE,
+        brokers=brokers(part(kind, "brokers"), state),
+        cluster_id=state.settings.cluster_id,
+        controller_id=controller_id(state),
+        topics=tuple(topics),
+        cluster_authorized_operations=_allowed(body, "include_cluster_authorized_operations", CLUSTER_OPERATIONS),
+        error_code=ErrorCode.none,
+    )
+    out.send(sender, Answer(request.correlation, answer))
+
+
+def brokers(kind: Any, state: BrokerState) -> tuple[Any, ...]:
+    """The brokers that are alive."""
+    found = [state.addresses[name] for name in state.cluster.brokers]
+    return tuple([make(kind, node_id=each.node_id, host=each.host, port=each.port, rack=None) for each in found])
+
+
+def controller_id(state: BrokerState) -> int:
+    """The broker to which administrators shall turn; any does as well."""
+    return min((state.addresses[name].node_id for name in state.cluster.brokers), default=-1)
+
+
+def _is_legal(name: str) -> bool:
+    return bool(_TOPIC_NAME.fullmatch(name)) and name not in (".", "..")
+
+
+def _missing(kind: Any, name: str) -> Any:
+    error = ErrorCode.unknown_topic_or_partition if _is_legal(name) else ErrorCode.invalid_topic_exception
+    return make(kind, error_code=error, name=name, topic_id=NO_ID, partitions=())
+
+
+def _topic_of_id(kind: Any, state: BrokerState, body: Any, topic_id: UUID) -> Any:
+    name = state.topic_names.get(topic_id)
+    if name is not None:
+        return _topic(kind, state, body, name)
+    return make(kind, error_code=ErrorCode.unknown_topic_id, name=None, topic_id=topic_id, partitions=())
+
+
+def _topic(kind: Any, state: BrokerState, body: Any, name: str) -> Any:
+    item = part(kind, "partitions")
+    leaders = state.cluster.topics[name]
+    return make(
+        kind,
+        error_code=ErrorCode.none,
+        name=name,
+        topic_id=state.topic_ids.get(name, NO_ID),
+        is_internal=False,
+        partitions=tuple([_partition(item, state, name, number, leader) for number, leader in enumerate(leaders)]),
+        topic_authorized_operations=_allowed(body, "include_topic_authorized_operations", TOPIC_OPERATIONS),
+    )
+
+
+def _partition(kind: Any, state: BrokerState, topic: str, number: int, leader: str) -> Any:
+    replicas: Iterable[str] = (leader,) if leader else ()
+    kept: Mapping[str, tuple[tuple[str, ...], ...]] = state.storage.replicas
+    if number < len(kept.get(topic, ())):
+        replicas = kept[topic][number]
+    alive = state.cluster.brokers
+    ids = {name: state.addresses[name].node_id for name in replicas}
+    return make(
+        kind,
+        error_code=ErrorCode.none if leader else ErrorCode.leader_not_available,
+        partition_index=number,
+        leader_id=state.addresses[leader].node_id if leader else -1,
+        leader_epoch=state.storage.log(topic, number).leader_epoch,
+        replica_nodes=tuple(ids.values()),
+        isr_nodes=tuple([node_id for name, node_id in ids.items() if name in alive]),
+        offline_replicas=tuple([node_id for name, node_id in ids.items() if name not in alive]),
+    )
+
+
+def _allowed(body: Any, field: str, operations: int) -> int:
+    return operations if getattr(body, field, False) else _NO_OPERATIONS
+
+
+def _create(state: BrokerState, topics: list[str], out: Outbox) -> None:
+    """Ask the controller for them; the client asks again."""
