@@ -135,7 +135,8 @@ def _written(pending: _Pending) -> Sequence[bytes]:
             answers = []
         entity = api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
     content = _content(entity)
-    head = _head(type(entity))
+    kind: Any = type(entity)
+    head = _head(kind)
     return [
         LENGTH.pack(_CORRELATION.size + len(head) + len(content)),
         _CORRELATION.pack(pending.correlation),
