@@ -1,0 +1,133 @@
+"""What nodes answer and say, to the frames that RocketMQ's servers write: code, fields, body and remark."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from protocols.engine.nodes import Message
+from protocols.queues import Queue
+from rocketmq_selfbalance.codes import (
+    QUERY_NOT_FOUND,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMqAnswer
+from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, NotifyConsumerIdsChanged
+from rocketmq_selfbalance.messages.offsets import (
+    OffsetAnswer,
+    QueryConsumerOffset,
+    ResetConsumerClientOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame
+from rocketmq_selfbalance.wire.loose_json import queue_json, with_queue_keys
+from rocketmq_selfbalance.wire.messages import AskClient, ClientHeartbeat, Pulled, Reply
+
+Answered: TypeAlias = tuple[int, Mapping[str, str], Sequence[bytes], str | None]
+"""Code, fields, parts of the body, remark."""
+
+_NONE: Mapping[str, str] = {}
+_NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+
+
+def to_json(value: object) -> bytes:
+    """A body."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _plain(request: Message, answer: Answer) -> Answered:
+    if isinstance(request, ClientHeartbeat):
+        changed = "false" if request.fingerprint else "true"
+        return answer.code, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed}, (), None
+    return answer.code, _NONE, (), _refusal(request, answer.code)
+
+
+def _refusal(request: Message, code: int) -> str | None:
+    if isinstance(request, UpdateConsumerOffset):
+        if code == TOPIC_NOT_EXIST:
+            return f"Topic {request.queue.topic} not exist!"
+        if code == SUBSCRIPTION_GROUP_NOT_EXIST:
+            return f"Group {request.group} not exist!"
+    return None
+
+
+def _consumer_list(request: Message, answer: ConsumerList) -> Answered:
+    if answer.code != SUCCESS and isinstance(request, GetConsumerListByGroup):
+        return SYSTEM_ERROR, _NONE, (), f"no consumer for this group, {request.group}"
+    return answer.code, _NONE, (to_json({"consumerIdList": answer.client_ids}),), None
+
+
+def _offset(request: Message, answer: OffsetAnswer) -> Answered:
+    if answer.code == SUCCESS:
+        return SUCCESS, {"offset": str(answer.offset)}, (), None
+    remark = _NOT_FOUND if answer.code == QUERY_NOT_FOUND and isinstance(request, QueryConsumerOffset) else None
+    return answer.code, _NONE, (), remark
+
+
+def _locked(request: Message, answer: LockBatchMqAnswer) -> Answered:
+    return answer.code, _NONE, (to_json({"lockOKMQSet": [queue_json(each) for each in answer.locked]}),), None
+
+
+def _pulled(request: Message, answer: Pulled) -> Answered:
+    found = answer.answer
+    fields = {
+        "suggestWhichBrokerId": "0",
+        "groupSysFlag": "0",
+        "nextBeginOffset": str(found.next_offset),
+        "maxOffset": str(found.max_offset),
+        "minOffset": str(found.min_offset),
+        "topicSysFlag": "0",
+    }
+    return found.code, fields, answer.records, answer.remark
+
+
+def _reply(request: Message, answer: Reply) -> Answered:
+    return answer.code, answer.fields, (answer.body,) if answer.body else (), answer.remark
+
+
+_ANSWERS: Mapping[type[Message], Callable[[Message, Any], Answered]] = {
+    Answer: _plain,
+    ConsumerList: _consumer_list,
+    OffsetAnswer: _offset,
+    LockBatchMqAnswer: _locked,
+    Pulled: _pulled,
+    Reply: _reply,
+}
+
+
+def is_answer(message: Message) -> bool:
+    """Whether it answers a request."""
+    return type(message) in _ANSWERS
+
+
+def answered(request: Message, answer: Message) -> Answered:
+    """How an answer to this request is written."""
+    return _ANSWERS[type(answer)](request, answer)
+
+
+def frame_of(opaque: int, form: int, told: Answered) -> tuple[Frame, Sequence[bytes]]:
+    """The frame of an answer, without its body, and the parts of the body."""
+    code, fields, body, remark = told
+    return Frame(code, opaque, fields, remark=remark, flag=RESPONSE, form=form), body
+
+
+def notice(message: Message, opaque: int, *, for_c: bool) -> Frame | None:
+    """What a broker says of its own accord; None for a message that is none of this. ``for_c``: the client is none of
+    Java's, and gets lists where Java has maps with objects as keys."""
+    if isinstance(message, NotifyConsumerIdsChanged):
+        return Frame(40, opaque, {"consumerGroup": message.group}, flag=ONEWAY)
+    if isinstance(message, AskClient):
+        return Frame(message.code, opaque, message.fields, message.body)
+    if isinstance(message, ResetConsumerClientOffset):
+        fields = {"topic": message.topic, "group": message.group, "timestamp": "-1", "isForce": "true"}
+        return Frame(220, opaque, fields, _offsets(message.offsets, for_c=for_c), flag=ONEWAY)
+    return None
+
+
+def _offsets(offsets: Sequence[tuple[Queue, int]], *, for_c: bool) -> bytes:
+    if for_c:
+        return to_json({"offsetTable": [{**queue_json(queue), "offset": offset} for queue, offset in offsets]})
+    return with_queue_keys({}, "offsetTable", offsets)

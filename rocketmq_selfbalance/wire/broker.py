@@ -1,0 +1,294 @@
+"""A broker before real clients: the simulation's broker, with records that have contents, with views for tools, and with
+facts under the clients' ids.
+
+Entry points of a node. What the simulation's broker knows (members, offsets, locks, topics, groups, notices) it does
+itself; pulls, records and views are handled here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeAlias, TypeVar
+
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.facts import Committed
+from rocketmq_selfbalance.broker.connections import IDLE
+from rocketmq_selfbalance.broker.delivering import DELIVER, schedule_next
+from rocketmq_selfbalance.broker.node import BrokerNode
+from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYSTEM_ERROR
+from rocketmq_selfbalance.messages.administration import ResetOffset
+from rocketmq_selfbalance.messages.answer import Answer
+from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
+from rocketmq_selfbalance.wire import offset_views, pulling, sending, sent_back, views
+from rocketmq_selfbalance.wire.messages import (
+    Administer,
+    Ask,
+    ClientAnswer,
+    ClientHeartbeat,
+    Malformed,
+    Pull,
+    Reply,
+    SendBack,
+    SendMessage,
+    Unsupported,
+)
+from rocketmq_selfbalance.wire.served import ClientKind, Served
+
+LOOK = "look who reads"
+"""Name of a timer."""
+
+LOOK_MS: Time = 1_000.0
+
+T = TypeVar("T")
+
+
+class _Named:
+    """An outbox that tells the world's one under the clients' ids what the node observes."""
+
+    __slots__ = ("out", "served")
+
+    def __init__(self, served: Served, out: Outbox) -> None:
+        self.served, self.out = served, out
+        served.now = 0.0
+
+    def send(self, to: str, message: Message) -> None:
+        if type(message) is LockBatchMqAnswer and message.locked:
+            self.served.locked = message.locked
+        self.out.send(to, message)
+
+    def close(self, peer: str) -> None:
+        self.out.close(peer)
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        self.out.set_timer(name, at)
+
+    def cancel_timer(self, name: TimerName) -> None:
+        self.out.cancel_timer(name)
+
+    def observe(self, fact: tuple[Any, ...]) -> None:
+        if type(fact) is Committed:
+            served = self.served
+            member = None if fact.member is None else served.client_id(fact.member, fact.group)
+            self.out.observe(fact._replace(member=member))
+            if not fact.error:
+                before = served.broker.offsets.query(fact.group, fact.queue.topic, fact.queue.number)
+                served.ownership.commits(
+                    served.now, fact.group, member, fact.queue, fact.offset, before, self.out.observe
+                )
+        else:
+            self.out.observe(fact)
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        return self.out.choose(label, options)
+
+    def new_id(self, prefix: str) -> str:
+        return self.out.new_id(prefix)
+
+
+class ServedBroker:
+    """A running broker. One that starts again is a new node on the same disk."""
+
+    __slots__ = ("_named", "node", "served")
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.node = BrokerNode(served.broker)
+        self._named: _Named | None = None
+
+    def start(self, now: Time, out: Outbox) -> None:
+        named = self._at(now, out)
+        self.served.started = now
+        self.node.start(now, named)
+        schedule_next(self.served.broker, now, named)
+        out.set_timer(LOOK, now + LOOK_MS)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        named = self._at(now, out)
+        handle = _REQUESTS.get(type(message))
+        if handle is None or sender == OPERATOR:
+            self.node.receive(now, sender, message, named)
+        else:
+            self.served.broker.busy(now, sender)
+            handle(self, now, sender, message, named)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        named, served = self._at(now, out), self.served
+        if timer == LOOK:
+            served.ownership.look(now, served.broker.name, out.observe)
+            out.set_timer(LOOK, now + LOOK_MS)
+        elif timer == DELIVER:
+            pulling.delivered(served, now, named)
+            schedule_next(served.broker, now, named)
+        elif isinstance(timer, tuple) and timer[0] != IDLE:
+            pulling.held_due(served, now, timer, named)
+        else:
+            self.node.timeout(now, timer, named)
+            self._find_who_left(now, named)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        self.node.connected(now, peer, self._at(now, out))
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        served, named = self.served, self._at(now, out)
+        pulling.forget(served, peer)
+        self.node.closed(now, peer, named)
+        served.clients.pop(peer, None)
+        for group in [group for group, channels in served.producers.items() if peer in channels]:
+            del served.producers[group][peer]
+            if not served.producers[group]:
+                del served.producers[group]
+        if peer in served.places:
+            self._find_who_left(now, named, (peer,))
+        for question in [number for number, (_, _, whom) in served.questions.items() if whom == peer]:
+            asker, correlation, _ = served.questions.pop(question)
+            out.send(asker, Reply(correlation, SYSTEM_ERROR, remark=f"the client at {peer} has left"))
+
+    def copy(self) -> Self:
+        raise TypeError("a node on real connections is not copied")
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        return self.node.key(now)
+
+    def _at(self, now: Time, out: Outbox) -> _Named:
+        if self._named is None or self._named.out is not out:
+            self._named = _Named(self.served, out)
+        self.served.now = now
+        return self._named
+
+    # Members.
+
+    def heartbeat(self, now: Time, sender: str, message: ClientHeartbeat, out: Outbox) -> None:
+        """A client says what it is."""
+        served, broker = self.served, self.served.broker
+        beat = message.beat
+        kind = ClientKind(beat.client_id, message.language, message.version)
+        served.clients[sender] = kind
+        for group in message.producers:
+            served.producers.setdefault(group, {})[sender] = kind
+        if message.without_subscriptions:
+            known = all(
+                each.group in broker.consumers.groups and sender in broker.consumers.groups[each.group].channels
+                for each in beat.consumers
+            )
+            if not known:  # a broker that has started again: the client shall send all of it
+                fields = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+                out.send(sender, Reply(message.correlation, SUCCESS, fields))
+                return
+            for each in beat.consumers:
+                broker.consumers.register_without_subscriptions(now, sender, beat.client_id, each)
+            beat = HeartBeat(beat.correlation, beat.client_id, ())
+        room = [each for each in beat.consumers if self._has_room(each.group)]
+        self.node.receive(now, sender, beat._replace(consumers=tuple(room)), out)
+        for each in room:
+            places = served.places.setdefault(sender, {})
+            if served.client_id(sender, each.group) is not None and places.get(each.group) != beat.client_id:
+                before = places.get(each.group)
+                if before is not None:
+                    served.ownership.left(now, each.group, before, broker.name, sender, out.observe)
+                places[each.group] = beat.client_id
+                served.ownership.joined(now, each.group, beat.client_id, broker.name, sender)
+
+    def _has_room(self, group: str) -> bool:
+        groups, wire = self.served.broker.disk.groups, self.served.wire
+        return group in groups.configs or len(groups.configs) < wire.most_groups
+
+    def unregister(self, now: Time, sender: str, message: UnregisterClient, out: Outbox) -> None:
+        """A client's consumer leaves its group; the name of a group of producers, or of none, does nothing."""
+        self.node.receive(now, sender, message, out)
+        self._find_who_left(now, out, (sender,))
+
+    def _find_who_left(self, now: Time, out: Outbox, peers: Sequence[str] | None = None) -> None:
+        served = self.served
+        for peer in list(served.places) if peers is None else peers:
+            places = served.places.get(peer, {})
+            for group, member in list(places.items()):
+                if served.client_id(peer, group) is None:
+                    del places[group]
+                    served.ownership.left(now, group, member, served.broker.name, peer, out.observe)
+            if not places:
+                served.places.pop(peer, None)
+
+    def member_list(self, now: Time, sender: str, message: GetConsumerListByGroup, out: Outbox) -> None:
+        """A client asks who is in its group."""
+        member = self.served.client_id(sender, message.group)
+        if member is not None:
+            self.served.ownership.asked_for_members(now, message.group, member, out.observe)
+        self.node.receive(now, sender, message, out)
+
+    def lock(self, now: Time, sender: str, message: LockBatchMq, out: Outbox) -> None:
+        """A client locks queues."""
+        self.served.locked = ()
+        self.node.receive(now, sender, message, out)
+        self.served.ownership.locks(message.group, message.client_id, self.served.locked, out.observe)
+
+    def unlock(self, now: Time, sender: str, message: UnlockBatchMq, out: Outbox) -> None:
+        """A client gives up its locks."""
+        self.node.receive(now, sender, message, out)
+        self.served.ownership.unlocks(message.group, message.client_id, message.queues, out.observe)
+
+    # The rest.
+
+    def administer(self, now: Time, sender: str, message: Administer, out: Outbox) -> None:
+        """A tool's order."""
+        command = message.command
+        self.node.receive(now, OPERATOR, command, out)
+        if isinstance(command, ResetOffset):
+            out.send(sender, offset_views.reset_answer(self.served, now, message.correlation, command))
+        else:
+            out.send(sender, Answer(message.correlation, SUCCESS))
+
+    def asked(self, now: Time, sender: str, message: Ask, out: Outbox) -> None:
+        """A tool asks for a view."""
+        reply = views.view(self.served, now, sender, message, out)
+        if reply is not None:
+            out.send(sender, reply)
+
+    def client_answered(self, now: Time, sender: str, message: ClientAnswer, out: Outbox) -> None:
+        """A client has answered what a tool asks of it."""
+        asked = self.served.questions.pop(message.question, None)
+        if asked is not None:
+            out.send(asked[0], Reply(asked[1], message.code, body=message.body, remark=message.remark))
+
+    def send(self, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
+        """A producer's records."""
+        sending.send(self.served, now, sender, message, out)
+
+    def pull(self, now: Time, sender: str, message: Pull, out: Outbox) -> None:
+        """A consumer pulls."""
+        pulling.pull(self.served, now, sender, message, out)
+
+    def send_back(self, now: Time, sender: str, message: SendBack, out: Outbox) -> None:
+        """A consumer sends back a record."""
+        sent_back.send_back(self.served, now, sender, message, out)
+
+    def malformed(self, now: Time, sender: str, message: Malformed, out: Outbox) -> None:
+        """A request that cannot be read."""
+        out.send(sender, Reply(message.correlation, SYSTEM_ERROR, remark=message.why))
+
+    def unsupported(self, now: Time, sender: str, message: Unsupported, out: Outbox) -> None:
+        """A request that is not served."""
+        out.send(sender, not_supported(message))
+
+
+def not_supported(message: Unsupported) -> Reply:
+    """What a real server says to a request number that it does not know."""
+    remark = f" request type {message.code} not supported"
+    return Reply(message.correlation, REQUEST_CODE_NOT_SUPPORTED, remark=remark)
+
+
+_Handle: TypeAlias = Callable[[ServedBroker, Time, str, Any, Outbox], None]
+
+_REQUESTS: Mapping[type[Message], _Handle] = {
+    Pull: ServedBroker.pull,
+    SendMessage: ServedBroker.send,
+    SendBack: ServedBroker.send_back,
+    ClientHeartbeat: ServedBroker.heartbeat,
+    UnregisterClient: ServedBroker.unregister,
+    GetConsumerListByGroup: ServedBroker.member_list,
+    LockBatchMq: ServedBroker.lock,
+    UnlockBatchMq: ServedBroker.unlock,
+    Administer: ServedBroker.administer,
+    Ask: ServedBroker.asked,
+    ClientAnswer: ServedBroker.client_answered,
+    Malformed: ServedBroker.malformed,
+    Unsupported: ServedBroker.unsupported,
+}

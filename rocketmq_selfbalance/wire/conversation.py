@@ -1,0 +1,137 @@
+"""One connection with a client or a tool: frames to messages of the nodes, and what the nodes answer to frames.
+
+Every request gets a number of the conversation's own, because nothing keeps a client from using an opaque number
+twice. Requests are handed on at once, whatever still waits for its answer, and answered in any order. A frame that
+cannot be read ends the connection; fields that cannot be read are answered with an error, as a real server does.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from protocols.engine.conversations import MakeConversation, WireError
+from protocols.engine.nodes import Message
+from rocketmq_selfbalance.remoting import ONEWAY, Frame, FrameError, decode, encode, length_of
+from rocketmq_selfbalance.wire import answers
+from rocketmq_selfbalance.wire.fields import FieldError
+from rocketmq_selfbalance.wire.messages import AskClient, ClientAnswer, ClientHeartbeat, Malformed, Unsupported
+from rocketmq_selfbalance.wire.requests import Decoder
+from rocketmq_selfbalance.wire.settings import WireSettings
+
+_LENGTH = 4
+
+
+class _Pending(NamedTuple):
+    """A request that waits for its answer."""
+
+    opaque: int
+    form: int
+    request: Message
+
+
+class Conversation:
+    """Of a server's node named ``server``; ``decoders`` are those of its kind (`requests`)."""
+
+    def __init__(self, decoders: Mapping[int, Decoder], server: str, settings: WireSettings) -> None:
+        self._decoders, self._server, self._settings = decoders, server, settings
+        self._read = bytearray()
+        self._count = self._opaque = 0
+        self._pending: dict[int, _Pending] = {}
+        self._asked: dict[int, int] = {}
+        """Opaque number of a question to the client to the node's number of it."""
+        self._language = "JAVA"
+        self._last: tuple[bytes, str, int, ClientHeartbeat] | None = None
+        """Body, language and version of the last heartbeat, and what it says: most are like the one before."""
+
+    def feed(self, data: bytes) -> None:
+        self._read += data
+
+    def next(self) -> Message | None:
+        while (frame := self._frame()) is not None:
+            if frame.is_answer:
+                question = self._asked.pop(frame.opaque, None)
+                if question is not None:
+                    return ClientAnswer(question, frame.code, frame.body, frame.remark)
+            else:
+                return self._request(frame)
+        return None
+
+    def encode(self, message: Message) -> Sequence[bytes]:
+        try:
+            if answers.is_answer(message):
+                pending = self._pending.pop(message[0], None)
+                if pending is None:
+                    return ()
+                return _written(*answers.frame_of(*pending[:2], answers.answered(pending.request, message)))
+            self._opaque += 1
+            frame = answers.notice(message, self._opaque, for_c=self._language != "JAVA")
+            if frame is None:
+                raise WireError(f"RocketMQ's servers do not say {type(message).__name__}")
+            if isinstance(message, AskClient):
+                self._asked[self._opaque] = message.question
+                if len(self._asked) > self._settings.most_unanswered:
+                    del self._asked[next(iter(self._asked))]
+            return (encode(frame),)
+        except FrameError as error:
+            raise WireError(str(error)) from None
+
+    def _frame(self) -> Frame | None:
+        read = self._read
+        if len(read) < _LENGTH:
+            return None
+        try:
+            end = _LENGTH + length_of(bytes(read[:_LENGTH]))
+            if end > self._settings.most_frame_bytes:
+                raise FrameError(f"a frame of {end} bytes, allowed are {self._settings.most_frame_bytes}")
+            if len(read) < end:
+                return None
+            frame = decode(bytes(read[_LENGTH:end]))
+        except FrameError as error:
+            raise WireError(str(error)) from None
+        del read[:end]
+        return frame
+
+    def _request(self, frame: Frame) -> Message:
+        self._count += 1
+        request = self._decoded(frame)
+        if not frame.flag & ONEWAY:
+            if len(self._pending) >= self._settings.most_unanswered:
+                raise WireError(f"{len(self._pending)} requests wait for their answers, and another one comes")
+            self._pending[self._count] = _Pending(frame.opaque, frame.form, request)
+        return request
+
+    def _decoded(self, frame: Frame) -> Message:
+        decoder = self._decoders.get(frame.code)
+        if decoder is None:
+            return Unsupported(self._count, frame.code)
+        if self._last is not None and frame.code == _HEARTBEAT and self._last[:3] == _identity(frame):
+            before = self._last[3]
+            return before._replace(correlation=self._count, beat=before.beat._replace(correlation=self._count))
+        try:
+            request = decoder(self._count, frame, self._server)
+        except (FieldError, UnicodeError) as error:
+            return Malformed(self._count, str(error))
+        if isinstance(request, ClientHeartbeat):
+            self._language = request.language
+            self._last = *_identity(frame), request
+        return request
+
+
+_HEARTBEAT = 34
+
+
+def _identity(frame: Frame) -> tuple[bytes, str, int]:
+    return frame.body, frame.language, frame.version
+
+
+def _written(frame: Frame, body: Sequence[bytes]) -> Sequence[bytes]:
+    """The bytes of a frame whose body comes in parts."""
+    raw = encode(frame)
+    length = sum(map(len, body))
+    if not length:
+        return (raw,)
+    return (int.from_bytes(raw[:_LENGTH]) + length).to_bytes(_LENGTH) + raw[_LENGTH:], *body
+
+
+def maker(decoders: Mapping[int, Decoder], server: str, settings: WireSettings) -> MakeConversation:
+    """What makes the conversations of a server's node."""
+    return lambda peer: Conversation(decoders, server, settings)

@@ -1,0 +1,146 @@
+"""What clients and tools say over real connections beyond the messages of the simulation, and the answers to it.
+
+The simulation's messages (`rocketmq_selfbalance.messages`) stand for themselves here. The records of this file are for
+what it does not have: contents of records, kinds of clients, views of tools. ``correlation`` is the number that the
+conversation gave to the request; ``oneway``: nobody waits for an answer.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from protocols.engine.nodes import Message
+from rocketmq_selfbalance.messages.membership import HeartBeat
+from rocketmq_selfbalance.messages.nameserver import RegisterBroker
+from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+
+NO_FIELDS: Mapping[str, str] = {}
+
+
+class ClientHeartbeat(NamedTuple):
+    """HEART_BEAT in either version. ``fingerprint`` is 0 in the first; ``without_subscriptions``: it only repeats
+    its fingerprint. ``producers``: groups of producers. ``language`` and ``version`` are the frame's."""
+
+    correlation: int
+    beat: HeartBeat
+    producers: tuple[str, ...]
+    fingerprint: int
+    without_subscriptions: bool
+    language: str
+    version: int
+
+
+class SendMessage(NamedTuple):
+    """SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE. ``born``: milliseconds since 1970; ``queue_number`` below 0
+    lets the broker choose; ``properties`` as they came; ``batch``: ``body`` holds several records."""
+
+    correlation: int
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_queues: int
+    queue_number: int
+    sys_flag: int
+    born: int
+    flag: int
+    properties: str
+    reconsume_times: int
+    max_reconsume_times: int | None
+    body: bytes
+    batch: bool
+    oneway: bool
+
+
+class Pull(NamedTuple):
+    """PULL_MESSAGE or LITE_PULL_MESSAGE: the simulation's and what it has no use for. ``expression``: the client's own
+    filter in place of its group's, None where it brings none; ``kind`` is TAG or SQL92; ``most_bytes`` of records."""
+
+    correlation: int
+    pull: PullMessage
+    most_bytes: int
+    expression: str | None
+    kind: str
+
+
+class Pulled(NamedTuple):
+    """The answer to a pull with the stored records; ``remark`` is RocketMQ's name for what was found."""
+
+    correlation: int
+    answer: PullAnswer
+    remark: str
+    records: tuple[bytes, ...] = ()
+
+
+class SendBack(NamedTuple):
+    """CONSUMER_SEND_MSG_BACK: ``position`` is where the record stands in the broker's commit log, in bytes."""
+
+    correlation: int
+    group: str
+    position: int
+    delay_level: int
+    max_reconsume_times: int | None
+    oneway: bool
+
+
+class Administer(NamedTuple):
+    """A tool's order that is one of the simulation's commands."""
+
+    correlation: int
+    command: Message
+
+
+class Registration(NamedTuple):
+    """REGISTER_BROKER from a broker that is no node of this world."""
+
+    correlation: int
+    broker: RegisterBroker
+
+
+class Ask(NamedTuple):
+    """Any other request, by its number: views of tools. ``peer`` is asked of, see `AskClient`."""
+
+    correlation: int
+    code: int
+    fields: Mapping[str, str]
+    body: bytes
+
+
+class Malformed(NamedTuple):
+    """A request in a frame that can be read, but with fields or a body that cannot."""
+
+    correlation: int
+    why: str
+
+
+class Unsupported(NamedTuple):
+    """A request with a number that is not served."""
+
+    correlation: int
+    code: int
+
+
+class Reply(NamedTuple):
+    """The answer to any request, as it goes into the frame."""
+
+    correlation: int
+    code: int
+    fields: Mapping[str, str] = NO_FIELDS
+    body: bytes = b""
+    remark: str | None = None
+
+
+class AskClient(NamedTuple):
+    """A broker asks a client; answered by `ClientAnswer` with the same ``question``."""
+
+    question: int
+    code: int
+    fields: Mapping[str, str]
+    body: bytes = b""
+
+
+class ClientAnswer(NamedTuple):
+    """What a client answered to a broker."""
+
+    question: int
+    code: int
+    body: bytes
+    remark: str | None

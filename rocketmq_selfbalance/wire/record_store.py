@@ -1,0 +1,168 @@
+"""A broker's message store with real records: bytes as RocketMQ stores them, bounded in memory.
+
+It stands where the simulation's store stands (`rocketmq_selfbalance.broker.store`), whose queues are functions of time
+and hold no record. Times here are those of the world; stored records hold milliseconds since 1970.
+"""
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from protocols.engine.nodes import Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
+from rocketmq_selfbalance.messages.pulling import Retried
+from rocketmq_selfbalance.wire import stored_messages
+from rocketmq_selfbalance.wire.stored_messages import Record
+
+KEEPING = 250
+"""Bytes that keeping a record costs beside its own."""
+
+
+class StoredRecord:
+    """A record at its place."""
+
+    __slots__ = ("content", "position", "queue", "tags", "written")
+
+    def __init__(self, content: bytes, position: int, queue: "RecordQueue", tags: int, written: Time) -> None:
+        self.content, self.position, self.queue, self.tags, self.written = content, position, queue, tags, written
+
+
+class RecordQueue(StoredQueue):
+    """One queue with its records, the oldest of which may be gone."""
+
+    __slots__ = ("stored",)
+
+    def __init__(self, now: Time) -> None:
+        super().__init__(now)
+        self.stored: deque[StoredRecord] = deque()
+        """Those with the offsets ``min_offset`` and on."""
+
+    def produce(self, now: Time, per_second: float) -> None:
+        """Nobody produces here but clients."""
+
+    def max_offset(self, now: Time) -> int:
+        return self.min_offset + len(self.stored)
+
+    def next_arrival(self, offset: int) -> Time | None:
+        return None
+
+    def written_at(self, offset: int) -> Time | None:
+        found = self.at(offset)
+        return None if found is None else found.written
+
+    def offset_at(self, time: Time, now: Time) -> int:
+        return self.min_offset + bisect_left(self.stored, time, key=_written)
+
+    def at(self, offset: int) -> StoredRecord | None:
+        """The record with this offset; None where it is gone or not there yet."""
+        place = offset - self.min_offset
+        return self.stored[place] if 0 <= place < len(self.stored) else None
+
+
+def _written(record: StoredRecord) -> Time:
+    return record.written
+
+
+def _position(record: StoredRecord) -> int:
+    return record.position
+
+
+class RecordStore(MessageStore):
+    """The queues of one broker and its commit log. ``most_bytes``: what all records may take in memory."""
+
+    __slots__ = ("_bytes", "_log", "_waiting", "epoch_ms", "host", "most_bytes", "position", "written")
+
+    def __init__(self, most_bytes: int, epoch_ms: Time = 0.0) -> None:
+        super().__init__()
+        self.most_bytes = most_bytes
+        self.epoch_ms = epoch_ms
+        """Milliseconds from 1970 to the beginning of this world."""
+        self.host = stored_messages.host("127.0.0.1", 0)
+        """The broker's address, as records hold it."""
+        self.position = 0
+        """Where the next record will stand in the commit log, in bytes."""
+        self.written = 0
+        """How many records were written."""
+        self._log: deque[StoredRecord] = deque()
+        self._bytes = 0
+        self._waiting: dict[int, Record] = {}
+        """Number of what waits for its delivery to the record."""
+
+    def open(self, now: Time, topic: str, count: int, *, write: bool) -> None:
+        queues = self.queues.setdefault(topic, {})
+        for number in range(count):
+            if number not in queues:
+                queues[number] = RecordQueue(now)
+
+    def records(self, topic: str, number: int) -> RecordQueue | None:
+        """The queue, where it is there."""
+        queue = self.queue(topic, number)
+        return queue if isinstance(queue, RecordQueue) else None
+
+    def append(self, now: Time, record: Record, properties: Mapping[str, str]) -> StoredRecord:
+        """Write a record at the end of its queue. ``properties`` are those of the record."""
+        queue = self.records(record.topic, record.queue_number)
+        if queue is None:
+            queue = self.queues.setdefault(record.topic, {})[record.queue_number] = RecordQueue(now)
+        offset = queue.max_offset(now)
+        stored = int(now + self.epoch_ms)
+        content = stored_messages.encode(record, offset, self.position, stored, self.host)
+        kept = StoredRecord(content, self.position, queue, stored_messages.tags_code(properties), now)
+        queue.stored.append(kept)
+        self._log.append(kept)
+        self.position += len(content)
+        self.written += 1
+        self._bytes += len(content) + KEEPING
+        while self._bytes > self.most_bytes and len(self._log) > 1:
+            self._forget_oldest()
+        return kept
+
+    def _forget_oldest(self) -> None:
+        oldest = self._log.popleft()
+        self._bytes -= len(oldest.content) + KEEPING
+        if oldest.queue.stored and oldest.queue.stored[0] is oldest:
+            oldest.queue.stored.popleft()
+            oldest.queue.min_offset += 1
+
+    def delete(self, topic: str) -> None:
+        gone = {id(queue) for queue in self.queues.get(topic, {}).values()}
+        super().delete(topic)
+        if gone:
+            self._log = deque(each for each in self._log if id(each.queue) not in gone)
+            self._bytes = sum(len(each.content) + KEEPING for each in self._log)
+
+    def found_at(self, position: int) -> StoredRecord | None:
+        """The record that stands there in the commit log; None where it is gone or where none begins."""
+        place = bisect_left(self._log, position, key=_position)
+        if place < len(self._log) and self._log[place].position == position:
+            return self._log[place]
+        return None
+
+    @property
+    def oldest(self) -> Time | None:
+        """When the oldest record was written."""
+        return self._log[0].written if self._log else None
+
+    def keep_until(self, due: Time, record: Record) -> None:
+        """The record is to be written when it is due."""
+        self._sent_back += 1
+        number = self._sent_back
+        origin = Queue(record.topic, "", record.queue_number)
+        delayed = Delayed(due, number, *origin[::2], Retried(origin, -1, record.reconsume_times))
+        insort(self.delayed, delayed)
+        self._waiting[number] = record
+        self._bytes += len(record.body) + KEEPING
+
+    def deliver(self, now: Time) -> list[tuple[str, int]]:
+        count = bisect_left(self.delayed, (now, self._sent_back + 1))
+        due, self.delayed = self.delayed[:count], self.delayed[count:]
+        for each in due:
+            record = self._waiting.pop(each.number)
+            self._bytes -= len(record.body) + KEEPING
+            self.append(now, record, stored_messages.parse_properties(record.properties))
+        return list(dict.fromkeys((each.topic, each.queue_number) for each in due))
+
+    def copy(self) -> Any:
+        raise TypeError("a store with real records belongs to real connections and is not copied")

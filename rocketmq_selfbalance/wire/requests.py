@@ -1,0 +1,380 @@
+"""Frames of clients and tools to messages: what each request number means to a broker, and to a name server."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from protocols.engine.nodes import Message
+from protocols.queues import Queue
+from rocketmq_selfbalance.messages.administration import (
+    DeleteSubscriptionGroup,
+    DeleteTopicInBroker,
+    ResetOffset,
+    SubscriptionGroup,
+    UpdateSubscriptionGroup,
+    UpdateTopic,
+)
+from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import (
+    ConsumerData,
+    GetConsumerListByGroup,
+    HeartBeat,
+    Subscription,
+    UnregisterClient,
+)
+from rocketmq_selfbalance.messages.nameserver import (
+    AddWritePerm,
+    DeleteTopicInNameServer,
+    GetRouteInfo,
+    UnregisterBroker,
+    WipeWritePerm,
+)
+from rocketmq_selfbalance.messages.offsets import (
+    GetMaxOffset,
+    GetMinOffset,
+    QueryConsumerOffset,
+    SearchOffsetByTimestamp,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.remoting import ONEWAY, Frame
+from rocketmq_selfbalance.wire import registrations
+from rocketmq_selfbalance.wire.fields import FieldError, Fields, body_of, objects, text, whole
+from rocketmq_selfbalance.wire.messages import Administer, Ask, ClientHeartbeat, Pull, SendBack, SendMessage
+
+_COMMIT, _SUSPEND, _FILTER = 1, 2, 4
+"""Bits of a pull's system flag: it commits, it may be held, it brings a filter of its own."""
+
+_MOST_HELD_MS = 15 * 60 * 1000
+_LEGAL_GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+
+Decoder: TypeAlias = Callable[[int, Frame, str], Message]
+"""The request's number, its frame, the name of the server; raises `FieldError`."""
+
+
+def _queue(fields: Fields, server: str) -> Queue:
+    return Queue(fields.text("topic"), server, fields.whole("queueId"))
+
+
+def _heartbeat(number: int, frame: Frame, server: str) -> Message:
+    told = body_of(frame)
+    client_id = text(told, "clientID") or text(told, "clientId")
+    if not client_id:
+        raise FieldError("a heartbeat without clientID")
+    fingerprint = whole("heartbeatFingerprint", told.get("heartbeatFingerprint") or 0)
+    consumers = tuple(map(_consumer, objects(told.get("consumerDataSet"))))
+    return ClientHeartbeat(
+        number,
+        HeartBeat(number, client_id, tuple(each for each in consumers if _LEGAL_GROUP.fullmatch(each.group))),
+        tuple(text(each, "groupName") for each in objects(told.get("producerDataSet"))),
+        fingerprint,
+        told.get("withoutSub") is True,
+        frame.language,
+        frame.version,
+    )
+
+
+def _consumer(told: Mapping[str, Any]) -> ConsumerData:
+    subscriptions = (
+        Subscription(
+            text(each, "topic"), text(each, "subString", "*"), float(whole("subVersion", each.get("subVersion") or 0))
+        )
+        for each in objects(told.get("subscriptionDataSet"))
+    )
+    return ConsumerData(
+        text(told, "groupName"),
+        text(told, "consumeType"),
+        text(told, "messageModel"),
+        text(told, "consumeFromWhere"),
+        tuple(sorted(subscriptions)),
+    )
+
+
+def _unregister(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    return UnregisterClient(number, fields.text("clientID"), fields.text("consumerGroup", ""))
+
+
+def _consumer_list(number: int, frame: Frame, server: str) -> Message:
+    return GetConsumerListByGroup(number, Fields(frame.fields).text("consumerGroup"))
+
+
+def _pull(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    flags = fields.whole("sysFlag")
+    held = min(max(fields.whole("suspendTimeoutMillis", 0), 0), _MOST_HELD_MS)
+    pull = PullMessage(
+        number,
+        fields.text("consumerGroup"),
+        _queue(fields, server),
+        fields.whole("queueOffset"),
+        max(fields.whole("maxMsgNums"), 1),
+        float(held) if flags & _SUSPEND else 0.0,
+        fields.whole("commitOffset") if flags & _COMMIT else None,
+        float(fields.whole("subVersion", 0)),
+    )
+    expression = fields.text("subscription", "*") if flags & _FILTER else None
+    return Pull(number, pull, fields.whole("maxMsgBytes", 2**31 - 1), expression, fields.text("expressionType", "TAG"))
+
+
+def _commit(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    oneway = bool(frame.flag & ONEWAY)
+    queue, offset = _queue(fields, server), fields.whole("commitOffset")
+    return UpdateConsumerOffset(number, fields.text("consumerGroup"), queue, offset, oneway)
+
+
+def _query_offset(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    zero = fields.flag("setZeroIfNotFound", default=True)
+    return QueryConsumerOffset(number, fields.text("consumerGroup"), _queue(fields, server), zero)
+
+
+def _max_offset(number: int, frame: Frame, server: str) -> Message:
+    return GetMaxOffset(number, _queue(Fields(frame.fields), server))
+
+
+def _min_offset(number: int, frame: Frame, server: str) -> Message:
+    return GetMinOffset(number, _queue(Fields(frame.fields), server))
+
+
+def _search_offset(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    return SearchOffsetByTimestamp(number, _queue(fields, server), float(fields.whole("timestamp")))
+
+
+def _locks(frame: Frame) -> tuple[str, str, tuple[Queue, ...]]:
+    told = body_of(frame)
+    queues = tuple(
+        Queue(text(each, "topic"), text(each, "brokerName"), whole("queueId", each.get("queueId")))
+        for each in objects(told.get("mqSet"))
+    )
+    return text(told, "consumerGroup"), text(told, "clientId"), queues
+
+
+def _lock(number: int, frame: Frame, server: str) -> Message:
+    return LockBatchMq(number, *_locks(frame))
+
+
+def _unlock(number: int, frame: Frame, server: str) -> Message:
+    return UnlockBatchMq(number, *_locks(frame), oneway=bool(frame.flag & ONEWAY))
+
+
+_LONG_NAMES = {
+    "a": "producerGroup",
+    "b": "topic",
+    "c": "defaultTopic",
+    "d": "defaultTopicQueueNums",
+    "e": "queueId",
+    "f": "sysFlag",
+    "g": "bornTimestamp",
+    "h": "flag",
+    "i": "properties",
+    "j": "reconsumeTimes",
+    "l": "maxReconsumeTimes",
+    "m": "batch",
+}
+"""The short names of a version 2 request to those of version 1."""
+
+
+def _send(number: int, frame: Frame, server: str, names: Mapping[str, str], *, batch: bool = False) -> Message:
+    fields = Fields(frame.fields)
+    return SendMessage(
+        number,
+        fields.text(names["producerGroup"]),
+        fields.text(names["topic"]),
+        fields.text(names["defaultTopic"], ""),
+        fields.whole(names["defaultTopicQueueNums"], 4),
+        fields.whole(names["queueId"]),
+        fields.whole(names["sysFlag"]),
+        fields.whole(names["bornTimestamp"]),
+        fields.whole(names["flag"]) & 0x7FFFFFFF,
+        fields.text(names["properties"], ""),
+        fields.whole(names["reconsumeTimes"], 0),
+        fields.optional(names["maxReconsumeTimes"]),
+        frame.body,
+        batch or fields.flag(names["batch"]),
+        bool(frame.flag & ONEWAY),
+    )
+
+
+_SHORT = {name: letter for letter, name in _LONG_NAMES.items()}
+_LONG = {name: name for name in _LONG_NAMES.values()}
+
+
+def _send_1(number: int, frame: Frame, server: str) -> Message:
+    return _send(number, frame, server, _LONG)
+
+
+def _send_2(number: int, frame: Frame, server: str) -> Message:
+    return _send(number, frame, server, _SHORT)
+
+
+def _send_batch(number: int, frame: Frame, server: str) -> Message:
+    return _send(number, frame, server, _SHORT if "b" in frame.fields else _LONG, batch=True)
+
+
+def _send_back(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    return SendBack(
+        number,
+        fields.text("group"),
+        fields.whole("offset"),
+        fields.whole("delayLevel"),
+        fields.optional("maxReconsumeTimes"),
+        bool(frame.flag & ONEWAY),
+    )
+
+
+def _update_topic(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    read, write = fields.whole("readQueueNums", 16), fields.whole("writeQueueNums", 16)
+    if not (0 <= read <= 65_536 and 0 <= write <= 65_536):
+        raise FieldError(f"a topic of {read} queues to read and {write} to write")
+    return Administer(
+        number, UpdateTopic(number, TopicConfig(fields.text("topic"), read, write, fields.whole("perm", 6)))
+    )
+
+
+def _delete_topic(number: int, frame: Frame, server: str) -> Message:
+    return Administer(number, DeleteTopicInBroker(number, Fields(frame.fields).text("topic")))
+
+
+def _update_group(number: int, frame: Frame, server: str) -> Message:
+    told = body_of(frame)
+    group = text(told, "groupName")
+    if not _LEGAL_GROUP.fullmatch(group):
+        raise FieldError(f"the group name {group[:40]!r}")
+    config = SubscriptionGroup(
+        group,
+        told.get("consumeEnable", True) is True,
+        told.get("consumeBroadcastEnable", True) is True,
+        min(max(whole("retryQueueNums", told.get("retryQueueNums", 1)), 0), 1024),
+        whole("retryMaxTimes", told.get("retryMaxTimes", 16)),
+        told.get("notifyConsumerIdsChangedEnable", True) is True,
+    )
+    return Administer(number, UpdateSubscriptionGroup(number, config))
+
+
+def _delete_group(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    clean = fields.flag("cleanOffset")
+    return Administer(number, DeleteSubscriptionGroup(number, fields.text("groupName"), clean))
+
+
+def _reset(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    offset = fields.optional("offset")
+    return Administer(
+        number,
+        ResetOffset(
+            number,
+            fields.text("group"),
+            fields.text("topic"),
+            float(fields.whole("timestamp")),
+            fields.flag("isForce"),
+            fields.whole("queueId", -1),
+            None if offset is None or offset < 0 else offset,
+        ),
+    )
+
+
+def _ask(number: int, frame: Frame, server: str) -> Message:
+    return Ask(number, frame.code, frame.fields, frame.body)
+
+
+def _route(number: int, frame: Frame, server: str) -> Message:
+    return GetRouteInfo(number, Fields(frame.fields).text("topic"))
+
+
+def _unregister_broker(number: int, frame: Frame, server: str) -> Message:
+    fields = Fields(frame.fields)
+    cluster, broker, address = fields.text("clusterName"), fields.text("brokerName"), fields.text("brokerAddr")
+    return Administer(number, UnregisterBroker(number, cluster, broker, fields.whole("brokerId"), address))
+
+
+def _wipe(number: int, frame: Frame, server: str) -> Message:
+    return Administer(number, WipeWritePerm(number, Fields(frame.fields).text("brokerName")))
+
+
+def _add_perm(number: int, frame: Frame, server: str) -> Message:
+    return Administer(number, AddWritePerm(number, Fields(frame.fields).text("brokerName")))
+
+
+def _forget_topic(number: int, frame: Frame, server: str) -> Message:
+    return Administer(number, DeleteTopicInNameServer(number, Fields(frame.fields).text("topic")))
+
+
+BROKER_ASKED = {
+    12: "QUERY_MESSAGE",
+    21: "GET_ALL_TOPIC_CONFIG",
+    26: "GET_BROKER_CONFIG",
+    28: "GET_BROKER_RUNTIME_INFO",
+    32: "GET_EARLIEST_MSG_STORETIME",
+    33: "VIEW_MESSAGE_BY_ID",
+    43: "GET_ALL_CONSUMER_OFFSET",
+    46: "CHECK_CLIENT_CONFIG",
+    201: "GET_ALL_SUBSCRIPTIONGROUP_CONFIG",
+    202: "GET_TOPIC_STATS_INFO",
+    203: "GET_CONSUMER_CONNECTION_LIST",
+    204: "GET_PRODUCER_CONNECTION_LIST",
+    208: "GET_CONSUME_STATS",
+    300: "QUERY_TOPIC_CONSUME_BY_WHO",
+    305: "GET_SYSTEM_TOPIC_LIST_FROM_BROKER",
+    307: "GET_CONSUMER_RUNNING_INFO",
+    343: "QUERY_TOPICS_BY_CONSUMER",
+    345: "QUERY_SUBSCRIPTION_BY_CONSUMER",
+    351: "GET_TOPIC_CONFIG",
+    352: "GET_SUBSCRIPTIONGROUP_CONFIG",
+}
+"""Numbers of what tools ask a broker, answered by `views`, to their names."""
+
+NAME_SERVER_ASKED = {
+    100: "PUT_KV_CONFIG",
+    101: "GET_KV_CONFIG",
+    102: "DELETE_KV_CONFIG",
+    106: "GET_BROKER_CLUSTER_INFO",
+    206: "GET_ALL_TOPIC_LIST_FROM_NAMESERVER",
+    219: "GET_KVLIST_BY_NAMESPACE",
+    224: "GET_TOPICS_BY_CLUSTER",
+    304: "GET_SYSTEM_TOPIC_LIST_FROM_NS",
+}
+"""Numbers of what tools ask a name server, answered by `name_server`, to their names."""
+
+BROKER: Mapping[int, Decoder] = {
+    10: _send_1,
+    11: _pull,
+    14: _query_offset,
+    15: _commit,
+    17: _update_topic,
+    29: _search_offset,
+    30: _max_offset,
+    31: _min_offset,
+    34: _heartbeat,
+    35: _unregister,
+    36: _send_back,
+    38: _consumer_list,
+    41: _lock,
+    42: _unlock,
+    200: _update_group,
+    207: _delete_group,
+    215: _delete_topic,
+    222: _reset,
+    310: _send_2,
+    320: _send_batch,
+    361: _pull,
+    **dict.fromkeys(BROKER_ASKED, _ask),
+}
+"""Number of a request to a broker to what it says."""
+
+NAME_SERVER: Mapping[int, Decoder] = {
+    103: registrations.decoded,
+    104: _unregister_broker,
+    105: _route,
+    205: _wipe,
+    216: _forget_topic,
+    327: _add_perm,
+    **dict.fromkeys(NAME_SERVER_ASKED, _ask),
+}
+"""Number of a request to a name server to what it says."""

@@ -1,0 +1,194 @@
+"""Producers' records: RocketMQ's ``SendMessageProcessor``, ``ScheduleMessageService`` and the creation of topics by
+``TopicConfigManager.createTopicInSendMessageMethod``."""
+
+from collections.abc import Mapping
+
+from protocols.engine.nodes import Outbox, Time
+from rocketmq_selfbalance.broker import delivering, topic_changes
+from rocketmq_selfbalance.broker.subscription_groups import retry_topic
+from rocketmq_selfbalance.codes import (
+    DLQ_PREFIX,
+    MESSAGE_ILLEGAL,
+    NO_PERMISSION,
+    PERM_WRITE,
+    RETRY_PREFIX,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
+from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.wire import pulling
+from rocketmq_selfbalance.wire.messages import Reply, SendMessage
+from rocketmq_selfbalance.wire.served import Served
+from rocketmq_selfbalance.wire.stored_messages import (
+    Record,
+    host_of,
+    message_id,
+    parse_properties,
+    properties_text,
+    split_batch,
+)
+
+AUTO_TOPIC = "TBW102"
+"""The topic after whose model producers' topics are made (``AUTO_CREATE_TOPIC_KEY_TOPIC``)."""
+
+PERM_INHERIT = 1
+REGION = "DefaultRegion"
+
+_LONGEST_TOPIC, _MOST_PROPERTIES = 127, 32_767
+_PREPARED = 4
+"""Bit of the system flag: the first half of a transaction."""
+_TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 1000.0}
+
+
+def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
+    """A producer writes a record, or a batch of them."""
+    try:
+        records = [(message.flag, message.body, message.properties)] if not message.batch else split_batch(message.body)
+    except (ValueError, UnicodeError) as error:
+        out.send(sender, Reply(message.correlation, MESSAGE_ILLEGAL, remark=str(error)))
+        return
+    refused = _refusal(served, now, message, records, out)
+    if refused is not None:
+        out.send(sender, Reply(message.correlation, refused[0], remark=refused[1]))
+        return
+    topic, number = _place(served, now, message, out)
+    born_host = host_of(sender)
+    ids: list[str] = []
+    first: int | None = None
+    known: dict[str, str] = {}
+    for flag, body, text in records:
+        known = parse_properties(text)
+        record = Record(
+            topic, number, flag, message.sys_flag, message.born, born_host, message.reconsume_times, text, body
+        )
+        ids.append(message_id(served.store.host, served.store.position))
+        offset = _write(served, now, record, known, out)
+        first = offset if first is None else first
+    fields = {
+        "queueId": str(number),
+        "msgId": ",".join(ids),
+        "TRACE_ON": "true",
+        "MSG_REGION": REGION,
+        "queueOffset": str(first or 0),
+    }
+    if not message.batch and (unique := known.get("UNIQ_KEY")):
+        fields["transactionId"] = unique
+    out.send(sender, Reply(message.correlation, SUCCESS, fields))
+    pulling.arrived(served, now, topic, number, out)
+
+
+def _write(served: Served, now: Time, record: Record, properties: dict[str, str], out: Outbox) -> int:
+    """Write a record, or keep it until its delay is over; its offset, 0 where it is kept."""
+    store = served.store
+    properties |= {"MSG_REGION": REGION, "TRACE_ON": "true", "CLUSTER": served.wire.cluster}
+    due = _due(served, now, properties)
+    if due is None:
+        written = store.append(now, record._replace(properties=properties_text(properties)), properties)
+        return written.queue.max_offset(now) - 1
+    properties |= {"REAL_TOPIC": record.topic, "REAL_QID": str(record.queue_number)}
+    store.keep_until(due, record._replace(properties=properties_text(properties)))
+    delivering.schedule_next(served.broker, now, out)
+    return 0
+
+
+def _due(served: Served, now: Time, properties: dict[str, str]) -> Time | None:
+    """When a record with these properties is delivered; None: at once. Its properties say no more that it waits."""
+    level = _whole(properties.pop("DELAY", "0"))
+    levels = served.broker.settings.delay_levels_s
+    if level > 0:
+        return now + levels[min(level, len(levels)) - 1] * 1000.0
+    for name, factor in _TIMED.items():
+        value = properties.pop(name, None)
+        if value is not None:
+            at = _whole(value) * factor
+            return max(now, at - served.epoch_ms if name == "TIMER_DELIVER_MS" else now + at)
+    return None
+
+
+def _whole(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        return 0
+
+
+def _refusal(
+    served: Served, now: Time, message: SendMessage, records: list[tuple[int, bytes, str]], out: Outbox
+) -> tuple[int, str] | None:
+    """Why the records are not taken, in the order in which a broker looks; topics come into being thereby."""
+    broker, topic = served.broker, message.topic
+    if message.sys_flag & _PREPARED or "TRAN_MSG\x01true" in message.properties:
+        return NO_PERMISSION, f"the broker[{served.address}] sending transaction message is forbidden"
+    if not topic or len(topic.encode()) > _LONGEST_TOPIC or any(each.isspace() for each in topic):
+        return SYSTEM_ERROR, f"The specified topic[{topic[:40]}] contains illegal characters or is too long"
+    if topic == AUTO_TOPIC:
+        return SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
+    config = broker.disk.topics.configs.get(topic) or _create(served, now, message, out)
+    if config is None:
+        return TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!"
+    if not config.perm & PERM_WRITE:
+        return NO_PERMISSION, f"the topic[{topic}] sending message is forbidden"
+    if message.queue_number >= max(config.read, config.write):
+        return SYSTEM_ERROR, f"request queueId[{message.queue_number}] is illegal, {config}"
+    for _, body, properties in records:
+        size = len(properties.encode())
+        if len(body) > served.wire.most_message_bytes or size > _MOST_PROPERTIES:
+            return MESSAGE_ILLEGAL, (
+                "the message is illegal, maybe msg body or properties length not matched."
+                f" msg body length limit {served.wire.most_message_bytes}B, msg properties length limit 32KB."
+            )
+    if topic.startswith(RETRY_PREFIX) and broker.disk.groups.find(topic.removeprefix(RETRY_PREFIX)) is None:
+        return SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {topic.removeprefix(RETRY_PREFIX)}"
+    return None
+
+
+def _create(served: Served, now: Time, message: SendMessage, out: Outbox) -> TopicConfig | None:
+    """The topic that a producer writes to and that is not there yet."""
+    broker = served.broker
+    configs = broker.disk.topics.configs
+    if len(configs) >= served.wire.most_topics:
+        return None
+    model = configs.get(message.default_topic)
+    if message.topic.startswith(RETRY_PREFIX):
+        group = broker.disk.groups.find(message.topic.removeprefix(RETRY_PREFIX))
+        made = None if group is None else retry_topic(group)
+    elif model is None or not model.perm & PERM_INHERIT:
+        made = None
+    else:
+        count = max(min(message.default_queues, model.write), 0)
+        made = TopicConfig(message.topic, count, count, model.perm & ~PERM_INHERIT)
+    if made is not None:
+        topic_changes.put(broker, now, made, out)
+    return made
+
+
+def _place(served: Served, now: Time, message: SendMessage, out: Outbox) -> tuple[str, int]:
+    """Topic and queue number that the records go to: those asked for, or the dead letters."""
+    broker, topic = served.broker, message.topic
+    if topic.startswith(RETRY_PREFIX):
+        group = topic.removeprefix(RETRY_PREFIX)
+        config = broker.disk.groups.find(group)
+        limit = config.retry_max_times if config is not None else 0
+        if message.max_reconsume_times is not None:
+            limit = message.max_reconsume_times
+        if message.reconsume_times > limit:
+            return dead_letters(served, now, group, out), 0
+    number = message.queue_number
+    if number < 0:
+        number = out.choose("queue", range(max(broker.disk.topics.configs[topic].write, 1)))
+    return topic, number
+
+
+def dead_letters(served: Served, now: Time, group: str, out: Outbox) -> str:
+    """The topic of a group's dead letters, which is made where it is not there yet."""
+    topic = DLQ_PREFIX + group
+    if topic not in served.broker.disk.topics.configs:
+        topic_changes.put(served.broker, now, TopicConfig(topic, 1, 1, PERM_WRITE | 4), out)
+    return topic
+
+
+def with_defaults(configs: Mapping[str, TopicConfig], queues: int) -> dict[str, TopicConfig]:
+    """A broker's topics with the one after whose model producers' topics are made."""
+    return {AUTO_TOPIC: TopicConfig(AUTO_TOPIC, queues, queues, 4 | PERM_WRITE | PERM_INHERIT), **configs}
