@@ -23,6 +23,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "compare.planning.command",
         "Plan the way of a group to another way of sharing, with the cost of each step.",
     ),
+    "serve": ("compare.serving.command", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""

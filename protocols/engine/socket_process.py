@@ -34,7 +34,7 @@ class World(Protocol):
 class SocketProcess:
     """A node on real connections; to its node it is the outbox (`protocols.engine.nodes.Outbox`)."""
 
-    __slots__ = ("_entries", "backlog", "connections", "hung", "name", "neighbours", "node", "timers", "world")
+    __slots__ = ("_entries", "backlog", "connections", "cut", "hung", "name", "neighbours", "node", "timers", "world")
 
     def __init__(self, world: World, name: str, node: Node) -> None:
         self.world, self.name, self.node = world, name, node
@@ -48,6 +48,8 @@ class SocketProcess:
         """Timer to the due time of its earliest entry with the world, so that moving one to later costs nothing
         there: when the entry's turn comes, another takes its place."""
         self.hung = False
+        self.cut = False
+        """Whether the network between the node and its clients is cut."""
         self.backlog: list[Callable[[], None]] = []
         """What came while the node hung."""
 

@@ -163,6 +163,14 @@ class Sockets:
             if peer is None or connection.peer == peer:
                 connection.abort()
 
+    def set_cut(self, name: str, cut: bool) -> None:
+        """Cut the network of a node's clients, or mend it: nothing passes, and neither side is told."""
+        process = self.processes.get(name)
+        if process is not None:
+            process.cut = cut
+            for connection in process.connections.values():
+                connection.set_cut(cut)
+
     def hang(self, name: str) -> None:
         """The node stops: its connections stay open, and what comes for it waits."""
         process = self.processes[name]
@@ -198,6 +206,7 @@ class Sockets:
             )
             return False
         process.connections[connection.peer] = connection
+        connection.set_cut(process.cut)
         self._created(CONNECTED, process, connection.peer)
         self._turns.take(process, lambda: process.node.connected(self.now, connection.peer, process))
         return True

@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, object]:
-    """A variant's pictures. Runs it once more, with every message kept."""
+    """A variant's pictures. Where its messages were not kept, it is run once more, with every message kept."""
     timeline = result.timeline
     keys = list(Topology.of(result.variant.scenario).node)
     names = result.ending.names
@@ -61,7 +61,11 @@ def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, objec
     points, thinned = _points(timeline, phases)
     if thinned:
         remarks.append(f"The fairness line shows {len(points)} of {len(points) + thinned} points.")
-    traced = run_variant(result.variant, tracing=True) if sum(timeline.messages.values()) <= MOST_TRACED else None
+    traced: RunResult | None = None
+    if timeline.trace is not None:
+        traced = result
+    elif sum(timeline.messages.values()) <= MOST_TRACED:
+        traced = run_variant(result.variant, tracing=True)
     if traced is None:
         remarks.append(
             f"The player shows only events and their effects, because the run has more than {MOST_TRACED:,} messages."

@@ -1,19 +1,11 @@
 """A served cluster without sockets: brokers that answer about records and topics, their controller, a clock by hand."""
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from kafka_coordinator.broker import Broker, ClusterState
-from kafka_coordinator.coordinator.node import offsets_topic
-from kafka_coordinator.coordinator.settings import BrokerSettings
-from kafka_coordinator.wire import records, requests
-from kafka_coordinator.wire.records.settings import Bounds
-from kafka_coordinator.wire.records.storage import Storage
-from kafka_coordinator.wire.requests import Answer, Request
-from kafka_coordinator.wire.settings import ServerSettings
-from kafka_coordinator.wire.state import BrokerAddress, BrokerState
+from kafka_coordinator.wire import requests
+from kafka_coordinator.wire.requests import Request
 from protocols.engine.nodes import Message, Time, TimerName
 
 BEGAN_MS = 1_700_000_000_000

@@ -1,0 +1,146 @@
+"""A cluster before real clients, with all that is told of its groups: what `equipoise serve` and the fixtures start."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from compare.scenarios.run_variant import UNCOUNTED
+from compare.serving.history import History
+from compare.serving.service import Service
+from protocols.engine.sockets import Sockets
+from protocols.errors import UserError
+from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Network, Queues
+from protocols.scenario.model import Scenario
+
+PORTS: Mapping[str, int] = {"kafka": 9092, "rocketmq": 9876}
+"""Where clients begin, if nobody says otherwise."""
+
+_CONCLUDED = (AddTopic, DeleteTopic, Queues)
+"""Events that the history notices by itself."""
+
+
+class Served:
+    """``address`` is the line that says where clients begin; ``bootstrap`` that place alone. ``passed_over``: what the
+    scenario says and nobody here can do."""
+
+    def __init__(self, world: Sockets, service: Service, history: History, bootstrap: str) -> None:
+        self.world, self.service, self.history, self.bootstrap = world, service, history, bootstrap
+        what = "bootstrap" if service.system == "kafka" else "name server"
+        self.address = f"{service.system}: {what} {bootstrap}"
+        self.passed_over: list[str] = []
+        self._applying: set[asyncio.Task[None]] = set()
+
+    def schedule(self, scenario: Scenario) -> None:
+        """Let the scenario's events happen at their times."""
+        members = sum(isinstance(event, (*_CONCLUDED, BrokerEvent, Network)) is False for event in scenario.events)
+        if members:
+            self.passed_over.append(
+                f"{members} of {len(scenario.events)} events are about members, who are real clients here: they are"
+                " passed over"
+            )
+        for event in scenario.events:
+            if isinstance(event, (*_CONCLUDED, BrokerEvent, Network)):
+                self.world.at(event.at, partial(self._begin, event), event.describe())
+
+    def _begin(self, event: Event) -> None:
+        task = self.world.loop.create_task(self.apply(event))
+        self._applying.add(task)
+        task.add_done_callback(self._applying.discard)
+
+    async def apply(self, event: Event) -> None:
+        """The event happens now."""
+        now = self.world.tell_time()
+        if isinstance(event, Network):
+            self._cut(event)
+        else:
+            await self.service.apply(event)
+        if not isinstance(event, _CONCLUDED):
+            self.history.happened(event.model_copy(update={"at": now}))
+        self.history.look(now)
+
+    def _cut(self, event: Network) -> None:
+        """The network of the brokers that the event names is cut for its time: of their clients nobody is told."""
+        brokers = [name for name in event.between if name in self.service.brokers] or list(self.service.brokers)
+        if event.network != "cut":
+            self.passed_over.append(f"{event.describe()}: only a network that is cut is served")
+            return
+        for name in brokers:
+            self.world.set_cut(name, True)
+        self.world.at(
+            self.world.now + event.for_, lambda: [self.world.set_cut(name, False) for name in brokers] and None
+        )
+
+
+async def start(
+    system: str,
+    scenario: Scenario | None = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    settings: Mapping[str, object] = {},
+    *,
+    tracing: bool = False,
+    seed: int | None = None,
+    brokers: Sequence[str] | None = None,
+) -> Served:
+    """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
+
+    Raises `UserError` where a port is taken, or for a setting that the system does not have.
+    """
+    history = History(UNCOUNTED)
+    world = Sockets(seed=seed, observer=history, tracing=tracing)
+    topics = {} if scenario is None else {topic: part.queues for topic, part in scenario.topics.items()}
+    names = tuple(brokers or (scenario.brokers if scenario is not None else ()))
+    first = PORTS[system] if port is None else port
+    try:
+        if system == "kafka":
+            service, bootstrap = await _kafka(world, names, topics, settings, host, first)
+        else:
+            service, bootstrap = await _rocketmq(world, names, topics, settings, host, first)
+    except OSError as error:
+        await world.close()
+        raise UserError(
+            f"--port {first}: {error.strerror or error}, expected a free port of {host}, or 0 for any"
+        ) from None
+    except BaseException:
+        await world.close()
+        raise
+    history.watch(service, world.tell_time)
+    served = Served(world, service, history, bootstrap)
+    if scenario is not None:
+        served.schedule(scenario)
+    return served
+
+
+async def _kafka(
+    world: Sockets,
+    brokers: Sequence[str],
+    topics: Mapping[str, Mapping[str, int]],
+    settings: Mapping[str, object],
+    host: str,
+    port: int,
+) -> tuple[Service, str]:
+    from compare.serving.kafka import KafkaService
+    from kafka_coordinator.wire.served import DEFAULT_BROKERS, ServedCluster
+
+    counts = {topic: sum(queues.values()) for topic, queues in topics.items()}
+    cluster = ServedCluster(world, brokers or DEFAULT_BROKERS, counts, settings)
+    await cluster.start(host, port)
+    return KafkaService(cluster), cluster.bootstrap
+
+
+async def _rocketmq(
+    world: Sockets,
+    brokers: Sequence[str],
+    topics: Mapping[str, Mapping[str, int]],
+    settings: Mapping[str, object],
+    host: str,
+    port: int,
+) -> tuple[Service, str]:
+    from compare.serving.rocketmq import RocketMQService
+    from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+
+    cluster = await RocketMQCluster.start(
+        world, epoch_ms=time.time() * 1000, brokers=brokers or ("broker-a",), topics=topics, host=host, port=port
+    )
+    return RocketMQService(cluster), cluster.name_server

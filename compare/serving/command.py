@@ -1,0 +1,129 @@
+"""The verb `serve`."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from compare.console.option_files import check_report, save_report
+from compare.console.output import HELP_OPTIONS
+from compare.serving.cluster import Served, start
+from compare.serving.record import NAME, measured, result_of
+from protocols import UserError, files
+from protocols.scenario.model import Scenario
+from protocols.scenario.units import milliseconds
+
+_WRITABLE = "expected a writable file"
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("system", type=click.Choice(("kafka", "rocketmq")))
+@click.argument("scenario", required=False, metavar="[SCENARIO.yaml]", type=click.Path(path_type=Path))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port of the first broker, or of the name server; others follow it. 0: free ones.  [default: 9092 for kafka,"
+    " 9876 for rocketmq]",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, and that clients are told.")
+@click.option(
+    "--initial-delay",
+    metavar="TIME",
+    help="Kafka: how long the first rebalance of a new group waits for more members"
+    " (group.initial.rebalance.delay.ms).  [default: 3s]",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="At the end write what the clients did: JSON in the form of compare, one variant `real`.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="At the end write the same as a report: timelines, figures and a player of the messages.",
+)
+def serve(
+    system: str,
+    scenario: Path | None,
+    port: int | None,
+    host: str,
+    initial_delay: str | None,
+    record: Path | None,
+    report: Path | None,
+) -> int:
+    """Let real clients use this package's brokers, until Ctrl-C or SIGTERM.
+
+    SYSTEM is kafka or rocketmq. The scenario says which brokers and topics there are, and its events happen at their
+    times of the real clock: brokers stop and return, topics come and grow; its members are not started, because
+    members are the real clients. Without one there is one broker, and topics are created when clients ask for them.
+
+    The first line on standard output says where clients begin. docs/serving.md tells what is served.
+    """
+    from compare.scenarios.reading import read  # the rest of this verb can do without YAML
+
+    for path in (record, report):
+        if path is not None:
+            check_report(path)
+    if system != "kafka" and initial_delay is not None:
+        raise UserError(f"--initial-delay {initial_delay}: {system} has no initial delay, expected serve kafka")
+    settings: Mapping[str, object] = {}
+    if initial_delay is not None:
+        settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
+    given = None if scenario is None else read(scenario)
+    asyncio.run(_serve(system, given, host, port, settings, record, report))
+    return 0
+
+
+async def _serve(
+    system: str,
+    scenario: Scenario | None,
+    host: str,
+    port: int | None,
+    settings: Mapping[str, object],
+    record: Path | None,
+    report: Path | None,
+) -> None:
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, over.set)
+    served = await start(system, scenario, host, port, settings, tracing=report is not None)
+    try:
+        click.echo(served.address)
+        for text in served.passed_over:
+            click.echo(f"serve: {text}", err=True)
+        await over.wait()
+        end = served.world.tell_time()
+    finally:
+        await served.world.close()
+    if record is not None or report is not None:
+        _write(served, end, NAME if scenario is None else scenario.name, record, report)
+
+
+def _write(served: Served, end: float, name: str, record: Path | None, report: Path | None) -> None:
+    result = result_of(served.history, served.service, served.world, end, name)
+    found = measured(result, served.service, with_chart_data=report is not None)
+    if record is not None:
+        _save("--record", record, lambda: json.dumps(found[2], indent=1, allow_nan=False) + "\n")
+    if report is not None:
+        from compare.comparison.report.page import write_comparison
+
+        save_report(report, write_comparison([found]))
+
+
+def _save(option: str, path: Path, text: Callable[[], str]) -> None:
+    try:
+        files.write_text(path, text())
+    except OSError as error:
+        raise UserError(f"{option} {path}: {error.strerror}, {_WRITABLE}") from None
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        return round(milliseconds(text))
+    except ValueError as error:
+        raise UserError(f"--initial-delay {text}: {error}") from None

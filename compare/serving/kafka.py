@@ -1,0 +1,107 @@
+"""A served Kafka cluster, as `compare.serving.service.Service` asks for it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from compare.serving.service import Seen
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.messages import ConsumerMetadata
+from kafka_coordinator.wire.served import ServedCluster
+from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Queues
+from protocols.timeline import THROUGHOUT
+
+_OF_SERVER = {"range": "server-range"}
+"""Names that assignors at the server have with clients, to those in this project."""
+
+
+class KafkaService:
+    """``cluster`` runs in a world on sockets."""
+
+    system = "kafka"
+    numbering = THROUGHOUT
+
+    def __init__(self, cluster: ServedCluster) -> None:
+        self.cluster = cluster
+
+    @property
+    def brokers(self) -> Sequence[str]:
+        """Names of all brokers, those that are away among them."""
+        return self.cluster.brokers
+
+    def topics(self) -> Mapping[str, Mapping[str, int]]:
+        """Topic to the number of its partitions, as if all were on the first broker: leaders come and go."""
+        first = self.cluster.brokers[0]
+        return {topic: {first: len(leaders)} for topic, leaders in self.cluster.controller.state.topics.items()}
+
+    def groups(self) -> Sequence[str]:
+        """The groups that a coordinator knows."""
+        found = {
+            name: None for core in self._cores() for names in (core.groups, core.consumer_groups) for name in names
+        }
+        return sorted(found)
+
+    def members(self, group: str) -> Mapping[str, Seen]:
+        """Name (`kafka_coordinator.wire.names`) to member, of those that the coordinator counts in."""
+        for core in self._cores():
+            if group in core.groups:
+                return _classic(core.groups[group])
+            if group in core.consumer_groups:
+                return _of_consumer_protocol(core.consumer_groups[group])
+        return {}
+
+    def strategy(self, group: str) -> str:
+        """The assignor that the group has agreed upon."""
+        for core in self._cores():
+            if group in core.groups:
+                return core.groups[group].protocol or ""
+            if group in core.consumer_groups:
+                name = core.consumer_groups[group].preferred_assignor() or core.settings.assignors[0]
+                return _OF_SERVER.get(name, name)
+        return ""
+
+    async def apply(self, event: Event) -> bool:
+        """The event happens now; whether it is one of servers and topics."""
+        cluster = self.cluster
+        if isinstance(event, BrokerEvent):
+            running = cluster.world.is_running(event.broker)
+            if event.does == "return" and not running:
+                await cluster.start_broker(event.broker)
+            elif event.does == "stop" and running:
+                cluster.stop_broker(event.broker)
+            elif event.does == "kill" and running:
+                cluster.kill_broker(event.broker)
+        elif isinstance(event, Queues):
+            for topic, queues in event.queues.items():
+                cluster.add_partitions(topic, sum(queues.values()))
+        elif isinstance(event, AddTopic):
+            for topic, part in event.add_topic.items():
+                cluster.create_topic(topic, sum(part.queues.values()))
+        elif isinstance(event, DeleteTopic):
+            cluster.delete_topic(event.delete_topic)
+        else:
+            return False
+        return True
+
+    def _cores(self) -> Iterator[Core]:
+        for name, state in self.cluster.states.items():
+            if self.cluster.world.is_running(name):
+                yield state.broker.coordinator.core
+
+
+def _classic(group: Group) -> Mapping[str, Seen]:
+    found = {}
+    for member in group.members.values():
+        metadata = member.protocols[0][1] if member.protocols else None
+        topics = metadata.topics if isinstance(metadata, ConsumerMetadata) else ()
+        found[str(member.client_id)] = Seen(tuple(sorted(topics)), None, member.instance_id)
+    return found
+
+
+def _of_consumer_protocol(group: ConsumerGroup) -> Mapping[str, Seen]:
+    return {
+        str(each.profile.client_id): Seen(
+            tuple(sorted(each.profile.topics)), each.profile.regex or None, each.profile.instance_id
+        )
+        for each in group.members.values()
+    }
