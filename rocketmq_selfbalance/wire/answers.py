@@ -108,10 +108,10 @@ def answered(request: Message, answer: Message) -> Answered:
     return _ANSWERS[type(answer)](request, answer)
 
 
-def frame_of(opaque: int, form: int, told: Answered) -> tuple[Frame, Sequence[bytes]]:
+def frame_of(opaque: int, told: Answered) -> tuple[Frame, Sequence[bytes]]:
     """The frame of an answer, without its body, and the parts of the body."""
     code, fields, body, remark = told
-    return Frame(code, opaque, fields, remark=remark, flag=RESPONSE, form=form), body
+    return Frame(code, opaque, fields, remark=remark, flag=RESPONSE), body
 
 
 def notice(message: Message, opaque: int, *, for_c: bool) -> Frame | None:

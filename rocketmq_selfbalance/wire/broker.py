@@ -1,23 +1,23 @@
-"""A broker before real clients: the simulation's broker, with records that have contents, with views for tools, and with
-facts under the clients' ids.
+"""A broker before real clients: the simulation's broker with records that have contents, views for tools, and facts
+under the clients' ids.
 
 Entry points of a node. What the simulation's broker knows (members, offsets, locks, topics, groups, notices) it does
 itself; pulls, records and views are handled here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from protocols.facts import Committed
 from rocketmq_selfbalance.broker.connections import IDLE
 from rocketmq_selfbalance.broker.delivering import DELIVER, schedule_next
 from rocketmq_selfbalance.broker.node import BrokerNode
 from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYSTEM_ERROR
 from rocketmq_selfbalance.messages.administration import ResetOffset
 from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
+from rocketmq_selfbalance.messages.offsets import SearchOffsetByTimestamp
 from rocketmq_selfbalance.wire import offset_views, pulling, sending, sent_back, views
 from rocketmq_selfbalance.wire.messages import (
     Administer,
@@ -31,57 +31,13 @@ from rocketmq_selfbalance.wire.messages import (
     SendMessage,
     Unsupported,
 )
+from rocketmq_selfbalance.wire.named_outbox import NamedOutbox
 from rocketmq_selfbalance.wire.served import ClientKind, Served
 
 LOOK = "look who reads"
 """Name of a timer."""
 
 LOOK_MS: Time = 1_000.0
-
-T = TypeVar("T")
-
-
-class _Named:
-    """An outbox that tells the world's one under the clients' ids what the node observes."""
-
-    __slots__ = ("out", "served")
-
-    def __init__(self, served: Served, out: Outbox) -> None:
-        self.served, self.out = served, out
-        served.now = 0.0
-
-    def send(self, to: str, message: Message) -> None:
-        if type(message) is LockBatchMqAnswer and message.locked:
-            self.served.locked = message.locked
-        self.out.send(to, message)
-
-    def close(self, peer: str) -> None:
-        self.out.close(peer)
-
-    def set_timer(self, name: TimerName, at: Time) -> None:
-        self.out.set_timer(name, at)
-
-    def cancel_timer(self, name: TimerName) -> None:
-        self.out.cancel_timer(name)
-
-    def observe(self, fact: tuple[Any, ...]) -> None:
-        if type(fact) is Committed:
-            served = self.served
-            member = None if fact.member is None else served.client_id(fact.member, fact.group)
-            self.out.observe(fact._replace(member=member))
-            if not fact.error:
-                before = served.broker.offsets.query(fact.group, fact.queue.topic, fact.queue.number)
-                served.ownership.commits(
-                    served.now, fact.group, member, fact.queue, fact.offset, before, self.out.observe
-                )
-        else:
-            self.out.observe(fact)
-
-    def choose(self, label: str, options: Sequence[T]) -> T:
-        return self.out.choose(label, options)
-
-    def new_id(self, prefix: str) -> str:
-        return self.out.new_id(prefix)
 
 
 class ServedBroker:
@@ -92,7 +48,7 @@ class ServedBroker:
     def __init__(self, served: Served) -> None:
         self.served = served
         self.node = BrokerNode(served.broker)
-        self._named: _Named | None = None
+        self._named: NamedOutbox | None = None
 
     def start(self, now: Time, out: Outbox) -> None:
         named = self._at(now, out)
@@ -148,9 +104,9 @@ class ServedBroker:
     def key(self, now: Time) -> tuple[object, ...]:
         return self.node.key(now)
 
-    def _at(self, now: Time, out: Outbox) -> _Named:
+    def _at(self, now: Time, out: Outbox) -> NamedOutbox:
         if self._named is None or self._named.out is not out:
-            self._named = _Named(self.served, out)
+            self._named = NamedOutbox(self.served, out)
         self.served.now = now
         return self._named
 
@@ -230,11 +186,18 @@ class ServedBroker:
     def administer(self, now: Time, sender: str, message: Administer, out: Outbox) -> None:
         """A tool's order."""
         command = message.command
+        if isinstance(command, ResetOffset) and command.timestamp >= 0:
+            command = command._replace(timestamp=command.timestamp - self.served.epoch_ms)
         self.node.receive(now, OPERATOR, command, out)
         if isinstance(command, ResetOffset):
             out.send(sender, offset_views.reset_answer(self.served, now, message.correlation, command))
         else:
             out.send(sender, Answer(message.correlation, SUCCESS))
+
+    def search_offset(self, now: Time, sender: str, message: SearchOffsetByTimestamp, out: Outbox) -> None:
+        """A client asks which record was stored at a time, in milliseconds since 1970."""
+        timestamp = message.timestamp - self.served.epoch_ms
+        self.node.receive(now, sender, message._replace(timestamp=timestamp), out)
 
     def asked(self, now: Time, sender: str, message: Ask, out: Outbox) -> None:
         """A tool asks for a view."""
@@ -286,6 +249,7 @@ _REQUESTS: Mapping[type[Message], _Handle] = {
     GetConsumerListByGroup: ServedBroker.member_list,
     LockBatchMq: ServedBroker.lock,
     UnlockBatchMq: ServedBroker.unlock,
+    SearchOffsetByTimestamp: ServedBroker.search_offset,
     Administer: ServedBroker.administer,
     Ask: ServedBroker.asked,
     ClientAnswer: ServedBroker.client_answered,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from protocols.engine.nodes import Message, Time
+from protocols.engine.process import CLOCK
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.commands import StopBroker
@@ -142,9 +143,13 @@ class RocketMQCluster:
         """End a broker at once."""
         broker = self.broker(name)
         now = self.world.tell_time()
+
+        def observe(fact: tuple[object, ...]) -> None:
+            self.world.observer.fact(now, name, fact, CLOCK, CLOCK)
+
         for peer, groups in broker.places.items() if broker is not None else ():
             for group, member in groups.items():
-                self.ownership.left(now, group, member, name, peer, lambda fact: None)
+                self.ownership.left(now, group, member, name, peer, observe)
         self.world.end(name)
 
     def broker(self, name: str) -> Served | None:

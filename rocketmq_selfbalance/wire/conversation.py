@@ -1,7 +1,7 @@
 """One connection with a client or a tool: frames to messages of the nodes, and what the nodes answer to frames.
 
 Every request gets a number of the conversation's own, because nothing keeps a client from using an opaque number
-twice. Requests are handed on at once, whatever still waits for its answer, and answered in any order. A frame that
+twice. Headers are read in both forms and written as JSON, as real servers do. Requests are handed on at once, whatever still waits for its answer, and answered in any order. A frame that
 cannot be read ends the connection; fields that cannot be read are answered with an error, as a real server does.
 """
 
@@ -24,7 +24,6 @@ class _Pending(NamedTuple):
     """A request that waits for its answer."""
 
     opaque: int
-    form: int
     request: Message
 
 
@@ -61,7 +60,7 @@ class Conversation:
                 pending = self._pending.pop(message[0], None)
                 if pending is None:
                     return ()
-                return _written(*answers.frame_of(*pending[:2], answers.answered(pending.request, message)))
+                return _written(*answers.frame_of(pending.opaque, answers.answered(pending.request, message)))
             self._opaque += 1
             frame = answers.notice(message, self._opaque, for_c=self._language != "JAVA")
             if frame is None:
@@ -96,7 +95,7 @@ class Conversation:
         if not frame.flag & ONEWAY:
             if len(self._pending) >= self._settings.most_unanswered:
                 raise WireError(f"{len(self._pending)} requests wait for their answers, and another one comes")
-            self._pending[self._count] = _Pending(frame.opaque, frame.form, request)
+            self._pending[self._count] = _Pending(frame.opaque, request)
         return request
 
     def _decoded(self, frame: Frame) -> Message:

@@ -1,15 +1,18 @@
-"""Who reads which queue, concluded from what real clients send: RocketMQ's clients share queues among themselves and tell
-no broker the result.
+"""Who reads which queue, concluded from what real clients send: RocketMQ's clients share queues among themselves and
+tell no broker the result.
 
-| fact | known or concluded |
-|---|---|
-| ``RebalanceBegan`` | concluded: the client asked for its group's member list, which begins each of its passes; why it did is taken from the last change of the group's members |
-| ``Granted`` | known for queues that the client locked (ordered consumption); for others concluded with ``Owns`` |
-| ``Owns`` | concluded: the client pulls from the queue. It ends when the client leaves the group or loses its connection, unlocks the queue, begins no further pull within `QUIET_MS`, or when another client of the group begins to pull the queue |
-| two owners | concluded: a client that goes on pulling after another one has begun owns the queue as well; a pull that waits since before does not count. Each client of a BROADCASTING group owns what it pulls |
-| ``RebalanceEnded`` | concluded: the client's queues have changed |
-| ``Committed`` | known |
-| ``Delivered`` | concluded: a client that moves its committed offset forward has handled the records in between. Records that it handled and did not commit are not seen |
+- ``RebalanceBegan``: concluded. A client that asks for its group's member list begins a pass; why it does is taken from
+  the last change of the group's members.
+- ``Granted``: known for queues that the client locked (ordered consumption), concluded with ``Owns`` for others.
+- ``Owns``: concluded. The client pulls from the queue. That ends when it leaves the group or loses its connection,
+  unlocks the queue, begins no further pull within `QUIET_MS`, or when another client of the group begins to pull from
+  the queue.
+- Two owners: concluded. A client that goes on pulling after another one has begun owns the queue as well; a pull that
+  waits since before does not count. Each client of a BROADCASTING group owns what it pulls.
+- ``RebalanceEnded``: concluded. The client's queues have changed.
+- ``Committed``: known.
+- ``Delivered``: concluded. A client that moves its committed offset forward has handled the records in between. Records
+  that it handled and did not commit are not seen.
 
 A member is called by its client id. What clients do with records between a pull and a commit, and queues that are
 assigned but not pulled (a paused consumer), nobody on this side can know.
@@ -45,7 +48,7 @@ class _Reading:
 class _Member:
     """One client in one group."""
 
-    __slots__ = ("channels", "followed", "granted", "locked", "owned", "passing", "reading")
+    __slots__ = ("channels", "followed", "granted", "locked", "owned", "passing", "reading", "told")
 
     def __init__(self) -> None:
         self.channels: dict[tuple[str, str], None] = {}
@@ -57,6 +60,8 @@ class _Member:
         """Queue that another client began to pull to when that was."""
         self.passing = False
         self.granted: tuple[Queue, ...] = ()
+        self.told: tuple[Queue, ...] = ()
+        """What was observed last."""
 
 
 class _Change(NamedTuple):
@@ -74,7 +79,7 @@ class Ownership:
         self._groups: dict[str, dict[str, _Member]] = {}
         self._changes: dict[str, _Change] = {}
         self._handled: dict[tuple[str, Queue], tuple[int, Time]] = {}
-        """Group and queue to the offset up to which its records are handled, and since when."""
+        """Group and queue to the offset where it was first read from or was committed last, and when."""
 
     # What clients do.
 
@@ -118,8 +123,11 @@ class Ownership:
         else:
             observe(RebalanceBegan(group, change.trigger, change.by, None, member))
 
-    def pulls(self, now: Time, group: str, member: str, queue: Queue, *, alone: bool, observe: Observe) -> None:
-        """A pull has come; ``alone``: the group's members share its queues."""
+    def pulls(
+        self, now: Time, group: str, member: str, queue: Queue, offset: int, *, alone: bool, observe: Observe
+    ) -> None:
+        """A pull from this offset has come; ``alone``: the group's members share its queues."""
+        self._handled.setdefault((group, queue), (offset, now))
         members = self._groups.get(group)
         known = None if members is None else members.get(member)
         if members is None or known is None:
@@ -168,11 +176,11 @@ class Ownership:
         self, now: Time, group: str, member: str | None, queue: Queue, offset: int, before: int, observe: Observe
     ) -> None:
         """A commit was taken, where ``before`` stood (below 0: nothing)."""
-        handled, since = self._handled.get((group, queue), (max(before, 0), now))
-        if member is not None and 0 <= before < offset:
-            observe(Delivered(group, member, queue, before, offset, min(since, now)))
-        if (handled, since) != (offset, now):
-            self._handled[group, queue] = offset, now
+        handled, since = self._handled.get((group, queue), (offset, now))
+        first = before if before >= 0 else handled
+        if member is not None and first < offset:
+            observe(Delivered(group, member, queue, first, offset, since))
+        self._handled[group, queue] = offset, now
 
     def look(self, now: Time, broker: str, observe: Observe) -> None:
         """Find who reads this broker's queues no more."""
@@ -203,6 +211,8 @@ class Ownership:
         if granted != known.granted:
             known.granted = granted
             observe(Granted(group, member, granted, None))
-        observe(Owns(group, member, owned, None))
-        observe(RebalanceEnded(group, None, True, member))
-        known.passing = False
+        if owned != known.told:
+            known.told = owned
+            observe(Owns(group, member, owned, None))
+            observe(RebalanceEnded(group, None, True, member))
+            known.passing = False

@@ -58,7 +58,7 @@ def pull(served: Served, now: Time, sender: str, message: Pull, out: Outbox) -> 
     if member is not None:
         members = broker.consumers.groups.get(asked.group)
         alone = members is None or members.message_model != BROADCASTING
-        served.ownership.pulls(now, asked.group, member, asked.queue, alone=alone, observe=out.observe)
+        served.ownership.pulls(now, asked.group, member, asked.queue, asked.offset, alone=alone, observe=out.observe)
     if asked.commit_offset is not None:
         pulls.commit(broker, now, Committed(asked.group, asked.queue, asked.commit_offset, sender, None, ""), out)
     answer = _found(served, now, message)

@@ -1,19 +1,10 @@
 """Frames of clients and tools to messages: what each request number means to a broker, and to a name server."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message
 from protocols.queues import Queue
-from rocketmq_selfbalance.messages.administration import (
-    DeleteSubscriptionGroup,
-    DeleteTopicInBroker,
-    ResetOffset,
-    SubscriptionGroup,
-    UpdateSubscriptionGroup,
-    UpdateTopic,
-)
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
@@ -22,13 +13,7 @@ from rocketmq_selfbalance.messages.membership import (
     Subscription,
     UnregisterClient,
 )
-from rocketmq_selfbalance.messages.nameserver import (
-    AddWritePerm,
-    DeleteTopicInNameServer,
-    GetRouteInfo,
-    UnregisterBroker,
-    WipeWritePerm,
-)
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.offsets import (
     GetMaxOffset,
     GetMinOffset,
@@ -37,17 +22,15 @@ from rocketmq_selfbalance.messages.offsets import (
     UpdateConsumerOffset,
 )
 from rocketmq_selfbalance.messages.pulling import PullMessage
-from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.remoting import ONEWAY, Frame
-from rocketmq_selfbalance.wire import registrations
+from rocketmq_selfbalance.wire import orders, registrations
 from rocketmq_selfbalance.wire.fields import FieldError, Fields, body_of, objects, text, whole
-from rocketmq_selfbalance.wire.messages import Administer, Ask, ClientHeartbeat, Pull, SendBack, SendMessage
+from rocketmq_selfbalance.wire.messages import Ask, ClientHeartbeat, Pull, SendBack, SendMessage
 
 _COMMIT, _SUSPEND, _FILTER = 1, 2, 4
 """Bits of a pull's system flag: it commits, it may be held, it brings a filter of its own."""
 
 _MOST_HELD_MS = 15 * 60 * 1000
-_LEGAL_GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 
 Decoder: TypeAlias = Callable[[int, Frame, str], Message]
 """The request's number, its frame, the name of the server; raises `FieldError`."""
@@ -66,7 +49,7 @@ def _heartbeat(number: int, frame: Frame, server: str) -> Message:
     consumers = tuple(map(_consumer, objects(told.get("consumerDataSet"))))
     return ClientHeartbeat(
         number,
-        HeartBeat(number, client_id, tuple(each for each in consumers if _LEGAL_GROUP.fullmatch(each.group))),
+        HeartBeat(number, client_id, tuple(each for each in consumers if orders.LEGAL_GROUP.fullmatch(each.group))),
         tuple(text(each, "groupName") for each in objects(told.get("producerDataSet"))),
         fingerprint,
         told.get("withoutSub") is True,
@@ -227,83 +210,12 @@ def _send_back(number: int, frame: Frame, server: str) -> Message:
     )
 
 
-def _update_topic(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    read, write = fields.whole("readQueueNums", 16), fields.whole("writeQueueNums", 16)
-    if not (0 <= read <= 65_536 and 0 <= write <= 65_536):
-        raise FieldError(f"a topic of {read} queues to read and {write} to write")
-    return Administer(
-        number, UpdateTopic(number, TopicConfig(fields.text("topic"), read, write, fields.whole("perm", 6)))
-    )
-
-
-def _delete_topic(number: int, frame: Frame, server: str) -> Message:
-    return Administer(number, DeleteTopicInBroker(number, Fields(frame.fields).text("topic")))
-
-
-def _update_group(number: int, frame: Frame, server: str) -> Message:
-    told = body_of(frame)
-    group = text(told, "groupName")
-    if not _LEGAL_GROUP.fullmatch(group):
-        raise FieldError(f"the group name {group[:40]!r}")
-    config = SubscriptionGroup(
-        group,
-        told.get("consumeEnable", True) is True,
-        told.get("consumeBroadcastEnable", True) is True,
-        min(max(whole("retryQueueNums", told.get("retryQueueNums", 1)), 0), 1024),
-        whole("retryMaxTimes", told.get("retryMaxTimes", 16)),
-        told.get("notifyConsumerIdsChangedEnable", True) is True,
-    )
-    return Administer(number, UpdateSubscriptionGroup(number, config))
-
-
-def _delete_group(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    clean = fields.flag("cleanOffset")
-    return Administer(number, DeleteSubscriptionGroup(number, fields.text("groupName"), clean))
-
-
-def _reset(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    offset = fields.optional("offset")
-    return Administer(
-        number,
-        ResetOffset(
-            number,
-            fields.text("group"),
-            fields.text("topic"),
-            float(fields.whole("timestamp")),
-            fields.flag("isForce"),
-            fields.whole("queueId", -1),
-            None if offset is None or offset < 0 else offset,
-        ),
-    )
-
-
 def _ask(number: int, frame: Frame, server: str) -> Message:
     return Ask(number, frame.code, frame.fields, frame.body)
 
 
 def _route(number: int, frame: Frame, server: str) -> Message:
     return GetRouteInfo(number, Fields(frame.fields).text("topic"))
-
-
-def _unregister_broker(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    cluster, broker, address = fields.text("clusterName"), fields.text("brokerName"), fields.text("brokerAddr")
-    return Administer(number, UnregisterBroker(number, cluster, broker, fields.whole("brokerId"), address))
-
-
-def _wipe(number: int, frame: Frame, server: str) -> Message:
-    return Administer(number, WipeWritePerm(number, Fields(frame.fields).text("brokerName")))
-
-
-def _add_perm(number: int, frame: Frame, server: str) -> Message:
-    return Administer(number, AddWritePerm(number, Fields(frame.fields).text("brokerName")))
-
-
-def _forget_topic(number: int, frame: Frame, server: str) -> Message:
-    return Administer(number, DeleteTopicInNameServer(number, Fields(frame.fields).text("topic")))
 
 
 BROKER_ASKED = {
@@ -347,7 +259,7 @@ BROKER: Mapping[int, Decoder] = {
     11: _pull,
     14: _query_offset,
     15: _commit,
-    17: _update_topic,
+    17: orders.update_topic,
     29: _search_offset,
     30: _max_offset,
     31: _min_offset,
@@ -357,10 +269,10 @@ BROKER: Mapping[int, Decoder] = {
     38: _consumer_list,
     41: _lock,
     42: _unlock,
-    200: _update_group,
-    207: _delete_group,
-    215: _delete_topic,
-    222: _reset,
+    200: orders.update_group,
+    207: orders.delete_group,
+    215: orders.delete_topic,
+    222: orders.reset,
     310: _send_2,
     320: _send_batch,
     361: _pull,
@@ -370,11 +282,11 @@ BROKER: Mapping[int, Decoder] = {
 
 NAME_SERVER: Mapping[int, Decoder] = {
     103: registrations.decoded,
-    104: _unregister_broker,
+    104: orders.unregister_broker,
     105: _route,
-    205: _wipe,
-    216: _forget_topic,
-    327: _add_perm,
+    205: orders.wipe,
+    216: orders.forget_topic,
+    327: orders.add_perm,
     **dict.fromkeys(NAME_SERVER_ASKED, _ask),
 }
 """Number of a request to a name server to what it says."""

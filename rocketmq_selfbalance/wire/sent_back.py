@@ -1,5 +1,5 @@
-"""Consumers send back records that they could not handle: ``SendMessageProcessor.consumerSendMsgBack``, with the records
-themselves (spec 6.7). The rules are those of `rocketmq_selfbalance.broker.sent_back`."""
+"""Consumers send back records that they could not handle: ``SendMessageProcessor.consumerSendMsgBack`` for records with
+contents (spec 6.7). The rules are those of `rocketmq_selfbalance.broker.sent_back`."""
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted

@@ -1,0 +1,78 @@
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Scanner;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+
+/**
+ * consume NAMESRV GROUP INSTANCE TOPIC TAGS concurrently|orderly|failing: prints each record until its input ends.
+ * produce NAMESRV TOPIC TAG FIRST COUNT BATCH: sends records "NUMBER" one by one (BATCH 1) or in batches.
+ */
+public class WireClient {
+    public static void main(String[] a) throws Exception {
+        if (a[0].equals("produce")) {
+            produce(a[1], a[2], a[3], Integer.parseInt(a[4]), Integer.parseInt(a[5]), Integer.parseInt(a[6]));
+        } else {
+            consume(a[1], a[2], a[3], a[4], a[5], a[6]);
+        }
+    }
+
+    static void produce(String server, String topic, String tag, int first, int count, int batch) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer("wire_producers");
+        producer.setNamesrvAddr(server);
+        producer.start();
+        for (int at = first; at < first + count; at += batch) {
+            List<Message> records = new ArrayList<>();
+            for (int number = at; number < Math.min(at + batch, first + count); number++) {
+                records.add(new Message(topic, tag, "key" + number, ("" + number).getBytes(StandardCharsets.UTF_8)));
+            }
+            SendResult sent = batch == 1 ? producer.send(records.get(0)) : producer.send(records);
+            System.out.println("sent " + sent.getSendStatus() + " " + sent.getMessageQueue().getBrokerName() + " "
+                + sent.getMessageQueue().getQueueId() + " " + sent.getQueueOffset());
+        }
+        producer.shutdown();
+        System.out.println("done");
+    }
+
+    static void consume(String server, String group, String instance, String topic, String tags, String how)
+        throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setNamesrvAddr(server);
+        consumer.setInstanceName(instance);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.setMaxReconsumeTimes(how.equals("failing") ? 1 : -1);
+        consumer.subscribe(topic, tags);
+        if (how.equals("orderly")) {
+            consumer.registerMessageListener((MessageListenerOrderly) (records, context) -> {
+                records.forEach(each -> show(instance, each));
+                return ConsumeOrderlyStatus.SUCCESS;
+            });
+        } else {
+            consumer.registerMessageListener((MessageListenerConcurrently) (records, context) -> {
+                records.forEach(each -> show(instance, each));
+                return how.equals("failing") ? ConsumeConcurrentlyStatus.RECONSUME_LATER
+                    : ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            });
+        }
+        consumer.start();
+        System.out.println("started");
+        new Scanner(System.in).useDelimiter("\\A").hasNext();
+        consumer.shutdown();
+        System.out.println("stopped");
+    }
+
+    static void show(String instance, MessageExt each) {
+        System.out.println("got " + instance + " " + new String(each.getBody(), StandardCharsets.UTF_8) + " "
+            + each.getTopic() + " " + each.getQueueId() + " " + each.getQueueOffset() + " "
+            + each.getReconsumeTimes() + " " + each.getKeys() + " " + each.getBornHostString());
+    }
+}
