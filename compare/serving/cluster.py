@@ -82,14 +82,17 @@ async def start(
     tracing: bool = False,
     seed: int | None = None,
     brokers: Sequence[str] | None = None,
+    topics: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Served:
     """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
 
-    Raises `UserError` where a port is taken, or for a setting that the system does not have.
+    ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. Raises `UserError` where a
+    port is taken, or for a setting that the system does not have.
     """
     history = History(UNCOUNTED)
     world = Sockets(seed=seed, observer=history, tracing=tracing)
-    topics = {} if scenario is None else {topic: part.queues for topic, part in scenario.topics.items()}
+    if topics is None:
+        topics = {} if scenario is None else {topic: part.queues for topic, part in scenario.topics.items()}
     names = tuple(brokers or (scenario.brokers if scenario is not None else ()))
     first = PORTS[system] if port is None else port
     try:

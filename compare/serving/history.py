@@ -19,12 +19,15 @@ from typing import Any, Final
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
-from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
+from protocols.facts import Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Join, Leave, Queues, Subscribe
 from protocols.scenario.groups import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.timeline import Recorder, Timeline, lifetimes
 from protocols.timeline.lifetimes import Lifetimes
+
+MEMBER_LEFT: Final = "member left"
+"""What a coordinator's state machine calls it that a member takes its leave."""
 
 REAL: Final = "real"
 """Label of the one variant."""
@@ -59,6 +62,8 @@ class History:
         """Group to the strategy that it used last."""
         self._leaving: set[tuple[str, str]] = set()
         self._gave_up: dict[tuple[str, str], Time] = {}
+        self._left_at: dict[str, Time] = {}
+        """Group to when somebody said last that it leaves."""
         self._number = FIRST_NUMBER
 
     def watch(self, service: Service, now: Callable[[], Time]) -> None:
@@ -78,6 +83,9 @@ class History:
         elif isinstance(fact, RebalanceEnded):
             self.rebalancing[fact.group] = False
             self.look(now)
+        elif isinstance(fact, Transition):
+            if fact.event == MEMBER_LEFT:
+                self._left_at[fact.of] = now
         elif isinstance(fact, Owns):
             self.last_change = now
             self.owned[fact.group, fact.member] = fact.queues
@@ -161,7 +169,7 @@ class History:
 
     def _ended(self, group: str, name: str, now: Time) -> None:
         key = group, name
-        if key in self._leaving:
+        if key in self._leaving or self._left_at.get(group) == now:
             self._leaving.discard(key)
             self.happened(Leave(at=now, leave=name, group=group))
         else:

@@ -4,12 +4,13 @@ pytest loads this in every run, so nothing heavy is imported before a fixture is
 """
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 if TYPE_CHECKING:
     from compare.testing import Clock, Group, GroupPair
+    from compare.testing.brokers import KafkaBroker, RocketMQBrokers
 
 _GROUPS = pytest.StashKey["list[Group]"]()
 """The groups of a test, for the report of its failure."""
@@ -48,6 +49,41 @@ def group_pair(clock: "Clock", request: pytest.FixtureRequest) -> "GroupPair":
     from compare.testing.pair import GroupPair
 
     return GroupPair(_group("kafka", clock, request), _group("rocketmq", clock, request))
+
+
+def _scope(fixture_name: str, config: pytest.Config) -> "Literal['function', 'module', 'session']":
+    """How long the brokers of a test live: the ini option ``equipoise_broker_scope``."""
+    found = config.getini("equipoise_broker_scope")
+    if found not in ("function", "module", "session"):
+        raise pytest.UsageError(f"equipoise_broker_scope = {found}: expected function, module or session")
+    return found  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope=_scope)
+def kafka_broker() -> "Generator[KafkaBroker, None, None]":
+    """A Kafka broker on a free port of 127.0.0.1 for real clients: ``kafka_broker.bootstrap``. Needs the extra
+    ``serve``. ``equipoise_broker_scope = session`` in the ini file keeps it for the whole run."""
+    from compare.testing.brokers import KafkaBroker
+
+    broker = KafkaBroker()
+    yield broker
+    broker.close()
+
+
+@pytest.fixture(scope=_scope)
+def rocketmq_cluster() -> "Generator[RocketMQBrokers, None, None]":
+    """A RocketMQ name server and broker on free ports of 127.0.0.1 for real clients: ``rocketmq_cluster.name_server``.
+    It lives as long as `kafka_broker` would."""
+    from compare.testing.brokers import RocketMQBrokers
+
+    cluster = RocketMQBrokers()
+    yield cluster
+    cluster.close()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of the ini file."""
+    parser.addini("equipoise_broker_scope", "scope of kafka_broker and rocketmq_cluster", default="function")
 
 
 def _group(system: str, clock: "Clock", request: pytest.FixtureRequest) -> "Group":

@@ -1,5 +1,7 @@
 """Where the queues of a group's cluster end, in either system."""
 
+from typing import Protocol, runtime_checkable
+
 from compare.testing.world import LiveCluster
 from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.nodes import Time
@@ -7,8 +9,18 @@ from protocols.queues import Queue
 from rocketmq_selfbalance.cluster import RocketMQCluster
 
 
-def end_offset(cluster: LiveCluster, queue: Queue, now: Time) -> int:
+@runtime_checkable
+class KnowsEnds(Protocol):
+    """A cluster that knows where its queues end."""
+
+    def end_offset(self, queue: Queue, now: Time, /) -> int:
+        """The offset of the next record that was written to the queue after this time."""
+
+
+def end_offset(cluster: LiveCluster | KnowsEnds, queue: Queue, now: Time) -> int:
     """The offset of the next record that will be written to the queue; ``now`` in milliseconds."""
+    if isinstance(cluster, KnowsEnds):
+        return cluster.end_offset(queue, now)
     if isinstance(cluster, RocketMQCluster):
         return cluster.servers.disks[queue.broker].store.max_offset(queue.topic, queue.number, now)
     assert isinstance(cluster, KafkaCluster)

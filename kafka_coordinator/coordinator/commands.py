@@ -53,3 +53,11 @@ class OffsetsDecided(NamedTuple):
     generation: int | None
     offsets: tuple[tuple[Partition, int, str], ...]
     """Partition, offset, metadata text."""
+
+
+class RebalanceGroup(NamedTuple):
+    """The group rebalances now, as if its leader had asked for it (`Consumer.enforceRebalance`); in the consumer
+    protocol its epoch goes up, so that targets are computed anew. Nothing happens to a group that has no members,
+    or that rebalances already."""
+
+    group: str

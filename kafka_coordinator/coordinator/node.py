@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
-from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, Topics
+from kafka_coordinator.coordinator.commands import (
+    GroupSettings,
+    OffsetsDecided,
+    OffsetsLeaders,
+    RebalanceGroup,
+    Topics,
+)
 from kafka_coordinator.coordinator.consumer_groups import classic_members, timers
 from kafka_coordinator.coordinator.consumer_groups import offsets as consumer_offsets
 from kafka_coordinator.coordinator.consumer_groups.conversion import replace_empty
@@ -26,6 +32,7 @@ from kafka_coordinator.coordinator.consumer_groups.states import (
 )
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import delete, describe, list_groups
+from kafka_coordinator.coordinator.enforced import enforce
 from kafka_coordinator.coordinator.expiry import expire
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.join import join
@@ -125,6 +132,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     Topics: _set_topics,
     GroupSettings: _set_group_settings,
     OffsetsDecided: complete,
+    RebalanceGroup: enforce,
 }
 """Requests and commands that every broker handles."""
 

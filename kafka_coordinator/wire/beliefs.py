@@ -54,11 +54,13 @@ _ENDS: Final = frozenset((UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE
 class _Belief:
     """One member's."""
 
-    __slots__ = ("connection", "generation", "partitions", "set_aside")
+    __slots__ = ("connection", "generation", "partitions", "reads", "set_aside")
 
     def __init__(self) -> None:
         self.partitions: frozenset[Partition] = frozenset()
         self.generation: int | None = None
+        self.reads: frozenset[Partition] = frozenset()
+        """Those of its partitions that it has begun to read."""
         self.connection: str | None = None
         self.set_aside: tuple[frozenset[Partition], int | None] | None = None
         """What it had when it closed its connection, and in which generation."""
@@ -117,6 +119,20 @@ class Beliefs:
                 kept = belief.partitions, belief.generation
                 self._end(key, observe)
                 belief.set_aside = kept
+
+    def begins_to_read(self, client_id: str, partition: Partition) -> list[tuple[str, str]]:
+        """A client fetches this partition: the members (group and name) of this client that own it, and had not begun
+        to read it."""
+        found = [
+            key
+            for key, belief in self._beliefs.items()
+            if partition in belief.partitions
+            and partition not in belief.reads
+            and self._names.has(key[0], client_id, key[1])
+        ]
+        for key in found:
+            self._beliefs[key].reads |= {partition}
+        return found
 
     # Requests.
 
@@ -209,6 +225,7 @@ class Beliefs:
         belief.generation, belief.set_aside = generation, None
         if now != belief.partitions:
             belief.partitions = now
+            belief.reads &= now
             queues = sort_queues([Queue(topic, "", number) for topic, number in now])
             observe(Owns(*key, queues, generation))
 

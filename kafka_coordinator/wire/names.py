@@ -57,6 +57,10 @@ class Names:
             self._set_member(holder, member_id)
         return holder.name
 
+    def has(self, group: str, client_id: str, name: str) -> bool:
+        """Whether a member of the group with this client id is called so."""
+        return name in self._holders.get((group, client_id), {})
+
     def known(self, group: str, member_id: str) -> ClientName | None:
         """What the member is called; None for one that never joined."""
         holder = self._of_member.get((group, member_id))

@@ -12,6 +12,7 @@ from kafka_coordinator.wire import records, requests
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
+from kafka_coordinator.wire.positions import observe_positions
 from kafka_coordinator.wire.refused import refuse
 from kafka_coordinator.wire.requests import Answer, Request
 from kafka_coordinator.wire.state import BrokerState, connection_of
@@ -58,6 +59,8 @@ class ServedBroker:
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         """A request, the controller's news, or a command."""
         handle = HANDLERS.get(type(message))
+        if type(message) is requests.Fetch:
+            observe_positions(self.state, self.beliefs, message, out.observe)
         if handle is not None:
             handle(self.state, now, sender, message, out)
         elif type(message) is ClusterState:

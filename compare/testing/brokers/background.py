@@ -1,0 +1,66 @@
+"""A served cluster in a thread of its own, beside a test."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from compare.serving.cluster import Served, start
+from protocols.engine.interference import Interference
+from protocols.engine.loop_thread import LoopThread
+from protocols.engine.nodes import Time
+from protocols.scenario.events import Event
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Background:
+    """One cluster; it runs from here to `close`."""
+
+    def __init__(
+        self,
+        system: str,
+        brokers: Sequence[str] = (),
+        topics: Mapping[str, Mapping[str, int]] = {},
+        settings: Mapping[str, object] = {},
+        port: int = 0,
+    ) -> None:
+        self._loop = LoopThread(f"equipoise-{system}")
+        self._loop.__enter__()
+        try:
+            self.served: Served = self._loop.run(
+                start(system, None, port=port, settings=settings, brokers=brokers or None, topics=topics)
+            )
+        except BaseException:
+            self._loop.__exit__(None, None, None)
+            raise
+        self.interference = self.call(Interference, self.served.world)
+        self._is_open = True
+
+    @property
+    def now(self) -> Time:
+        """Milliseconds since the cluster began."""
+        return self.call(self.served.world.tell_time)
+
+    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call it in the servers' thread."""
+        return self._loop.call(function, *args, **kwargs)
+
+    def apply(self, event: Event) -> None:
+        """An event of servers or topics happens now."""
+        self._loop.run(self.served.apply(event))
+
+    def look(self) -> None:
+        """Notice who has joined and left."""
+        self.call(partial(self.served.history.look, self.served.world.now))
+
+    def failures(self) -> list[Exception]:
+        """What nodes raised."""
+        return list(self.served.world.failures)
+
+    def close(self) -> None:
+        """End the servers and their thread; nothing happens where that is done already."""
+        if self._is_open:
+            self._is_open = False
+            self._loop.run(self.served.world.close())
+            self._loop.__exit__(None, None, None)

@@ -1,0 +1,275 @@
+"""Kafka brokers beside a test: for real clients, and for what no container can do to them."""
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event as Flag
+from threading import Thread
+from typing import Any
+
+from compare.serving.kafka import KafkaService
+from compare.testing.brokers.background import Background
+from compare.testing.brokers.members import Found, api_of, belongs, check_error, find, named_in, refusal
+from compare.testing.brokers.real_group import RealGroup
+from kafka_coordinator.coordinator.commands import RebalanceGroup
+from kafka_coordinator.wire.records.writing import NewRecord, batch
+from kafka_coordinator.wire.requests import Produce
+from kafka_coordinator.wire.served import ServedCluster
+from protocols.engine.interference import Hold, Reply
+from protocols.engine.nodes import Message, Time
+from protocols.errors import UserError
+from protocols.queues import Queue
+from protocols.scenario.events import AddTopic, BrokerEvent, Queues
+from protocols.scenario.groups import TopicPart
+
+INITIAL_DELAY_MS = 0
+"""A new group's first rebalance does not wait for more members, so that tests are quick; Kafka's default is 3 s."""
+
+_FIXTURE = "fixture"
+
+
+class KafkaBroker:
+    """A cluster of one broker or several, from here to `close`; clients begin at ``bootstrap``.
+
+    ``topics``: name to number of partitions; others are created when clients ask for them. ``settings``: the
+    coordinator's, under Kafka's own names. Methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, int] = {},
+        *,
+        brokers: int = 1,
+        settings: Mapping[str, object] = {},
+        port: int = 0,
+    ) -> None:
+        given = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **settings}
+        names = [f"broker-{number}" for number in range(1, brokers + 1)]
+        there = {topic: {names[0]: count} for topic, count in topics.items()}
+        self._background = Background("kafka", names, there, given, port)
+        self._groups: dict[str, RealGroup] = {}
+
+    @property
+    def bootstrap(self) -> str:
+        """``bootstrap.servers`` of the clients under test."""
+        return self._cluster.bootstrap
+
+    def close(self) -> None:
+        """End the brokers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
+        failures = self._background.failures()
+        self._background.close()
+        if failures:
+            raise AssertionError(f"a broker failed: {failures[0]!r}") from failures[0]
+
+    # Topics and records.
+
+    def create_topic(self, topic: str, partitions: int = 1) -> None:
+        """Create a topic."""
+        self._background.apply(AddTopic(at=0.0, add_topic={topic: TopicPart(queues={self._first: partitions})}))
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Let the topic have so many partitions from now on."""
+        self._background.apply(Queues(at=0.0, queues={topic: {self._first: partitions}}))
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | str | None,
+        key: bytes | str | None = None,
+        *,
+        partition: int = 0,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        count: int = 1,
+    ) -> None:
+        """Write a record, or ``count`` equal ones, to a partition. `UserError` where it does not exist."""
+        now = int(time.time() * 1000)
+        record = NewRecord(_bytes(value), _bytes(key), headers, now)
+        self._background.call(self._write, topic, partition, batch([record] * count))
+
+    def end_offset(self, topic: str, partition: int = 0) -> int:
+        """The offset of the next record of a partition."""
+        return self._background.call(lambda: self._cluster.storage.log(topic, partition).end)
+
+    # Groups.
+
+    def group(self, name: str) -> RealGroup:
+        """The consumer group of this name; its members come by themselves."""
+        if name not in self._groups:
+            self._groups[name] = RealGroup(self._background, name, self._end_before)
+        return self._groups[name]
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """(Topic, partition) to the offset that the group has committed."""
+
+        def read() -> dict[tuple[str, int], int]:
+            for name in self._cluster.brokers:
+                if self._background.served.world.is_running(name):
+                    core = self._cluster.states[name].broker.coordinator.core
+                    known = core.groups.get(group) or core.consumer_groups.get(group)
+                    if known is not None:
+                        return {partition: each.offset for partition, each in sorted(known.offsets.items())}
+            return {}
+
+        return self._background.call(read)
+
+    def rebalance(self, group: str) -> None:
+        """Let the group rebalance now, without anything having changed."""
+
+        def begin() -> None:
+            for name in self._cluster.brokers:
+                if self._background.served.world.is_running(name):
+                    self._background.served.world.command(name, RebalanceGroup(group))
+
+        self._background.call(begin)
+
+    def expire(self, member: str, group: str | None = None) -> None:
+        """The member's session ends now, without waiting for it. ``member``: its name (`RealGroup.members`), member id
+        or instance id; ``group`` where several groups have one of that name."""
+        self._background.call(lambda: self._expire(self._find(member, group)))
+
+    def fence(self, member: str, group: str | None = None) -> None:
+        """The member is fenced: it is out of the group, and its next request about the group is answered so
+        (FENCED_INSTANCE_ID for a static member, FENCED_MEMBER_EPOCH in the consumer protocol, else
+        UNKNOWN_MEMBER_ID)."""
+
+        def fence() -> None:
+            found = self._find(member, group)
+            error = found.fenced_by()
+            self._background.interference.reply(
+                lambda name, sender, message: belongs(message, found), lambda message: refusal(message, error), 1
+            )
+            self._expire(found)
+
+        self._background.call(fence)
+
+    def disconnect(self, client: str) -> None:
+        """Cut all connections of the client with this ``client.id``, or of this member."""
+
+        def cut() -> None:
+            self._cluster.disconnect(client)
+
+        self._background.call(cut)
+
+    def move_coordinator(self, group: str) -> None:
+        """Another broker coordinates the group from now on. `UserError` where there is only one."""
+        if len(self._cluster.brokers) < 2:
+            raise UserError(f"move_coordinator({group!r}): there is one broker, expected KafkaBroker(brokers=2)")
+        self._background.call(self._cluster.move_coordinator, group)
+
+    def stop(self, broker: str = "broker-1") -> None:
+        """Stop a broker properly."""
+        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="stop"))
+
+    def start(self, broker: str = "broker-1") -> None:
+        """Start a broker that was stopped, at its port."""
+        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="return"))
+
+    # Interference.
+
+    def fail(
+        self, api: str, error: str, *, times: int = 1, group: str | None = None, client: str | None = None
+    ) -> Reply:
+        """Answer the next so many requests of this API with this error, without letting the broker see them:
+        ``fail("OffsetCommit", "REBALANCE_IN_PROGRESS")``. Returns the rule, whose ``left`` counts down."""
+        matches, interference = self._matches(api, group, client), self._background.interference
+        check_error(error)
+        return self._background.call(
+            lambda: interference.reply(matches, lambda message: refusal(message, error), times)
+        )
+
+    @contextmanager
+    def hold(
+        self,
+        api: str,
+        *,
+        until: Flag | float | None = None,
+        group: str | None = None,
+        client: str | None = None,
+    ) -> Generator[Hold, None, None]:
+        """Keep requests of this API from the broker: to the end of the ``with`` block, or until a `threading.Event` is
+        set or so many seconds have passed. ``kept`` of what it gives lists them."""
+        matches, interference = self._matches(api, group, client), self._background.interference
+        rule = self._background.call(interference.hold, matches)
+        over = Flag()
+
+        def release() -> None:
+            if isinstance(until, Flag):
+                while not (until.wait(0.02) or over.is_set()):
+                    pass
+            else:
+                over.wait(until)
+            self._background.call(interference.release, rule)
+
+        thread = None if until is None else Thread(target=release, daemon=True)
+        if thread is not None:
+            thread.start()
+        try:
+            yield rule
+        finally:
+            over.set()
+            if thread is None:
+                self._background.call(interference.release, rule)
+            else:
+                thread.join()
+
+    # In the servers' thread.
+
+    @property
+    def _cluster(self) -> ServedCluster:
+        service = self._background.served.service
+        assert isinstance(service, KafkaService)
+        return service.cluster
+
+    @property
+    def _first(self) -> str:
+        return self._cluster.brokers[0]
+
+    def _find(self, member: str, group: str | None) -> Found:
+        return find(self._cluster, member, group)
+
+    def _expire(self, found: Found) -> None:
+        world = self._background.served.world
+        world.processes[found.broker].set_timer(found.session_timer, world.tell_time())
+
+    def _matches(self, api: str, group: str | None, client: str | None) -> Callable[[str, str, Message], bool]:
+        kind = api_of(api)
+
+        def matches(name: str, sender: str, message: Message) -> bool:
+            if type(message) is not kind:
+                return False
+            if group is not None and getattr(message, "group", None) != group:
+                return False
+            return client is None or named_in(self._cluster, message, sender, client)
+
+        return matches
+
+    def _write(self, topic: str, partition: int, content: bytes) -> None:
+        leaders = self._cluster.controller.state.topics.get(topic, ())
+        if not 0 <= partition < len(leaders) or not leaders[partition]:
+            raise UserError(f"produce: no partition {topic}-{partition}, expected one of a topic that exists")
+        self._background.served.world.deliver(leaders[partition], _FIXTURE, _produce(topic, partition, content))
+
+    def _end_before(self, queue: Queue, at: Time) -> int:
+        storage = self._cluster.storage
+        newest = storage.unix_ms(at)
+        batches = storage.log(queue.topic, queue.number).batches()
+        return next((each.last_offset + 1 for each in reversed(batches) if each.max_timestamp <= newest), 0)
+
+
+def _produce(topic: str, partition: int, content: bytes) -> Produce:
+    from datetime import timedelta
+
+    from kio.schema.produce.v9 import request as produce
+
+    data = produce.PartitionProduceData(index=partition, records=content)
+    body: Any = produce.ProduceRequest(
+        transactional_id=None,
+        acks=-1,
+        timeout=timedelta(seconds=5),
+        topic_data=(produce.TopicProduceData(name=topic, partition_data=(data,)),),
+    )
+    return Produce(0, 9, _FIXTURE, body)
+
+
+def _bytes(given: bytes | str | None) -> bytes | None:
+    return given.encode() if isinstance(given, str) else given

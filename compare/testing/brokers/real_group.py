@@ -1,0 +1,195 @@
+"""A consumer group of real clients, with the assertions that simulated groups have."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from time import monotonic, sleep
+from typing import Any, TypeVar
+
+from compare.measure.figures import Fairness, fairness
+from compare.measure.optimum import Optimum, optimum
+from compare.testing import settling
+from compare.testing.brokers.background import Background
+from compare.testing.brokers.real_handling import RealHandling
+from compare.testing.brokers.real_world import Ends, RealWorld
+from compare.testing.demands import Demands
+from compare.testing.sentences import moment
+from compare.testing.single_owner import single_owner
+from protocols import Allocation, Queue
+from protocols.engine.nodes import Time
+from protocols.timeline import Timeline
+from protocols.timeline.story import story
+
+R = TypeVar("R")
+
+SETTLE_S = 60.0
+"""Seconds that a group is given to settle, if nobody says otherwise."""
+_LOOK_S = 0.05
+
+
+class _Clock:
+    """The servers' clock."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    @property
+    def time(self) -> Time:
+        """Milliseconds since the cluster began."""
+        return self._background.now
+
+    @property
+    def now(self) -> float:
+        """The same in seconds."""
+        return self.time / 1000
+
+
+class RealGroup(Demands):
+    """One group of real clients; see `compare.testing.assertions` for what can be demanded of it.
+
+    A member is called by its client id (a second one with the same id ``NAME#2``, in RocketMQ the client's own id).
+    What members own is what they must believe by all that they said and were told. Records count as handled when the
+    test says so: by `watch`, or by `handled`.
+    """
+
+    def __init__(self, background: Background, name: str, end_offset: Ends) -> None:
+        self.name = name
+        self.system = background.served.service.system
+        self.clock = _Clock(background)
+        self.handling = RealHandling(self)
+        self._background, self._end_offset = background, end_offset
+
+    def __repr__(self) -> str:
+        return f"<real {self.label} group {self.name!r}>"
+
+    @property
+    def groups(self) -> tuple[Any, ...]:
+        """This one."""
+        return (self,)
+
+    @property
+    def label(self) -> str:
+        """System and strategy, as in ``kafka:range``; without a strategy where none is known."""
+        background = self._background
+        strategy = background.call(background.served.service.strategy, self.name)
+        return f"{self.system}:{strategy}" if strategy else self.system
+
+    @property
+    def world(self) -> RealWorld:
+        """The group as it is now. `LookupError` where nobody has ever joined."""
+        background = self._background
+        return background.call(RealWorld.of, background.served, self.name, self._end_offset)
+
+    # Waiting.
+
+    def settles(self, within: float = SETTLE_S) -> bool:
+        """Wait until nothing changes any more, at most so many seconds; whether it has settled."""
+        end = monotonic() + within
+        while not self._is_calm():
+            if monotonic() >= end:
+                return False
+            sleep(_LOOK_S)
+        return True
+
+    def settle(self, within: float = SETTLE_S) -> "RealGroup":
+        """The same; fails where the group goes on changing."""
+        if not self.settles(within):
+            self._fail(within)
+        return self
+
+    async def settled(self, within: float = SETTLE_S) -> "RealGroup":
+        """The same, for a test in an event loop, in which the clients under test go on meanwhile."""
+        end = monotonic() + within
+        while not self._is_calm():
+            if monotonic() >= end:
+                self._fail(within)
+            await asyncio.sleep(_LOOK_S)
+        return self
+
+    def _is_calm(self) -> bool:
+        try:
+            return settling.is_calm(self.world)
+        except LookupError:
+            return False
+
+    def _fail(self, within: float) -> None:
+        __tracebackhide__ = True
+        told = story(self.timeline).splitlines()[-8:]
+        raise AssertionError("\n".join([f"{self.label}: not settled within {moment(within * 1000)}", *told]))
+
+    # What is there.
+
+    @property
+    def members(self) -> Sequence[str]:
+        """Those that the servers count in, or that crashed so lately that they still do."""
+        return self.world.members
+
+    @property
+    def known(self) -> Collection[str]:
+        """The members that are there or ever were."""
+        return [key.member for key in self.world.cluster.topology.node if key.group == self.name]
+
+    @property
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
+        """Topic to the queues that it has now."""
+        return self.world.topics
+
+    @property
+    def allocation(self) -> Allocation:
+        """Who believes to own what now."""
+        world = self.world
+        owned = {(self.name, member): queues for member, queues in world.owned.items()}
+        return world.ending.allocation(self.name, owned)
+
+    def owners(self) -> dict[str, tuple[Queue, ...]]:
+        """Every member to the queues that it believes to own now, sorted; idle ones have none."""
+        return dict(self.allocation)
+
+    def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
+        """Who owns a queue now; None where nobody does."""
+        return single_owner(self.allocation, topic, number, broker)
+
+    def believed_owner(self, queue: Queue) -> str:
+        """A member that believes to own the queue now; empty where none does."""
+        owned = self._background.served.history.owned
+        found = [member for (group, member), queues in list(owned.items()) if group == self.name and queue in queues]
+        return found[0] if found else ""
+
+    @property
+    def fairness(self) -> Fairness:
+        """How fair the allocation is now."""
+        return fairness(self.allocation)
+
+    @property
+    def optimum(self) -> Optimum:
+        """The fairest allocation there could be now, with the fewest moves from the present one."""
+        allocation = self.allocation
+        return optimum(allocation.group, allocation)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Everything so far; times in it are milliseconds since the cluster began."""
+        served = self._background.served
+        return self._background.call(lambda: RealWorld.of(served, self.name, self._end_offset).make_timeline())
+
+    def story(self) -> str:
+        """Everything so far, a line each."""
+        return story(self.timeline)
+
+    # Records.
+
+    def watch(self, handler: Callable[..., R], member: str = "") -> Callable[..., R]:
+        """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns.
+        ``member``: whose code it is."""
+        return self.handling.watch(handler, member)
+
+    def handled(self, message: Any, member: str = "") -> None:
+        """The user's code has handled this message, of any client."""
+        self.handling.note(message, member)
+
+    # What only simulated groups do.
+
+    def failed(self) -> None:
+        """An assertion is about to fail."""
+
+    def popped(self, message: object) -> None:
+        """Nothing is taken by POP here."""

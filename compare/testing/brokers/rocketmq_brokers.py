@@ -1,0 +1,103 @@
+"""A RocketMQ name server and brokers beside a test, for real clients."""
+
+from collections.abc import Mapping
+
+from compare.serving.rocketmq import RocketMQService
+from compare.testing.brokers.background import Background
+from compare.testing.brokers.real_group import RealGroup
+from protocols.engine.nodes import Time
+from protocols.errors import UserError
+from protocols.queues import Queue
+from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
+from protocols.scenario.groups import TopicPart
+from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+
+
+class RocketMQBrokers:
+    """A cluster from here to `close`; clients take ``name_server`` as theirs.
+
+    ``topics``: name to number of queues on every broker, or to a number per broker (``broker-a``, ``broker-b``, ...).
+    Methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, int | Mapping[str, int]] = {},
+        *,
+        brokers: int = 1,
+        port: int = 0,
+    ) -> None:
+        if not 1 <= brokers <= 26:
+            raise UserError(f"brokers={brokers}: expected 1 to 26")
+        names = [f"broker-{chr(ord('a') + number)}" for number in range(brokers)]
+        there = {topic: _per_broker(queues, names) for topic, queues in topics.items()}
+        self._background = Background("rocketmq", names, there, {}, port)
+        self._groups: dict[str, RealGroup] = {}
+
+    @property
+    def name_server(self) -> str:
+        """The name server's ``host:port``."""
+        return self._cluster.name_server
+
+    def close(self) -> None:
+        """End the servers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
+        failures = self._background.failures()
+        self._background.close()
+        if failures:
+            raise AssertionError(f"a server failed: {failures[0]!r}") from failures[0]
+
+    def create_topic(self, topic: str, queues: int | Mapping[str, int] = 4) -> None:
+        """Create a topic with so many queues on every broker, or per broker."""
+        part = TopicPart(queues=_per_broker(queues, self._cluster.brokers))
+        self._background.apply(AddTopic(at=0.0, add_topic={topic: part}))
+
+    def set_queues(self, topic: str, queues: int | Mapping[str, int]) -> None:
+        """Let a topic have so many queues from now on."""
+        self._background.apply(Queues(at=0.0, queues={topic: _per_broker(queues, self._cluster.brokers)}))
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic everywhere."""
+        self._background.apply(DeleteTopic(at=0.0, delete_topic=topic))
+
+    def group(self, name: str) -> RealGroup:
+        """The consumer group of this name; its members come by themselves."""
+        if name not in self._groups:
+            self._groups[name] = RealGroup(self._background, name, self._end_before)
+        return self._groups[name]
+
+    def stop(self, broker: str = "broker-a") -> None:
+        """Stop a broker properly."""
+        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="stop"))
+
+    def kill(self, broker: str = "broker-a") -> None:
+        """Let a broker die."""
+        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="kill"))
+
+    def start(self, broker: str = "broker-a") -> None:
+        """Start a broker that was stopped or killed, at its port."""
+        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="return"))
+
+    def disconnect(self, client_id: str) -> None:
+        """Cut all connections of this client with the brokers."""
+        self._background.call(self._cut, client_id)
+
+    @property
+    def _cluster(self) -> RocketMQCluster:
+        service = self._background.served.service
+        assert isinstance(service, RocketMQService)
+        return service.cluster
+
+    def _cut(self, client_id: str) -> None:
+        for name in self._cluster.brokers:
+            served = self._cluster.broker(name)
+            for peer, groups in list(served.places.items()) if served is not None else ():
+                if client_id in groups.values():
+                    self._background.served.world.disconnect(name, peer)
+
+    def _end_before(self, queue: Queue, at: Time) -> int:
+        store = self._cluster.disks[queue.broker].store
+        return store.max_offset(queue.topic, queue.number, at)
+
+
+def _per_broker(queues: int | Mapping[str, int], brokers: list[str]) -> dict[str, int]:
+    return dict.fromkeys(brokers, queues) if isinstance(queues, int) else dict(queues)
