@@ -94,6 +94,8 @@ class Polled:
             heartbeat_interval_ms=100,
             session_timeout_ms=6000,
         )
+        # It must know the topic before it leads a group: else it assigns nothing first, and joins again.
+        assert self.consumer.partitions_for_topic("orders") == set(range(6))
         self.read: list[Any] = []
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
