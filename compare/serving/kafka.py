@@ -7,6 +7,7 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.messages import ConsumerMetadata
+from kafka_coordinator.wire.operations import Operations
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Queues
 from protocols.timeline import THROUGHOUT
@@ -22,7 +23,7 @@ class KafkaService:
     numbering = THROUGHOUT
 
     def __init__(self, cluster: ServedCluster) -> None:
-        self.cluster = cluster
+        self.cluster, self.operations = cluster, Operations(cluster)
 
     @property
     def brokers(self) -> Sequence[str]:
@@ -62,23 +63,23 @@ class KafkaService:
 
     async def apply(self, event: Event) -> bool:
         """The event happens now; whether it is one of servers and topics."""
-        cluster = self.cluster
+        operations = self.operations
         if isinstance(event, BrokerEvent):
-            running = cluster.world.is_running(event.broker)
+            running = self.cluster.world.is_running(event.broker)
             if event.does == "return" and not running:
-                await cluster.start_broker(event.broker)
+                await operations.bring_back(event.broker)
             elif event.does == "stop" and running:
-                cluster.stop_broker(event.broker)
+                operations.stop(event.broker)
             elif event.does == "kill" and running:
-                cluster.kill_broker(event.broker)
+                operations.kill(event.broker)
         elif isinstance(event, Queues):
             for topic, queues in event.queues.items():
-                cluster.add_partitions(topic, sum(queues.values()))
+                operations.add_partitions(topic, sum(queues.values()))
         elif isinstance(event, AddTopic):
             for topic, part in event.add_topic.items():
-                cluster.create_topic(topic, sum(part.queues.values()))
+                operations.create_topic(topic, sum(part.queues.values()))
         elif isinstance(event, DeleteTopic):
-            cluster.delete_topic(event.delete_topic)
+            operations.delete_topic(event.delete_topic)
         else:
             return False
         return True

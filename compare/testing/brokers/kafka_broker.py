@@ -143,18 +143,14 @@ class KafkaBroker:
         self._background.call(fence)
 
     def disconnect(self, client: str) -> None:
-        """Cut all connections of the client with this ``client.id``, or of this member."""
-
-        def cut() -> None:
-            self._cluster.disconnect(client)
-
-        self._background.call(cut)
+        """Cut all connections of the clients with this ``client.id``, which go on and connect again."""
+        self._background.call(self._service.operations.disconnect, client)
 
     def move_coordinator(self, group: str) -> None:
         """Another broker coordinates the group from now on. `UserError` where there is only one."""
         if len(self._cluster.brokers) < 2:
             raise UserError(f"move_coordinator({group!r}): there is one broker, expected KafkaBroker(brokers=2)")
-        self._background.call(self._cluster.move_coordinator, group)
+        self._background.call(self._service.operations.move_coordinator, group)
 
     def stop(self, broker: str = "broker-1") -> None:
         """Stop a broker properly."""
@@ -215,10 +211,14 @@ class KafkaBroker:
     # In the servers' thread.
 
     @property
-    def _cluster(self) -> ServedCluster:
+    def _service(self) -> KafkaService:
         service = self._background.served.service
         assert isinstance(service, KafkaService)
-        return service.cluster
+        return service
+
+    @property
+    def _cluster(self) -> ServedCluster:
+        return self._service.cluster
 
     @property
     def _first(self) -> str:
