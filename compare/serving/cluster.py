@@ -67,9 +67,8 @@ class Served:
             return
         for name in brokers:
             self.world.set_cut(name, True)
-        self.world.at(
-            self.world.now + event.for_, lambda: [self.world.set_cut(name, False) for name in brokers] and None
-        )
+            mend = partial(self.world.set_cut, name, False)
+            self.world.at(self.world.now + event.for_, mend, f"the network of {name} is mended")
 
 
 async def start(

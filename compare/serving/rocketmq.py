@@ -43,7 +43,7 @@ class RocketMQService:
         for broker, disk in self.cluster.disks.items():
             for topic, config in disk.topics.configs.items():
                 if not topic.startswith(_INTERNAL) and topic not in self.cluster.disks:
-                    found.setdefault(topic, {})[broker] = config.read_queues
+                    found.setdefault(topic, {})[broker] = config.read
         return found
 
     def groups(self) -> Sequence[str]:

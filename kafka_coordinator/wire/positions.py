@@ -6,7 +6,7 @@ from typing import Any
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.requests import Request
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.facts import Position
 from protocols.queues import Queue
 
@@ -21,7 +21,7 @@ def observe_positions(
     partitions that are new in it, or have another position than before."""
     request = Request._make(message)
     for topic in request.body.topics:
-        name = getattr(topic, "topic", None) or state.topic_names.get(getattr(topic, "topic_id", None))
+        name = getattr(topic, "topic", None) or state.topic_names.get(getattr(topic, "topic_id", NO_ID))
         if name is None:
             continue
         for each in topic.partitions:

@@ -74,8 +74,6 @@ class Sockets:
         self._names: set[str] = set()
         self._sweep: asyncio.TimerHandle | None = None
 
-    # What stands in this world.
-
     def start(self, name: str, node: Node) -> None:
         """Start a node; `ValueError` where one of this name runs."""
         if name in self.processes:
@@ -134,8 +132,6 @@ class Sockets:
         """Whether the node stands still, or has ended."""
         process = self.processes.get(name)
         return process is None or process.hung
-
-    # What happens in it.
 
     def command(self, name: str, message: Message) -> None:
         """An operator's command to a node, without any network."""

@@ -3,15 +3,19 @@
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
+
+from kio.index import load_request_schema
 
 from compare.serving.kafka import KafkaService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.members import Found, api_of, belongs, check_error, find, named_in, refusal
 from compare.testing.brokers.real_group import RealGroup
 from kafka_coordinator.coordinator.commands import RebalanceGroup
+from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.records.writing import NewRecord, batch
 from kafka_coordinator.wire.requests import Produce
 from kafka_coordinator.wire.served import ServedCluster
@@ -26,6 +30,7 @@ INITIAL_DELAY_MS = 0
 """A new group's first rebalance does not wait for more members, so that tests are quick; Kafka's default is 3 s."""
 
 _FIXTURE = "fixture"
+_PRODUCE_VERSION = 9
 
 
 class KafkaBroker:
@@ -257,18 +262,12 @@ class KafkaBroker:
 
 
 def _produce(topic: str, partition: int, content: bytes) -> Produce:
-    from datetime import timedelta
-
-    from kio.schema.produce.v9 import request as produce
-
-    data = produce.PartitionProduceData(index=partition, records=content)
-    body: Any = produce.ProduceRequest(
-        transactional_id=None,
-        acks=-1,
-        timeout=timedelta(seconds=5),
-        topic_data=(produce.TopicProduceData(name=topic, partition_data=(data,)),),
-    )
-    return Produce(0, 9, _FIXTURE, body)
+    kind: Any = load_request_schema(0, _PRODUCE_VERSION)
+    of_topic = entities.part(kind, "topic_data")
+    data = entities.part(of_topic, "partition_data")(index=partition, records=content)
+    topics = (of_topic(name=topic, partition_data=(data,)),)
+    body = kind(transactional_id=None, acks=-1, timeout=timedelta(seconds=5), topic_data=topics)
+    return Produce(0, _PRODUCE_VERSION, _FIXTURE, body)
 
 
 def _bytes(given: bytes | str | None) -> bytes | None:

@@ -107,7 +107,7 @@ class RealGroup(Demands):
 
     def _is_calm(self) -> bool:
         try:
-            return settling.is_calm(self.world)
+            return settling.is_calm(self.world)  # type: ignore[arg-type]
         except LookupError:
             return False
 

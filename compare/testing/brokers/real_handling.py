@@ -2,22 +2,42 @@
 
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from compare.testing.brokers.real_world import RealWorld
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.watching import place_of, watched
+from protocols.engine.nodes import Time
 from protocols.queues import Queue
-
-if TYPE_CHECKING:
-    from compare.testing.brokers.real_group import RealGroup
+from protocols.timeline import Timeline
 
 R = TypeVar("R")
+
+
+class _Clock(Protocol):
+    @property
+    def time(self) -> Time: ...
+
+
+class _Group(Protocol):
+    """What is needed of the group."""
+
+    @property
+    def clock(self) -> _Clock: ...
+
+    @property
+    def world(self) -> RealWorld: ...
+
+    @property
+    def timeline(self) -> Timeline: ...
+
+    def believed_owner(self, queue: Queue) -> str: ...
 
 
 class RealHandling:
     """Of one group. Threads may tell at once."""
 
-    def __init__(self, group: "RealGroup") -> None:
+    def __init__(self, group: _Group) -> None:
         self._group = group
         self._lock = Lock()
         self._told: list[Handled] = []

@@ -1,0 +1,101 @@
+"""`equipoise serve` as a process: its first line, real clients, the end by a signal, what it writes."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+SCENARIO = """
+name: three partitions, and then four
+topics: {orders: 3}
+group: {name: g, members: {c1: {subscribe: [orders]}}}
+run: {for: 1min}
+events:
+  - {at: 100ms, queues: {orders: 4}}
+  - {at: 30s, crash: c1}
+"""
+
+
+@contextmanager
+def serving(*arguments: str) -> Generator[tuple[subprocess.Popen[str], str], None, None]:
+    """The process and its first line; ended by SIGTERM at the end of the block."""
+    command = [sys.executable, "-m", "compare", "serve", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline().rstrip("\n")
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def consume(bootstrap: str, records: int) -> list[bytes]:
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "g", "client.id": "worker", "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe(["orders"])
+    found: list[bytes] = []
+    while len(found) < records:
+        message = consumer.poll(10)
+        assert message is not None
+        if message.error() is None:
+            found.append(message.value())
+    consumer.close()
+    return sorted(found)
+
+
+def test_real_clients_use_it_and_it_writes_what_they_did(tmp_path: Path) -> None:
+    scenario, record, report = tmp_path / "s.yaml", tmp_path / "out.json", tmp_path / "out.html"
+    scenario.write_text(SCENARIO)
+    options = ["--port", "0", "--initial-delay", "0s", "--record", str(record), "--report", str(report)]
+    with serving("kafka", str(scenario), *options) as (process, line):
+        assert line.startswith("kafka: bootstrap 127.0.0.1:")
+        bootstrap = line.rpartition(" ")[2]
+        producer = Producer({"bootstrap.servers": bootstrap})
+        for number in range(5):
+            producer.produce("orders", str(number))
+        assert producer.flush(10) == 0
+        assert consume(bootstrap, 5) == [b"0", b"1", b"2", b"3", b"4"]
+    assert process.returncode == 0
+    [variant] = json.loads(record.read_text())["variants"]
+    assert (variant["label"], variant["system"]) == ("real", "kafka:range")
+    assert {each["member"] for each in variant["timeline"]} == {"worker"}
+    assert [text for each in variant["after"] for text in each["events"]] == [
+        "orders has 4 queues",
+        "worker joins",
+        "worker leaves",
+    ]
+    assert variant["messages"]["JoinGroup"] >= 2
+    assert "worker" in report.read_text()
+
+
+def test_rocketmq_says_where_its_name_server_is() -> None:
+    with serving("rocketmq", "--port", "0") as (process, line):
+        assert line.startswith("rocketmq: name server 127.0.0.1:")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rocketmq", "--initial-delay", "3s"], "--initial-delay 3s: rocketmq has no initial delay"),
+        (["kafka", "--initial-delay", "soon"], "--initial-delay soon:"),
+        (["kafka", "missing.yaml"], "missing.yaml: cannot be read"),
+        (["kafka", "--record", "/nowhere/x.json"], "/nowhere/x.json"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], told: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "compare", "serve", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 2
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1
