@@ -12,6 +12,7 @@ from kafka_coordinator.catalogue import of_protocol
 from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
 from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, protocol_of
 from kafka_coordinator.consumer.settings import NAMES as CONSUMER
+from kafka_coordinator.coordinator.group_settings import DEFAULTS as GROUP
 from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
 from protocols.errors import UserError
 
@@ -46,6 +47,11 @@ class SettingsByRole:
                 self.controller[name] = value
             else:
                 raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *COORDINATOR, *controller.NAMES))}")
+
+
+def group_settings() -> frozenset[str]:
+    """Names of what a group may have as settings."""
+    return frozenset(GROUP)
 
 
 def member_settings() -> frozenset[str]:

@@ -14,7 +14,7 @@ from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import reconcile
-from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
+from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.members import Member, session_timer
@@ -54,7 +54,7 @@ class BrokerAdapter:
     def quiescence(self, now: Time) -> Quiescence | None:
         found = _senders(self._core)
         self._senders = found or {}
-        return None if found is None else _quiescence(found)
+        return None if found is None else _quiescence(self._core, found)
 
     def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
         found = self._senders[sender]
@@ -112,7 +112,7 @@ def _is_settled(group: ConsumerGroup) -> bool:
     return True
 
 
-def _quiescence(found: Senders) -> Quiescence:
+def _quiescence(core: Core, found: Senders) -> Quiescence:
     """How the coordinator of these members is quiescent."""
     harmless: dict[tuple[str, type[Message]], Any] = {}
     guarded: dict[TimerName, Guard] = {}
@@ -125,7 +125,8 @@ def _quiescence(found: Senders) -> Quiescence:
         else:
             of, each = sender
             who = (of.id, each.id, each.standing.epoch)
-            harmless[name, ConsumerGroupHeartbeat] = (*who, _assigned(sender))
+            # A member that heartbeats at another interval is told the group's with the next answer.
+            harmless[name, ConsumerGroupHeartbeat] = (*who, _assigned(sender), heartbeat_interval_ms(core, of))
             guarded[session_timer(of.id, each.id)] = Guard(name, ConsumerGroupHeartbeat)
         stored = _stored(sender)
         if stored is not None:

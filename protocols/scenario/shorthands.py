@@ -120,7 +120,8 @@ def group(given: object, path: Path) -> tuple[GroupPart, dict[str, Path]]:
             if name in found:
                 raise PartError((*inside, written), f"two members {name!r}, expected each name once in a group")
             found[name], places[name] = made, (*inside, written)
-    return GroupPart(members=found), places
+    settings = {name: fields[name] for name in ("settings",) if name in fields}
+    return validated(GroupPart, {"members": found, **settings}, path), places
 
 
 def member(given: object, path: Path) -> MemberPart:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from protocols.scenario.events import (
     BrokerEvent,
     Commit,
+    Configure,
     Crash,
     Disconnect,
     Event,
@@ -51,6 +52,10 @@ EVENTS = st.lists(
         st.builds(
             lambda at, attempts, pause: Poison(at=at, poison="t-3", attempts=attempts, pause=pause),
             *(MOMENTS, st.sampled_from([None, 1, 7]), SHORT),
+        ),
+        st.builds(
+            lambda at, interval: Configure(at=at, configure="g", settings={"consumer.heartbeat.interval.ms": interval}),
+            *(MOMENTS, st.sampled_from([None, 7_000, 9_000])),
         ),
         MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="kill")),
         MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="return")),
