@@ -11,16 +11,20 @@ import re
 from functools import lru_cache
 
 from kafka_coordinator.consumer import lookup, requests, timers
-from kafka_coordinator.consumer.state import ConsumerState, MetadataSnapshot
+from kafka_coordinator.consumer.state import ConsumerState, MetadataSnapshot, protocol_member
 from kafka_coordinator.messages import METADATA_CHANGED, MetadataAnswer, MetadataRequest
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 
 
 def wanted(c: ConsumerState) -> tuple[str, ...] | None:
-    """The topics to ask for: the subscription, on the leader those of the whole group; None: all."""
+    """The topics to ask for: the subscription, on the leader those of the whole group, where the coordinator resolves a
+    pattern those that it assigned (real clients ask for them by topic id); None: all."""
     if c.config.pattern is not None:
         return None
+    if c.config.broker_pattern is not None:
+        assigned = protocol_member(c).target.partitions
+        return tuple(dict.fromkeys(topic for topic, _ in assigned))
     return c.assigning.group_topics or c.subscription.topics
 
 

@@ -134,6 +134,8 @@ def member(given: object, path: Path) -> MemberPart:
             path, "subscribes to nothing, expected subscribe: [topic, ...] or pattern: a regular expression"
         )
     check_subscription(made.subscribe, made.pattern, path)
+    if made.resolved_by == "broker" and made.pattern is None:
+        raise PartError((*path, "resolved_by"), "broker without a pattern, expected pattern: a regular expression")
     return made
 
 

@@ -53,7 +53,7 @@ class ConsumerState:
     @classmethod
     def of(cls, config: ConsumerConfig) -> Self:
         """The state of a consumer that is about to start."""
-        subscribes = bool(config.topics) or config.pattern is not None
+        subscribes = bool(config.topics) or config.pattern is not None or config.broker_pattern is not None
         classic = config.settings.is_classic
         return cls(
             config,
