@@ -1,10 +1,14 @@
 """What topics there are: asked for at the start, every ``metadata.max.age.ms``, and when new topics matter (spec 4.8).
 
-A changed number of partitions matters to the leader alone, who keeps a snapshot of what it computed with; topics
-that come and go matter to whoever subscribes by pattern.
+An answer without a topic that was named (UNKNOWN_TOPIC_OR_PARTITION) is asked for again soon, after a pause that grows
+up to ``retry.backoff.max.ms``: so a topic that is created later is noticed within a second. Where the user's loop is
+code outside of the model, the client is another one than Java's, which waits for the maximum age.
 
-In Kafka `ConsumerMetadata`, `Metadata.requestUpdate`, and `updatePatternSubscription` and `MetadataSnapshot` of
-`ConsumerCoordinator`.
+A changed number of partitions matters to the leader alone, who keeps a snapshot of what it computed with; topics that
+come and go matter to whoever subscribes by pattern.
+
+In Kafka `ConsumerMetadata`, `Metadata.requestUpdate` with its ``equivalentResponseCount``, and
+`updatePatternSubscription` and `MetadataSnapshot` of `ConsumerCoordinator`.
 """
 
 import re
@@ -53,7 +57,11 @@ def answered(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[s
         known.topics, known.replica_racks = answer.topics, answer.replica_racks
     if about != wanted(c):
         refresh(c, now, out)
+    elif not c.config.by_hand and any(topic not in answer.topics for topic in about or ()):
+        out.set_timer(timers.METADATA, now + c.config.settings.backoff(known.incomplete))
+        known.incomplete += 1
     else:
+        known.incomplete = 0
         out.set_timer(timers.METADATA, now + c.config.settings.metadata_max_age_ms)
 
 

@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
 
 INTERVAL_MS: Final = 1_000
 """Of the heartbeats of this broker; see `real_kafka`."""
+INITIAL_DELAY_MS: Final = 500
+"""Of classic groups at this broker."""
+RANGE: Final = "org.apache.kafka.clients.consumer.RangeAssignor"
 SLACK_MS: Final = 900
 """What a busy machine and the clients' loops may add; a heartbeat is longer."""
 SOURCE = Path(__file__).with_name("KafkaMember.java")
@@ -214,16 +217,39 @@ def test_a_pattern_that_the_broker_resolves_finds_a_new_topic(kafka: RealKafka, 
     compare(real, played(events, 42).by_member())
 
 
+def test_a_classic_member_hears_soon_of_a_topic_that_was_not_there(kafka: RealKafka, classes: Path) -> None:
+    """a subscribes to t and to late, which is created when it has been in the group for a while."""
+    from confluent_kafka import admin
+
+    client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
+    script = Script(kafka, classes, "late")
+    try:
+        script.start("a", "t,late", **{"group.protocol": "classic", "partition.assignment.strategy": RANGE})
+        script.at(14, "late is created")
+        client.create_topics([admin.NewTopic("late", 2, 1)])["late"].result(30)
+        script.at(22, "end")
+    finally:
+        real = script.end()
+    created = {"at": script.moments["late is created"], "add_topic": {"late": {"queues": {"b1": 2}}}}
+    # The initial delay is over before the first callback.
+    joins = Join(at=joined(real["a"]) - INITIAL_DELAY_MS, join="a", subscribe=("t", "late"))
+    events: list[Event] = [joins, AddTopic.model_validate(created)]
+    delay = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS}
+    modelled = played(events, 22, system="kafka:range", **delay).by_member()
+    compare(real, modelled)
+    assert [each.kind for each in real["a"]] == ["assigned", "revoked", "assigned"]
+
+
 def joined(told: Sequence[Told]) -> float:
     """When a client joined: a little before its first callback."""
     return told[0].at - 10
 
 
-def played(events: Sequence[Event], seconds: float, **settings: int) -> "_Epochs":
+def played(events: Sequence[Event], seconds: float, *, system: str = "kafka:uniform", **settings: int) -> "_Epochs":
     """The same in the model."""
     seen = _Epochs()
     story = Story(
-        "kafka:uniform",
+        system,
         members={},
         topics={"t": 6, "u": 2, "p-a": 2},
         events=sorted(events, key=lambda event: event.at),
