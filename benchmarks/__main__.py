@@ -7,6 +7,7 @@ NAMES = (
     "commands",
     "audits",
     "logs",
+    "watching",
     "assignors",
     "rocketmq_strategies",
     "optimum",

@@ -24,6 +24,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Plan the way of a group to another way of sharing, with the cost of each step.",
     ),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
+    "watch": ("compare.watching.command", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 

@@ -1,0 +1,1 @@
+"""Snapshots of groups as Parquet files, which `equipoise watch` writes."""
