@@ -12,6 +12,7 @@ NAMES = (
     "rocketmq_strategies",
     "optimum",
     "fairness",
+    "history",
     "engine",
     "coordinator",
     "consumer_groups",

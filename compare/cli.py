@@ -18,6 +18,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
+    "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),
     "logs": ("compare.logs.command", "Say from logs of brokers and clients why groups rebalanced."),
     "plan": (
         "compare.planning.command",

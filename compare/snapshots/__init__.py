@@ -1,1 +1,1 @@
-"""Snapshots of groups as Parquet files, which `equipoise watch` writes."""
+"""Snapshots of groups as Parquet files: `equipoise watch` writes them, `equipoise history` reads them."""

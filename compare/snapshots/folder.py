@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 SNAPSHOTS = "snapshots"
 """The folder below DIR."""
 
-_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z(?:-\d+)?\.parquet")
+_NAME = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)(?:--\d{8}T\d{6}\.\d{3}Z)?(?:-\d+)?\.parquet")
 _DAY = re.compile(r"day=(\d{4}-\d\d-\d\d)")
 _CLUSTER = re.compile(r"cluster=([A-Za-z0-9._-]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFile:
-    """A file that `write_snapshot_file` has written, to judge by its name."""
+    """A file that watching has written, to judge by its name. ``time``: that of its (first) snapshot, as there."""
 
     path: Path
     day: date
     cluster: str
     size: int
+    time: str
 
 
 def day_of(at: float) -> date:
@@ -54,7 +55,7 @@ def write_snapshot_file(folder: Path, cluster: str, at: float, table: "pa.Table"
         number += 1
         path = place / f"{stem}-{number}.parquet"
     with replaced(path) as beside, beside.open("r+b") as file:
-        pq.write_table(table, file, compression="zstd")
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
         file.flush()
         os.fsync(file.fileno())
     return path
@@ -64,9 +65,10 @@ def snapshot_files(folder: Path) -> Iterator[SnapshotFile]:
     """The snapshots below DIR that this module has written, the oldest day first, then by cluster and time."""
     for place, day, cluster in _places(folder):
         for path in sorted(place.iterdir()):
-            if _NAME.fullmatch(path.name):
+            named = _NAME.fullmatch(path.name)
+            if named:
                 with suppress(OSError):  # another process may remove it at the same time
-                    yield SnapshotFile(path, day, cluster, path.stat().st_size)
+                    yield SnapshotFile(path, day, cluster, path.stat().st_size, named["time"])
 
 
 def remove_unfinished(folder: Path, cluster: str) -> None:

@@ -3,6 +3,8 @@
 import gc
 import math
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,7 +36,7 @@ _GIGABYTE = 10**9
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
     metavar="DIR",
-    help="Folder for the snapshots, one Parquet file per poll and cluster.",
+    help="Folder for the snapshots, one Parquet file per poll and cluster; `equipoise history` reads them.",
 )
 @click.option(
     "--prometheus",
@@ -110,7 +112,7 @@ def watch(
     of_kafka = [each.name for each in clusters if each.arguments[0].startswith(kafka_live.SCHEME)]
     if command_config is not None and not of_kafka:
         raise UserError(f"--command-config {command_config}: applies only to a source kafka://host:port")
-    recorder = Recorder(out, keep_days, int(keep_gb * _GIGABYTE), _say)
+    recorder = Recorder(out, keep_days, int(keep_gb * _GIGABYTE), _say, _in_thread)
     recorder.prepare([source.name for source in clusters])
 
     def read(source: Source) -> Gathered:
@@ -170,6 +172,11 @@ def _seconds(every: str) -> float:
     if not _SHORTEST_S <= found <= _LONGEST_S:
         raise UserError(f"--every {every}: expected a time from 100ms to 7d")
     return found
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    """A thread that the end of the program does not wait for."""
+    threading.Thread(target=work, name="compact", daemon=True).start()
 
 
 def _say(line: str) -> None:

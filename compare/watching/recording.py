@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compare.measure.figures.definitions import COUNTS, LOADS
 from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
+from compare.snapshots.compacting import compact
 from compare.snapshots.folder import day_of, prune, remove_unfinished, write_snapshot_file
 from compare.watching.changes import SeenGroup
 from compare.watching.polling import Failure, Poll
@@ -30,10 +31,20 @@ class Recorder:
     """Writes snapshots below ``folder`` and keeps them within ``keep_days`` days and ``keep_bytes`` bytes.
 
     A snapshot that cannot be written waits in memory for the next poll. ``tell`` is given one line about that.
+    ``aside`` runs what takes long, which is to make one file of each day that is over: in a thread, say.
     """
 
-    def __init__(self, folder: Path, keep_days: int, keep_bytes: int, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        keep_days: int,
+        keep_bytes: int,
+        tell: Callable[[str], None],
+        aside: Callable[[Callable[[], None]], None] = lambda work: work(),
+    ) -> None:
         self._folder, self._keep_days, self._keep_bytes, self._tell = folder, keep_days, keep_bytes, tell
+        self._aside = aside
+        self._compacted_on: dict[str, date] = {}
         self._waiting: deque[tuple[str, float, pa.Table]] = deque()
         self._written: dict[str, tuple[date, dict[Key, Owners]]] = {}
         self._bytes = 0
@@ -73,10 +84,25 @@ class Recorder:
                 self._waiting.popleft()
                 self._bytes += path.stat().st_size
                 self._make_room(at)
+                self._compact(cluster, day_of(at))
         except OSError as error:
             count = len(self._waiting)
             snapshots = "1 snapshot waits" if count == 1 else f"{count} snapshots wait"
             self._tell(f"--out {self._folder}: {error.strerror}; {snapshots} in memory for the next attempt")
+
+    def _compact(self, cluster: str, day: date) -> None:
+        """Once a day, as soon as its first snapshot is there: nothing will be added to the days before."""
+        if self._compacted_on.get(cluster) == day:
+            return
+        self._compacted_on[cluster] = day
+
+        def work() -> None:
+            try:
+                compact(self._folder, cluster, day)
+            except OSError as error:
+                self._tell(f"--out {self._folder}: {error.strerror}; earlier days of {cluster} stay in single files")
+
+        self._aside(work)
 
     def _make_room(self, at: float) -> None:
         day = day_of(at)

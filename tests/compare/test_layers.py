@@ -31,6 +31,7 @@ ORDER = (
     "examples",
     "audit",
     "watching",
+    "history",
     "comparison",
     "planning",
     "conformance",
