@@ -80,7 +80,12 @@ class Bench:
         await run
         took = time.perf_counter() - began
         processor, memory = self.usage()
-        self.rows.append([what, f"{count / took:,.0f}/s", f"{(processor - before) / took:.0%}", f"{memory:.0f} MiB"])
+        self.tell(what, count, took, processor - before, memory)
+
+    def tell(self, what: str, count: int, took: float, processor: float, memory: float) -> None:
+        """A row: what was done so many times within so many seconds, of which the server worked for some."""
+        share = f"{processor / took:.0%}"
+        self.rows.append([what, f"{count / took:,.0f}/s", share, f"{count / processor:,.0f}/s", f"{memory:.0f} MiB"])
 
     async def many(self, client: Client, code: int, fields: dict[str, str], body: bytes, count: int) -> None:
         """So many requests over one connection, some at once."""
@@ -153,9 +158,7 @@ async def clients(bench: Bench, requests: int, records: int, members: int) -> No
     before = bench.usage()[0]
     made = await bench.idle(members, 8)
     took, (processor, memory) = time.perf_counter() - began, bench.usage()
-    bench.rows.append(
-        [f"{members:,} members", f"{made / took:,.0f}/s", f"{(processor - before) / took:.0%}", f"{memory:.0f} MiB"]
-    )
+    bench.tell(f"{members:,} members", made, took, processor - before, memory)
 
 
 def main() -> None:
@@ -173,7 +176,7 @@ def main() -> None:
     asyncio.run(clients(bench, chosen.requests, chosen.records, chosen.members))
     ours.send(False)
     server.join()
-    print(tabulate(bench.rows, ["what", "rate", "server's core", "memory"]))
+    print(tabulate(bench.rows, ["what", "rate", "server's share of a core", "rate of a whole core", "memory"]))
     print(f"\nA frame of a heartbeat has {len(encode(Frame(34, 1, {}, heartbeat(0))))} bytes.")
 
 

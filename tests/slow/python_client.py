@@ -5,6 +5,7 @@ TOPIC TAG FIRST COUNT.
 """
 
 import ctypes
+import os
 import sys
 from typing import Any
 
@@ -30,7 +31,8 @@ def consume(module: Any, server: str, topic: str, group: str, instance: str, tag
         consumer.set_instance_name(instance)
 
     def handle(record: Any) -> Any:
-        print("got", instance, int(record.body), record.topic, record.queue_id, record.queue_offset, flush=True)
+        line = f"got {instance} {int(record.body)} {record.topic} {record.queue_id} {record.queue_offset}\n"
+        os.write(1, line.encode())  # in one piece, whatever other threads print
         return getattr(module, "ConsumeStatus", None) and module.ConsumeStatus.CONSUME_SUCCESS
 
     consumer.subscribe(topic, handle, tags)

@@ -22,7 +22,7 @@ SLOW = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
 GO_CLIENT = "github.com/apache/rocketmq-client-go/v2@v2.1.2"
 QUICK = BrokerSettings(delay_levels_s=(1,) * 18, lock_max_live_time_ms=25_000.0)
-"""Retries come soon, and locks that were not given up end soon: the Go client gives up queues without unlocking them."""
+"""Retries come soon, and so do the ends of locks: the Go client gives up queues without unlocking them."""
 
 Command = Callable[..., Sequence[str]]
 """Words of the client's program to the command."""
