@@ -18,6 +18,7 @@ NAMES = (
     "consumer_groups",
     "kafka_group",
     "rocketmq_group",
+    "rocketmq_server",
     "comparison",
     "pytest_fixture",
     "examples",

@@ -31,8 +31,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 
 
-OF_SPARK = frozenset({"pandas", "py4j", "pyarrow", "pyspark"})
-"""Packages that only the extra `spark` installs."""
+EXTRAS: Mapping[str, str] = {
+    **dict.fromkeys(("pandas", "py4j", "pyarrow", "pyspark"), "spark"),
+    **dict.fromkeys(("cramjam", "crc32c", "kio"), "serve"),
+}
+"""Package to the extra that installs it."""
 
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -104,9 +107,10 @@ def main() -> None:
             _refuse("equipoise: ended by SIGTERM", EXIT_CODE)
         _refuse("equipoise: interrupted")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in OF_SPARK:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
             raise
-        _refuse(f"equipoise: {error.name} is not installed: pip install 'equipoise[spark]'")
+        _refuse(f"equipoise: {error.name} is not installed: pip install 'equipoise[{extra}]'")
     except (_ReaderGoneError, BrokenPipeError):
         # Nobody is left to be told.
         _write_no_more()

@@ -42,6 +42,8 @@ class TopicConfigManager:
 
     def to_register(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
         """The topics of a full registration: a broker that may not read or write says so of each topic."""
+        if broker_perm & PERM_READ and broker_perm & PERM_WRITE:
+            return tuple(self.configs.values())
         return tuple(config._replace(perm=config.perm & broker_perm) for config in self.configs.values())
 
     def copy(self) -> Self:

@@ -1,8 +1,9 @@
 """One connection with a client or a tool: frames to messages of the nodes, and what the nodes answer to frames.
 
 Every request gets a number of the conversation's own, because nothing keeps a client from using an opaque number
-twice. Headers are read in both forms and written as JSON, as real servers do. Requests are handed on at once, whatever still waits for its answer, and answered in any order. A frame that
-cannot be read ends the connection; fields that cannot be read are answered with an error, as a real server does.
+twice. Headers are read in both forms and written as JSON, as real servers do. Requests are handed on at once, whatever
+still waits for its answer, and answered in any order. A frame that cannot be read ends the connection; fields that
+cannot be read are answered with an error, as real servers do.
 """
 
 from collections.abc import Mapping, Sequence

@@ -168,9 +168,9 @@ def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> 
 
 def _wants(served: Served, queue: RecordQueue, message: Pull) -> bool:
     codes = _codes(served, message)
-    if codes is None:
-        return True
     first = max(message.pull.offset - queue.min_offset, 0)
+    if codes is None:
+        return first < len(queue.stored)
     return any(record.tags in codes for record in islice(queue.stored, first, None))
 
 

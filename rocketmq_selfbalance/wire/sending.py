@@ -40,6 +40,8 @@ _LONGEST_TOPIC, _MOST_PROPERTIES = 127, 32_767
 _PREPARED = 4
 """Bit of the system flag: the first half of a transaction."""
 _TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 1000.0}
+"""Property by which a record asks to be delivered later to the milliseconds of its unit."""
+_WAITING = frozenset(("DELAY", *_TIMED))
 
 
 def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
@@ -82,12 +84,13 @@ def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outb
 def _write(served: Served, now: Time, record: Record, properties: dict[str, str], out: Outbox) -> int:
     """Write a record, or keep it until its delay is over; its offset, 0 where it is kept."""
     store = served.store
-    properties |= {"MSG_REGION": REGION, "TRACE_ON": "true", "CLUSTER": served.wire.cluster}
-    due = _due(served, now, properties)
+    added = {"MSG_REGION": REGION, "TRACE_ON": "true", "CLUSTER": served.wire.cluster}
+    due = None if _WAITING.isdisjoint(properties) else _due(served, now, properties)
     if due is None:
-        written = store.append(now, record._replace(properties=properties_text(properties)), properties)
+        text = record.properties if not properties or record.properties.endswith("\x02") else record.properties + "\x02"
+        written = store.append(now, record._replace(properties=text + properties_text(added)), properties)
         return written.queue.max_offset(now) - 1
-    properties |= {"REAL_TOPIC": record.topic, "REAL_QID": str(record.queue_number)}
+    properties |= {**added, "REAL_TOPIC": record.topic, "REAL_QID": str(record.queue_number)}
     store.keep_until(due, record._replace(properties=properties_text(properties)))
     delivering.schedule_next(served.broker, now, out)
     return 0

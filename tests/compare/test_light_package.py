@@ -81,16 +81,19 @@ def test_captures_are_audited_and_the_report_is_written(empty_folder: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "missing"),
+    ("arguments", "missing", "extra"),
     [
-        (("audit", "examples/captures/kafka", "--engine", "spark"), "pyspark"),
-        (("compare", "examples/scenarios/two-records-twice.yaml", "--parquet", "tables"), "pyarrow"),
+        (("audit", "examples/captures/kafka", "--engine", "spark"), "pyspark", "spark"),
+        (("compare", "examples/scenarios/two-records-twice.yaml", "--parquet", "tables"), "pyarrow", "spark"),
+        (("serve", "kafka", "--port", "0"), "kio", "serve"),
     ],
 )
-def test_what_needs_more_says_the_one_command(arguments: tuple[str, ...], missing: str, empty_folder: Path) -> None:
+def test_what_needs_more_says_the_one_command(
+    arguments: tuple[str, ...], missing: str, extra: str, empty_folder: Path
+) -> None:
     done = light(empty_folder, *arguments)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == f"equipoise: {missing} is not installed: pip install 'equipoise[spark]'"
+    assert done.stderr.splitlines()[-1] == f"equipoise: {missing} is not installed: pip install 'equipoise[{extra}]'"
 
 
 def test_copies_stay_where_they_were_changed(empty_folder: Path) -> None:

@@ -14,30 +14,38 @@ import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 
 /**
- * consume NAMESRV GROUP INSTANCE TOPIC TAGS concurrently|orderly|failing: prints each record until its input ends.
- * produce NAMESRV TOPIC TAG FIRST COUNT BATCH: sends records "NUMBER" one by one (BATCH 1) or in batches.
+ * consume NAMESRV TOPIC GROUP INSTANCE TAGS concurrently|orderly|failing: prints each record until its input ends.
+ * produce NAMESRV TOPIC TAG FIRST COUNT: sends records whose bodies are numbers, half of them in batches of two.
  */
 public class WireClient {
     public static void main(String[] a) throws Exception {
         if (a[0].equals("produce")) {
-            produce(a[1], a[2], a[3], Integer.parseInt(a[4]), Integer.parseInt(a[5]), Integer.parseInt(a[6]));
+            produce(a[1], a[2], a[3], Integer.parseInt(a[4]), Integer.parseInt(a[5]));
         } else {
-            consume(a[1], a[2], a[3], a[4], a[5], a[6]);
+            consume(a[1], a[3], a[4], a[2], a[5], a[6]);
         }
     }
 
-    static void produce(String server, String topic, String tag, int first, int count, int batch) throws Exception {
+    static void produce(String server, String topic, String tag, int first, int count) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("wire_producers");
         producer.setNamesrvAddr(server);
+        producer.setSendMsgTimeout(30000);
         producer.start();
-        for (int at = first; at < first + count; at += batch) {
-            List<Message> records = new ArrayList<>();
-            for (int number = at; number < Math.min(at + batch, first + count); number++) {
-                records.add(new Message(topic, tag, "key" + number, ("" + number).getBytes(StandardCharsets.UTF_8)));
+        List<Message> batch = new ArrayList<>();
+        for (int number = first; number < first + count; number++) {
+            Message record = new Message(topic, tag, "key" + number, ("" + number).getBytes(StandardCharsets.UTF_8));
+            if (number < first + count / 2) {
+                show(producer.send(record));
+                continue;
             }
-            SendResult sent = batch == 1 ? producer.send(records.get(0)) : producer.send(records);
-            System.out.println("sent " + sent.getSendStatus() + " " + sent.getMessageQueue().getBrokerName() + " "
-                + sent.getMessageQueue().getQueueId() + " " + sent.getQueueOffset());
+            batch.add(record);
+            if (batch.size() == 2 || number == first + count - 1) {
+                SendResult sent = producer.send(batch);
+                for (Message each : batch) {
+                    show(sent);
+                }
+                batch.clear();
+            }
         }
         producer.shutdown();
         System.out.println("done");
@@ -68,6 +76,11 @@ public class WireClient {
         new Scanner(System.in).useDelimiter("\\A").hasNext();
         consumer.shutdown();
         System.out.println("stopped");
+    }
+
+    static void show(SendResult sent) {
+        System.out.println("sent " + sent.getSendStatus() + " " + sent.getMessageQueue().getBrokerName() + " "
+            + sent.getMessageQueue().getQueueId() + " " + sent.getQueueOffset());
     }
 
     static void show(String instance, MessageExt each) {

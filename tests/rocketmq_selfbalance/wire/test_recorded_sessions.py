@@ -40,7 +40,7 @@ from rocketmq_selfbalance.wire.settings import WireSettings
 from rocketmq_selfbalance.wire.stored_messages import Stored
 from tests.rocketmq_selfbalance.wire.virtual import Virtual
 
-WIRE = Path(__file__).parents[2] / "captures" / "rocketmq" / "wire"
+CAPTURES = Path(__file__).parents[2] / "captures" / "rocketmq"
 SESSIONS = {
     "ali_ons_consumer": 290,
     "mqadmin_consumerProgress": 22,
@@ -75,7 +75,8 @@ class Session:
 
     @classmethod
     def read(cls, name: str) -> "Session":
-        session = cls([json.loads(line) for line in (WIRE / f"{name}.jsonl").read_text("utf-8").splitlines()])
+        (path,) = CAPTURES.glob(f"wire*/{name}.jsonl")
+        session = cls([json.loads(line) for line in path.read_text("utf-8").splitlines()])
         for number, event in enumerate(session.events):
             if event.get("hex"):
                 session.frames[number] = decode(bytes.fromhex(event["hex"])[4:])

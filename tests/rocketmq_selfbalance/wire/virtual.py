@@ -1,4 +1,4 @@
-"""Served nodes in virtual time: bytes of clients in, bytes for clients out, no socket. Nodes reach each other at once."""
+"""Served nodes in virtual time: clients' bytes in, bytes for clients out, no socket; nodes reach each other at once."""
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush

@@ -1,0 +1,184 @@
+"""The served RocketMQ: start, requests and records per second, idle members; clients are a process of their own.
+
+python -m benchmarks.rocketmq_server [--requests N] [--records N] [--members N]
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import resource
+import struct
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+from tabulate import tabulate
+
+from protocols.engine.sockets import Sockets
+from rocketmq_selfbalance.remoting import Frame, encode
+from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+from tests.rocketmq_selfbalance.wire.serving import Client
+
+SIZE, BATCH, AT_ONCE, QUEUES = 100, 50, 16, 8
+
+
+def serve(tell: Connection) -> None:
+    """A cluster of one broker; says its addresses, then at each request how much processor time and memory it took."""
+
+    async def run() -> None:
+        began = time.perf_counter()
+        world = Sockets()
+        cluster = await RocketMQCluster.start(
+            world, epoch_ms=time.time() * 1000 - world.tell_time(), topics={"bench": {"broker-a": QUEUES}}
+        )
+        client = await Client.connect(cluster.name_server)
+        await client.ask(105, {"topic": "bench"})
+        tell.send((cluster.addresses, time.perf_counter() - began))
+        while await asyncio.to_thread(tell.recv):
+            usage = resource.getrusage(resource.RUSAGE_SELF)
+            tell.send((usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
+        await world.close()
+
+    asyncio.run(run())
+
+
+def batch() -> bytes:
+    """A batch of records."""
+    rest = struct.pack(">iiii", 0, 0, 0, SIZE) + b"x" * SIZE + (0).to_bytes(2)
+    return (struct.pack(">i", 4 + len(rest)) + rest) * BATCH
+
+
+def heartbeat(member: int) -> bytes:
+    """What a member says."""
+    data = {
+        "groupName": f"g{member % 50}",
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+        "subscriptionDataSet": [{"topic": "bench", "subString": "*", "subVersion": 1}],
+    }
+    return json.dumps({"clientID": f"c{member}", "consumerDataSet": [data]}).encode()
+
+
+class Bench:
+    """Clients of one server."""
+
+    def __init__(self, addresses: dict[str, str], server: Connection) -> None:
+        self.addresses, self._server = addresses, server
+        self.rows: list[list[Any]] = []
+
+    def usage(self) -> tuple[float, float]:
+        """Seconds of processor time so far, and MiB."""
+        self._server.send(True)
+        told: tuple[float, float] = self._server.recv()
+        return told
+
+    async def measure(self, what: str, count: int, run: Any) -> None:
+        """How many of these per second, and how much of a core that takes."""
+        before, began = self.usage()[0], time.perf_counter()
+        await run
+        took = time.perf_counter() - began
+        processor, memory = self.usage()
+        self.tell(what, count, took, processor - before, memory)
+
+    def tell(self, what: str, count: int, took: float, processor: float, memory: float) -> None:
+        """A row: what was done so many times within so many seconds, of which the server worked for some."""
+        share = f"{processor / took:.0%}"
+        self.rows.append([what, f"{count / took:,.0f}/s", share, f"{count / processor:,.0f}/s", f"{memory:.0f} MiB"])
+
+    async def many(self, client: Client, code: int, fields: dict[str, str], body: bytes, count: int) -> None:
+        """So many requests over one connection, some at once."""
+
+        async def one_after_the_other(number: int) -> None:
+            for _ in range(number):
+                answer = await client.begin(code, fields, body)
+                assert answer.code == 0, answer
+
+        await asyncio.gather(*(one_after_the_other(count // AT_ONCE) for _ in range(AT_ONCE)))
+
+    async def consume(self, client: Client, queue: int, count: int) -> None:
+        """So many records of a queue."""
+        offset = 0
+        while offset < count:
+            answer = await client.pull("g0", "bench", queue, offset, 15_000)
+            offset = int(answer.fields["nextBeginOffset"])
+
+    async def idle(self, members: int, seconds: float) -> int:
+        """Members with a heartbeat each 30 s and a pull held for 15 s at each of two queues; the requests made."""
+        clients = [await Client.connect(self.addresses["broker-a"]) for _ in range(members)]
+        for number, client in enumerate(clients):
+            await client.ask(34, {}, heartbeat(number))
+        made = 0
+
+        async def live(number: int, client: Client) -> None:
+            nonlocal made
+            while True:
+                await client.ask(34, {}, heartbeat(number))
+                made += 1
+                for queue in (0, 1):
+                    client.tell(15, {**queue_fields(number, queue), "commitOffset": "0"})
+                    made += 1
+                await asyncio.sleep(1)
+
+        self._living = [asyncio.ensure_future(live(number, client)) for number, client in enumerate(clients)]
+        await asyncio.sleep(seconds)
+        for each in self._living:
+            each.cancel()
+        return made
+
+
+def queue_fields(member: int, queue: int) -> dict[str, str]:
+    """The fields that name a queue and a group."""
+    return {"consumerGroup": f"g{member % 50}", "topic": "bench", "queueId": str(queue)}
+
+
+async def clients(bench: Bench, requests: int, records: int, members: int) -> None:
+    """All measurements."""
+    client = await Client.connect(bench.addresses["broker-a"])
+    await bench.measure("heartbeats", requests, bench.many(client, 34, {}, heartbeat(0), requests))
+    asked = {"consumerGroup": "g0"}
+    await bench.measure("member lists", requests, bench.many(client, 38, asked, b"", requests))
+    fields = {"a": "p", "b": "bench", "c": "TBW102", "d": "4", "f": "0", "g": "5", "h": "0", "m": "false", "e": "7"}
+    sent = requests // AT_ONCE * AT_ONCE
+    await bench.measure("records sent one by one", sent, bench.many(client, 310, fields, b"x" * SIZE, sent))
+    producer, share = await Client.connect(bench.addresses["broker-a"]), records // 4
+    batches = share // BATCH // AT_ONCE * AT_ONCE
+
+    async def both(queue: int) -> None:
+        told = {**fields, "m": "true", "e": str(queue)}
+        await asyncio.gather(
+            bench.many(producer, 320, told, batch(), batches), bench.consume(client, queue, batches * BATCH)
+        )
+
+    total = 4 * batches * BATCH
+    what = f"records of {SIZE} bytes, sent {BATCH} at a time and pulled"
+    await bench.measure(what, total, asyncio.gather(*(both(queue) for queue in range(4))))
+    began = time.perf_counter()
+    before = bench.usage()[0]
+    made = await bench.idle(members, 8)
+    took, (processor, memory) = time.perf_counter() - began, bench.usage()
+    bench.tell(f"{members:,} members", made, took, processor - before, memory)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=16_000)
+    parser.add_argument("--records", type=int, default=400_000)
+    parser.add_argument("--members", type=int, default=1_000)
+    chosen = parser.parse_args()
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,))
+    server.start()
+    addresses, started = ours.recv()
+    bench = Bench(addresses, ours)
+    print(f"Start to first answer: {started * 1000:.0f} ms. The clients are Python, too, in a process beside it.\n")
+    asyncio.run(clients(bench, chosen.requests, chosen.records, chosen.members))
+    ours.send(False)
+    server.join()
+    print(tabulate(bench.rows, ["what", "rate", "server's share of a core", "rate of a whole core", "memory"]))
+    print(f"\nA frame of a heartbeat has {len(encode(Frame(34, 1, {}, heartbeat(0))))} bytes.")
+
+
+if __name__ == "__main__":
+    main()
