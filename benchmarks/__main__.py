@@ -22,6 +22,7 @@ NAMES = (
     "estimate",
     "plan",
     "serving",
+    "serving_records",
 )
 
 
