@@ -24,6 +24,8 @@ NAMES = (
     "examples",
     "estimate",
     "plan",
+    "serving",
+    "serving_records",
 )
 
 

@@ -32,10 +32,10 @@ class ClusterState(NamedTuple):
     offsets_leaders: tuple[str, ...]
     """Leader of each partition of ``__consumer_offsets``."""
     replica_racks: ReplicaRacks = MappingProxyType({})
-    topic_ids: Mapping[str, int] = MappingProxyType({})
-    """Topic to its 128-bit id; one that is not in it has an id made from its name."""
     group_settings: GroupSettings = MappingProxyType({})
     """Group to the settings that it has itself, under Kafka's names."""
+    topic_ids: Mapping[str, int] = MappingProxyType({})
+    """Topic to its 128-bit id; one that is not in it has an id made from its name."""
 
 
 class Broker:
@@ -95,7 +95,8 @@ class Broker:
         self._answers = {}
         if state.offsets_leaders != before.offsets_leaders:
             self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
-        if state[1:2] + state[3:5] != before[1:2] + before[3:5]:
+        described, described_before = [(each.topics, each.replica_racks, each.topic_ids) for each in (state, before)]
+        if described != described_before:
             self._tell_topics(now, out)
         if state.group_settings != before.group_settings:
             self._tell_group_settings(now, out)
