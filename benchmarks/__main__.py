@@ -23,6 +23,7 @@ NAMES = (
     "examples",
     "estimate",
     "plan",
+    "serving",
     "serving_records",
 )
 
