@@ -18,6 +18,7 @@ FOLDERS = {
     "captures/rocketmq": "what mqadmin prints about groups of a real cluster, a folder for each",
     "classic-bugs": "eight bugs that consumers have, their mended versions, and the tests that find them",
     "recordings": "what the real systems answered, for `conformance`: vectors, traces, rebalances of real clusters",
+    "real-clients": "two real consumers, tested before brokers on sockets",
     "consumer-project": "a small project that tests a consumer with the pytest plugin",
 }
 """Examples that are folders, and what is in them."""

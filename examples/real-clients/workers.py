@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
@@ -9,7 +10,7 @@ from aiokafka.structs import TopicPartition
 from confluent_kafka import Consumer, KafkaException
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """The process dies: nothing more is done, nothing is committed."""
 
 
@@ -19,9 +20,7 @@ class ThreadWorker(threading.Thread):
     ``commit_first`` is the bug: the batch is committed before it is handled.
     """
 
-    def __init__(
-        self, bootstrap: str, name: str, handle: Callable[[Any], None], *, commit_first: bool = False
-    ) -> None:
+    def __init__(self, bootstrap: str, name: str, handle: Callable[[Any], None], *, commit_first: bool = False) -> None:
         super().__init__(daemon=True)
         self.over = threading.Event()
         self._handle, self._commit_first = handle, commit_first
@@ -43,7 +42,7 @@ class ThreadWorker(threading.Thread):
                 batch = [each for each in self._consumer.consume(10, 0.1) if each.error() is None]
                 if batch:
                     self._work(batch)
-        except Crash:
+        except CrashError:
             self._consumer.unsubscribe()
         self._consumer.close()
 
@@ -56,15 +55,12 @@ class ThreadWorker(threading.Thread):
             self._commit()
 
     def _commit(self) -> None:
-        try:
+        # Where it is refused, somebody else has the partitions now, and reads these records again.
+        with suppress(KafkaException):
             self._consumer.commit(asynchronous=False)
-        except KafkaException:
-            pass  # somebody else has the partitions now, and reads these records again
 
 
-async def work(
-    bootstrap: str, name: str, handle: Callable[[Any], None], *, commit_end_of_fetch: bool = False
-) -> None:
+async def work(bootstrap: str, name: str, handle: Callable[[Any], None], *, commit_end_of_fetch: bool = False) -> None:
     """aiokafka: takes up to ten records per partition, handles each, commits what it has handled.
 
     ``commit_end_of_fetch`` is the bug: after a crash within a batch it commits the position behind all it was given.
@@ -88,7 +84,7 @@ async def work(
                     for message in messages:
                         handle(message)
                         done[partition] = message.offset + 1
-            except Crash:
+            except CrashError:
                 if commit_end_of_fetch:
                     await consumer.commit()
                 return

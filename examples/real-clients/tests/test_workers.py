@@ -7,7 +7,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from workers import Crash, ThreadWorker, work
+from workers import CrashError, ThreadWorker, work
 
 RECORDS = 30
 
@@ -20,7 +20,7 @@ def crashing(after: int) -> Callable[[Any], None]:
         with lock:
             left[0] -= 1
             if left[0] < 0:
-                raise Crash
+                raise CrashError
 
     return handle
 
