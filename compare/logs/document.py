@@ -18,8 +18,8 @@ CANNOT = {
     " whether a member that was gone came back or was started anew, or why a member left that gave no reason.",
     "no_broker": "The clients' logs alone do not tell of members whose logs are not here, nor whether one that fell"
     " silent crashed, froze or closed.",
-    "rocketmq_brokers": "The brokers' logs do not tell who owned which queue, which strategy a client uses, nor whether"
-    " the members acted on a change: times are those of the change of membership.",
+    "rocketmq_brokers": "The brokers' logs do not tell who owned which queue, which strategy a client uses, nor who"
+    " waits for the lock of an orderly queue; a rebalance shows by the new versions of its members' subscriptions.",
 }
 
 
@@ -158,6 +158,10 @@ def _skipped(logs: Sequence[GroupLog], streams: Sequence[Stream], files: Sequenc
     ]
     for stream in streams:
         if stream.facts and all(not fact.sure for fact in stream.facts):
-            why = "prints no times: used only where another file dates the same event"
+            numbers = {
+                (fact.group, fact.generation) for fact in stream.facts if fact.kind == "joined" and fact.generation
+            }
+            told = f" ({len(numbers)} generations are in it)" if numbers else ""
+            why = f"prints no times: used only where another file dates the same event{told}"
             found += [{"file": name, "why": why} for name in stream.files]
     return found

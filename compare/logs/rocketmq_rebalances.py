@@ -9,6 +9,10 @@ APART_S = 6.0
 """Changes of ownership that are further apart belong to different rebalances."""
 
 _CHANGES = frozenset({"r_added", "r_removed"})
+_AT_ONCE = (-1.2, 0.5)
+"""Seconds by which a broker's line may seem to come after a version that a client has just set: lines have whole
+seconds. An older version is that of the subscription itself, from the start of the client."""
+
 _MEMBERSHIP = frozenset({"r_connected", "r_unregistered", "r_closed", "r_expired"})
 
 
@@ -40,7 +44,8 @@ def find_rocketmq_rebalances(log: GroupLog) -> None:
     facts = sorted((fact for fact in log.facts if fact.at is not None), key=lambda fact: fact.at or 0.0)
     log.broker_seen = any(fact.stream.role == "broker" for fact in facts)
     log.clients_seen = any(fact.kind in _CHANGES for fact in facts)
-    changes = [fact for fact in facts if fact.kind in (_CHANGES if log.clients_seen else _MEMBERSHIP)]
+    changes = [fact for fact in facts if fact.kind in _CHANGES or _is_new_version(fact)]
+    changes = sorted(changes or (fact for fact in facts if fact.kind in _MEMBERSHIP), key=lambda fact: fact.at or 0.0)
     clusters: list[list[Fact]] = []
     for fact in changes:
         if clusters and (fact.at or 0.0) - (clusters[-1][-1].at or 0.0) <= APART_S:
@@ -52,6 +57,17 @@ def find_rocketmq_rebalances(log: GroupLog) -> None:
         each.stabilized = each.ready = cluster[-1].at
         log.rebalances.append(each)
     _pauses(log, changes)
+
+
+def _is_new_version(fact: Fact) -> bool:
+    """Whether a broker heard that a client's queues changed: the client then sets the version of its subscription to
+    the time and sends it at once. The fact is dated by that."""
+    if fact.kind != "r_version" or fact.hint is None or fact.at is None:
+        return False
+    if not _AT_ONCE[0] <= fact.at - fact.hint <= _AT_ONCE[1]:
+        return False
+    fact.at = fact.hint
+    return True
 
 
 def _pauses(log: GroupLog, changes: Sequence[Fact]) -> None:
