@@ -76,10 +76,11 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
         "follow_up": each.follow_up,
         "members_before": each.before,
         "members_after": each.after,
-        "waited_for": each.waited_for,
+        "waited_for": _member(each.waited_for),
+        "waited_for_who": sorted({log.names.get(name, name) for name in each.waited_for}),
         "out_and_back": sorted(each.pauses) if each.pauses else [],
         "paused_s": max(each.pauses.values(), default=None),
-        "evidence": _evidence(each.facts),
+        "evidence": _evidence(each.facts, each.waiting),
     }
 
 
@@ -97,6 +98,7 @@ def _event(log: GroupLog, event: Event) -> Json:
         "members_before": None,
         "members_after": None,
         "waited_for": None,
+        "waited_for_who": [],
         "out_and_back": [],
         "paused_s": None,
         "evidence": _evidence(event.facts),
@@ -107,9 +109,10 @@ def _member(members: Sequence[str]) -> str | list[str] | None:
     return None if not members else members[0] if len(members) == 1 else list(members)
 
 
-def _evidence(facts: Iterable[Fact]) -> list[list[str | int]]:
-    lines = dict.fromkeys(fact.evidence for fact in facts)
-    return [[file, line] for file, line in list(lines)[:_MOST_EVIDENCE]]
+def _evidence(facts: Iterable[Fact], waiting: Iterable[Fact] = ()) -> list[list[str | int]]:
+    lines = list(dict.fromkeys(fact.evidence for fact in facts))[:_MOST_EVIDENCE]
+    lines += [line for line in dict.fromkeys(fact.evidence for fact in waiting) if line not in lines]
+    return [[file, line] for file, line in lines]
 
 
 def _summary(log: GroupLog) -> list[Json]:

@@ -30,7 +30,6 @@ KEYS = (
     b"from brokerAddrTable OK",
     b"PIPELINE: IDLE exception [",
     b" boot success. serializeType",
-    b"update topic config, old:",
 )
 """A line without one of these means nothing; looked for in whole blocks, where long keys
 are found faster."""

@@ -28,6 +28,7 @@ class Rebalance:
     Times are seconds since 1970. ``trigger``: what the coordinator says began it, with ``trigger_members`` and
     ``reason``; ``joined``: members that are new in it; ``listed``: members after it where a list is there, ``count``
     their number; ``cause``: None where the logs do not tell; ``causes``: those that they allow, likeliest first;
+    ``waited_for``: who joined last or was removed for not joining, with the lines that tell in ``waiting``;
     ``pauses``: member or client to seconds without its partitions; ``first``: time of the first line about it.
     """
 
@@ -54,7 +55,8 @@ class Rebalance:
     follow_up: bool = False
     before: list[str] | None = None
     after: list[str] | None = None
-    waited_for: str | None = None
+    waited_for: list[str] = field(default_factory=list)
+    waiting: list[Fact] = field(default_factory=list)
     first: float = 0.0
     pauses: dict[str, float] = field(default_factory=dict)
 

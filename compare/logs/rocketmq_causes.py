@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from compare.logs.facts import Fact, Ordered
 from compare.logs.rebalances import GroupLog, Rebalance
@@ -19,9 +19,6 @@ _LATE_S = 1.5
 _LOCKED_S = 5.0
 """Locks of living members are given free at once, those of dead ones after a minute."""
 
-_OF_BROKERS = frozenset({"r_booted", "r_resized"})
-"""What brokers say about routes counts where no client says when it saw the change."""
-
 _HEARTBEAT_S = 35.0
 """Clients send heartbeats every 30 s: a connection that closes later after the last one was dropped as idle."""
 
@@ -31,7 +28,7 @@ def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
     facts = sorted((fact for fact in [*log.facts, *shared] if fact.at is not None), key=lambda fact: fact.at or 0.0)
     conditions = _conditions(log, facts)
     members = _members(facts)
-    routes = _routes(facts, {name for fact in log.facts for name in (fact.instance, fact.text)})
+    routes = _routes(facts)
     locks = Ordered(facts).of("r_lock_failed", "r_closed", "r_expired")
     last = float("-inf")
     before: Rebalance | None = None
@@ -39,7 +36,7 @@ def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
         end = (each.end or each.at) + _LATE_S
         since = max(last, each.at - _BEFORE_S) if before else float("-inf")
         came = _within(members, since, end)
-        moved = [known for known in _within(routes, since, end) if not came or known[1].kind not in _OF_BROKERS]
+        moved = [known for known in _within(routes, since, end) if not came or known[1].kind != "r_booted"]
         active = [known for known in conditions if (known[1].at or 0.0) <= end]
         _judge(each, before, came, moved, active, locks)
         each.facts = each.facts[:12] + [fact for _, fact in [*came, *moved][:6]] + [fact for _, fact in active[:3]]
@@ -133,8 +130,9 @@ def _why_gone(fact: Fact, idle: Sequence[tuple[str, float]]) -> str:
     return "connection_closed"
 
 
-def _routes(facts: Sequence[Fact], own: Collection[str | None]) -> _Found:
-    """Brokers that went and came back, and topics whose number of queues changed; ``own``: those of the group."""
+def _routes(facts: Sequence[Fact]) -> _Found:
+    """Brokers that went and came back, and topics whose number of queues changed, as the clients say when they saw it;
+    of a broker's return its own line counts where no client's log is there."""
     found: _Found = []
     lost: set[str] = set()
     from_clients = any(fact.kind == "r_route" for fact in facts)
@@ -142,11 +140,8 @@ def _routes(facts: Sequence[Fact], own: Collection[str | None]) -> _Found:
         if fact.kind == "r_broker_lost":
             found.append(("broker_down", fact))
             lost.add(fact.text)
-        elif fact.kind in _OF_BROKERS and not from_clients:
-            if fact.kind == "r_booted" and fact.text in lost:
-                found.append(("broker_up", fact))
-            elif fact.kind == "r_resized" and fact.instance in own and fact.text != str(fact.generation):
-                found.append(("queues_changed", fact))
+        elif fact.kind == "r_booted" and fact.text in lost and not from_clients:
+            found.append(("broker_up", fact))
         elif fact.kind == "r_route" and not fact.text.startswith("old[null]"):
             before, after = route_change(fact.text)
             gone, new = before.keys() - after.keys(), after.keys() - before.keys()

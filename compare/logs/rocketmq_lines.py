@@ -17,7 +17,6 @@ MARKS = (
     "getConsumerIdListByGroup exception",
     "IDLE exception",
     "boot success",
-    "update topic config",
 )
 """One of these is in every line that is of use."""
 
@@ -66,12 +65,6 @@ ROCKETMQ = table(
             "r_list_failed",
             "getConsumerIdListByGroup exception",
             r"getConsumerIdListByGroup exception, (?P<text>\S+) (?P<group>\S+)",
-        ),
-        (
-            "r_resized",
-            "update topic config, old:",
-            r"topicName=(?P<instance>.+?), readQueueNums=(?P<text>\d{1,9}), .*"
-            r" new:\[.*readQueueNums=(?P<generation>\d{1,9})",
         ),
         ("r_booted", "boot success", r"The broker\[(?P<text>[^,\]]+), .*\] boot success"),
         ("r_broker_lost", "remove name from brokerAddrTable", r"remove name from brokerAddrTable OK, (?P<text>\S+)"),

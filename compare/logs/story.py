@@ -49,8 +49,8 @@ def _sentence(each: Mapping[str, Any]) -> str:
         text += f"; generation {each['generation']}"
     if each["took_s"] is not None:
         text += f" was there after {number(each['took_s'], 1)} s"
-    if each["waited_for"]:
-        text += f", everybody waited for {each['waited_for']}"
+    if each["waited_for_who"]:
+        text += f", everybody waited for {joined(each['waited_for_who'])}"
     if each["paused_s"] is not None:
         text += f", partitions stood still for up to {number(each['paused_s'], 1)} s"
     return text
