@@ -79,7 +79,7 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
         "waited_for": _member(each.waited_for),
         "waited_for_who": sorted({log.names.get(name, name) for name in each.waited_for}),
         "out_and_back": sorted(each.pauses) if each.pauses else [],
-        "paused_s": max(each.pauses.values(), default=None),
+        "paused_s": each.paused_s,
         "evidence": _evidence(each.facts, each.waiting),
     }
 
@@ -121,7 +121,7 @@ def _summary(log: GroupLog) -> list[Json]:
         rows.setdefault(each.cause, []).append(each)
     found: list[Json] = []
     for cause, those in sorted(rows.items(), key=lambda row: (-len(row[1]), row[0] or "")):
-        pauses = [max(each.pauses.values()) for each in those if each.pauses]
+        pauses = [each.paused_s for each in those if each.paused_s is not None]
         found.append(
             {
                 "cause": cause,

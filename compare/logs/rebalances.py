@@ -29,7 +29,8 @@ class Rebalance:
     ``reason``; ``joined``: members that are new in it; ``listed``: members after it where a list is there, ``count``
     their number; ``cause``: None where the logs do not tell; ``causes``: those that they allow, likeliest first;
     ``waited_for``: who joined last or was removed for not joining, with the lines that tell in ``waiting``;
-    ``pauses``: member or client to seconds without its partitions; ``first``: time of the first line about it.
+    ``pauses``: member or client to the times between which it was without its partitions;
+    ``first``: time of the first line about it.
     """
 
     group: str
@@ -58,7 +59,12 @@ class Rebalance:
     waited_for: list[str] = field(default_factory=list)
     waiting: list[Fact] = field(default_factory=list)
     first: float = 0.0
-    pauses: dict[str, float] = field(default_factory=dict)
+    pauses: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def paused_s(self) -> float | None:
+        """The longest of the pauses in seconds, None where the logs tell of none."""
+        return max((round(end - begin, 3) for begin, end in self.pauses.values()), default=None)
 
     @property
     def at(self) -> float:

@@ -27,7 +27,7 @@ def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
     """Set cause, causes and members of every rebalance; ``shared``: facts of no group (brokers, routes, channels)."""
     facts = sorted((fact for fact in [*log.facts, *shared] if fact.at is not None), key=lambda fact: fact.at or 0.0)
     conditions = _conditions(log, facts)
-    members = _members(facts)
+    members = comings_and_goings(facts)
     routes = _routes(facts)
     locks = Ordered(facts).of("r_lock_failed", "r_closed", "r_expired")
     last = float("-inf")
@@ -39,7 +39,7 @@ def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
         moved = [known for known in _within(routes, since, end) if not came or known[1].kind != "r_booted"]
         active = [known for known in conditions if (known[1].at or 0.0) <= end]
         _judge(each, before, came, moved, active, locks)
-        each.facts = each.facts[:12] + [fact for _, fact in [*came, *moved][:6]] + [fact for _, fact in active[:3]]
+        each.facts = [fact for _, fact in [*[*came, *moved][:6], *active[:3]]] + each.facts[:12]
         each.follow_up = bool(before and each.cause == before.cause and each.cause in _LASTING)
         last, before = end - _LATE_S, each
 
@@ -88,7 +88,7 @@ def _main(came: _Found) -> str:
     return kinds[-1] if kinds[-1] == "member_rejoined" else kinds[0]
 
 
-def _members(facts: Sequence[Fact]) -> _Found:
+def comings_and_goings(facts: Sequence[Fact]) -> _Found:
     """Members that came and went, as the brokers saw it, or else as the clients' own lines tell."""
     found: _Found = []
     there: dict[str, set[str]] = defaultdict(set)

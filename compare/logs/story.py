@@ -44,7 +44,7 @@ def sentences(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sentence(each: Mapping[str, Any]) -> str:
-    text = _cause(each)
+    text = why(each)
     if each["generation"] is not None:
         text += f"; generation {each['generation']}"
     if each["took_s"] is not None:
@@ -56,7 +56,8 @@ def _sentence(each: Mapping[str, Any]) -> str:
     return text
 
 
-def _cause(each: Mapping[str, Any]) -> str:
+def why(each: Mapping[str, Any]) -> str:
+    """The cause of a rebalance or an event of the document in words."""
     who: Sequence[str] = each["who"]
     if each["cause"] is None:
         allowed = " or ".join(_said(cause, who) for cause in each["causes"])

@@ -60,7 +60,7 @@ def _pauses(each: Rebalance, processes: Iterable[_Own], last: float) -> None:
         begun = gave[0].at or 0.0
         got = own.got.next(begun)
         if got is not None:
-            each.pauses[member] = round((got.at or begun) - begun, 3)
+            each.pauses[member] = (begun, got.at or begun)
 
 
 def _measure(log: GroupLog, own: dict[Process, list[Fact]]) -> None:
