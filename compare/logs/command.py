@@ -45,7 +45,7 @@ _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
     "--scenario",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="OUT.yaml",
-    help="Write what happened to one group of Kafka as a scenario for `equipoise compare`, with remedies as variants.",
+    help="Write what happened to one group as a scenario for `equipoise compare`, with remedies as variants.",
 )
 def logs(
     sources: tuple[str, ...],

@@ -90,7 +90,8 @@ class Event:
 @dataclass(slots=True, eq=False)
 class GroupLog:
     """All that the logs tell about a group; ``figures``: what was measured, by name (seconds);
-    ``names``: what people call a member, by its id."""
+    ``names``: what people call a member, by its id; ``moves``: of RocketMQ's members, who came and went and why, with
+    the line, in order of time."""
 
     system: str
     group: str
@@ -100,5 +101,6 @@ class GroupLog:
     events: list[Event] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[str, Fact]] = field(default_factory=list)
     broker_seen: bool = False
     clients_seen: bool = False

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from compare.logs.facts import Fact, Ordered
 from compare.logs.rebalances import GroupLog, Rebalance
@@ -24,10 +24,13 @@ _HEARTBEAT_S = 35.0
 
 
 def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
-    """Set cause, causes and members of every rebalance; ``shared``: facts of no group (brokers, routes, channels)."""
+    """Set the log's moves, and cause, causes and members of every rebalance.
+
+    ``shared``: facts of no group (brokers, routes, channels).
+    """
     facts = sorted((fact for fact in [*log.facts, *shared] if fact.at is not None), key=lambda fact: fact.at or 0.0)
     conditions = _conditions(log, facts)
-    members = comings_and_goings(facts)
+    members = log.moves = _members(facts, {fact.client for fact in log.facts})
     routes = _routes(facts)
     locks = Ordered(facts).of("r_lock_failed", "r_closed", "r_expired")
     last = float("-inf")
@@ -88,7 +91,7 @@ def _main(came: _Found) -> str:
     return kinds[-1] if kinds[-1] == "member_rejoined" else kinds[0]
 
 
-def comings_and_goings(facts: Sequence[Fact]) -> _Found:
+def _members(facts: Sequence[Fact], own: Container[str | None]) -> _Found:
     """Members that came and went, as the brokers saw it, or else as the clients' own lines tell."""
     found: _Found = []
     there: dict[str, set[str]] = defaultdict(set)
@@ -98,7 +101,7 @@ def comings_and_goings(facts: Sequence[Fact]) -> _Found:
     with_brokers = any(fact.kind == "r_connected" for fact in facts)
     for fact in facts:
         client = fact.client
-        if client is None or fact.at is None:
+        if client is None or fact.at is None or client not in own:
             continue
         if fact.kind == "r_connected":
             if client not in seen:

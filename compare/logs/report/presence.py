@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from compare.logs.facts import client_of
 from compare.logs.rebalances import GroupLog, Rebalance
-from compare.logs.rocketmq_causes import comings_and_goings
 
 Span = tuple[float, float]
 """From and to, seconds since 1970."""
@@ -74,10 +73,9 @@ def _members(each: Rebalance) -> Sequence[str]:
 
 
 def _rocketmq(log: GroupLog, found: _Book) -> None:
-    facts = sorted((fact for fact in log.facts if fact.at is not None), key=lambda fact: fact.at or 0.0)
-    moves = [(fact.at or 0.0, kind in _GONE, fact.client or "") for kind, fact in comings_and_goings(facts)]
+    moves = [(fact.at or 0.0, kind in _GONE, fact.client or "") for kind, fact in log.moves]
     known = {name for _, _, name in moves}
-    for fact in facts:
+    for fact in log.facts:
         if fact.client and fact.client not in known and fact.kind in {"r_added", "r_result"}:
             known.add(fact.client)
             moves.append((found.begin, False, fact.client))
