@@ -1,15 +1,14 @@
 """What happened to a Kafka group, of the classic or the consumer protocol, as the fields of a scenario."""
 
 import math
-import re
 from collections.abc import Sequence
 
 from compare.logs.rebalances import Departure, GroupLog, Rebalance
 from compare.logs.remedies import longer_interval
 from compare.logs.replay_events import ABOUT, Event, clock, in_order, length, milliseconds, plain
+from compare.logs.replay_topics import Subscriptions, partitions
 from protocols.errors import UserError
 
-_PARTITION = re.compile(r"topic='([^']+)', partition=(\d{1,9})|([^\s\[\],{}'=]+)-(\d{1,9})(?=[,\s\]]|$)")
 _UNKNOWN_TOPIC = "topic"
 _MAX_POLL_MS = 300_000
 _SESSION_MS = 45_000
@@ -17,6 +16,9 @@ _MOST_SESSION_MS = 60_000
 _STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 _ON_SERVERS = {"uniform": "kafka:uniform", "range": "kafka:server-range"}
 _BROKER = "broker-1"
+_ONE_RESTART_S = 5.0
+"""A broker loads its groups within so many seconds, and is away for so long where no client says for how long."""
+
 _JOINS = frozenset({"member_joined", "member_rejoined_after_poll_timeout", "member_rejoined_after_fencing"})
 
 
@@ -44,6 +46,7 @@ class _Night:
         self.poll_ms = int(log.figures.get("max.poll.interval.ms") or self._likely_interval())
         self.first = self._first_members()
         self.instances = self._instances()
+        self.subscriptions = Subscriptions(log.facts)
 
     def fields(self) -> dict[str, object]:
         """See `kafka_fields`."""
@@ -70,7 +73,7 @@ class _Night:
 
     def _member(self, name: str, topics: Sequence[str] | dict[str, int]) -> dict[str, object]:
         instance = {"instance_id": self.instances[name]} if name in self.instances else {}
-        return {"subscribe": list(topics), **instance}
+        return {"subscribe": self.subscriptions.first(name) or list(topics), **instance}
 
     def _first_members(self) -> list[str]:
         first = self.log.rebalances[0]
@@ -125,14 +128,10 @@ class _Night:
         return max(1000, round(shortest))
 
     def _topics(self, until: float) -> dict[str, int]:
-        """Topics with the partitions that members had until then."""
-        found: dict[str, int] = {}
-        for fact in self.log.facts:
-            if fact.kind in {"given", "revoked", "lost"} and (fact.at or 0.0) <= until:
-                for first, number, second, other in _PARTITION.findall(fact.text):
-                    topic = first or second
-                    found[topic] = max(found.get(topic, 0), int(number or other) + 1)
-        return dict(sorted(found.items())) or {_UNKNOWN_TOPIC: 2 * len(self.first)}
+        """Topics with the partitions that members had until then, at least one of each that is subscribed to."""
+        found = partitions(self.log.facts, until)
+        subscribed = dict.fromkeys(self.subscriptions.topics(), 1) if found else {}
+        return dict(sorted((subscribed | found).items())) or {_UNKNOWN_TOPIC: 2 * len(self.first)}
 
     def _systems(self) -> list[dict[str, object]]:
         """As it was, and the remedies: a longer interval, static members, the consumer protocol."""
@@ -193,7 +192,21 @@ class _Night:
                     )
                     there.add(name)
                     known.add(name)
-        return in_order([*events, *self._restarts(known)])
+        changes = self.subscriptions.changes(known, self.begin)
+        return in_order([*events, *self._restarts(known), *self._coordinator_restarts(), *changes])
+
+    def _coordinator_restarts(self) -> list[Event]:
+        """The broker was away from when a client lost it, or a little earlier, until it had loaded the group anew."""
+        events: list[Event] = []
+        lost = [fact.at for fact in self.log.facts if fact.kind == "coordinator_gone" and fact.at is not None]
+        back = self.begin
+        for loaded in sorted({fact.at for fact in self.log.facts if fact.kind == "loaded" and fact.at is not None}):
+            if loaded > back + _ONE_RESTART_S:
+                gone = min((at for at in lost if back < at < loaded), default=loaded - _ONE_RESTART_S)
+                events.append({"at": self._at(gone), "broker": _BROKER, "does": "stop"})
+                events.append({"at": self._at(loaded), "broker": _BROKER, "does": "return"})
+                back = loaded
+        return events
 
     def _restarts(self, known: set[str]) -> list[Event]:
         """Static members that were restarted without a rebalance."""

@@ -37,6 +37,8 @@ def rebalances(name: str, folder: Path) -> dict[str, int]:
         ("mixed-night-39", 2),
         ("kip848-librdkafka-41-debug", 0),
         ("kip848-static-41", 0),
+        ("subs-28", 0),
+        ("subs-41-debug", 0),
         ("rmq-join", 0),
         ("rmq-clean-leave", 0),
         ("rmq-broker-killed", 0),
@@ -65,6 +67,25 @@ def test_slow_batches_of_the_consumer_protocol_end_with_a_longer_interval(tmp_pa
     text = (tmp_path / "night.yaml").read_text(encoding="utf-8")
     assert "system: kafka:uniform," in text
     assert "system: kafka:range" not in text
+
+
+def test_members_subscribe_as_their_logs_say(tmp_path: Path) -> None:
+    rebalances("subs-28", tmp_path)
+    written = read(tmp_path / "night.yaml")
+    (group,) = written.groups.values()
+    assert {member.subscribe for member in group.members.values()} == {("lr.a",)}
+    assert [getattr(event, "subscribe", None) for event in written.events] == [
+        {"lroute-2": ("lr.a", "lr.b")},
+        {"lroute-1": ("lr.b",)},
+    ]
+
+
+def test_a_coordinator_that_was_restarted_is_away_as_long(tmp_path: Path) -> None:
+    """SIGTERM, and back after 5 s; the broker had loaded the group some seconds later."""
+    rebalances("coordinator-restart-41", tmp_path)
+    stop, back = read(tmp_path / "night.yaml").events
+    assert (getattr(stop, "does", None), getattr(back, "does", None)) == ("stop", "return")
+    assert 5_000 < back.at - stop.at < 15_000
 
 
 def test_a_frozen_member_of_rocketmq_is_not_noticed_with_a_longer_expiry(tmp_path: Path) -> None:

@@ -146,18 +146,19 @@ function marks(view, x, left, plot, row, height) {
   const parts = new Map();
   const rings = [];
   const size = Math.min(height - 4, 12);
+  const wide = inView(view) > plot / CROWD / 4 ? LEAST_BAR : size;
   view.night.bars.forEach((bar) => {
     if (!view.counts(bar) || bar[AT] < view.from || bar[AT] > view.to) return;
-    const at = clamp(x(bar[AT]) - size / 2, left, left + plot - size);
+    const at = clamp(x(bar[AT]) - wide / 2, left, left + plot - wide);
     for (const lane of bar[WHO]) {
       if (!parts.has(bar[CAUSE])) parts.set(bar[CAUSE], []);
-      parts.get(bar[CAUSE]).push(box(at, row(lane) + (height - 2 - size) / 2, size, size));
+      parts.get(bar[CAUSE]).push(box(at, row(lane) + (height - 2 - size) / 2, wide, size));
     }
-    for (const lane of bar[WAITED]) rings.push(box(at - 2, row(lane), size + 4, height - 2));
+    for (const lane of bar[WAITED]) rings.push(box(at - 2, row(lane), wide + 4, height - 2));
   });
   for (const [cause, some] of [...parts].sort((a, b) => a[0] - b[0])) {
     group.append(svg("path", { class: colour(cause), d: some.join("") }));
-    if (pattern(cause) && size >= 8) group.append(svg("path", { class: "over", fill: pattern(cause), d: some.join("") }));
+    if (pattern(cause) && wide >= 8) group.append(svg("path", { class: "over", fill: pattern(cause), d: some.join("") }));
   }
   if (rings.length) group.append(svg("path", { class: "ring", d: rings.join("") }));
   return group;
