@@ -24,6 +24,8 @@ MOST_PAUSES = 20_000
 MOST_LINES = 4_000
 """Lines that stand in the page, over all groups."""
 
+_PAUSED = {"kafka": "partitions stood still", "rocketmq": "queues had no owner, until this member took them"}
+
 Happened = Mapping[str, Any]
 """A rebalance or an event of the document."""
 
@@ -88,6 +90,7 @@ def picture_data(
         "there": [[number[name], ms(a), ms(b) - ms(a)] for name, a, b in _spans(there.there) if name in number],
         "paused": [[number[name], ms(a), ms(b) - ms(a)] for name, a, b in kept],
         "pauses_left_out": left_out,
+        "paused_words": _PAUSED[log.system],
         "bars": [_bar(each, id(each) in events, round(1000 * begin), causes, number, texts) for each in bars],
         "texts": [visible(text) for text in texts],
         "lines": {

@@ -5,7 +5,7 @@ const swatchOf = (cause) => svg("svg", { class: "swatch", width: 14, height: 12,
 function legend(night) {
   const mark = (name, words) => el("li", {}, svg("svg", { width: 16, height: 12, "aria-hidden": true }, svg("path", { class: name, d: "M1 1h14v10h-14z" })), words);
   return el("ul", { class: "legend" },
-    mark("there", "in the group"), mark("out", "out, and back"), mark("paused", "partitions stood still"), mark("ring", "everybody waited for it"),
+    mark("there", "in the group"), mark("out", "out, and back"), mark("paused", night.paused_words), mark("ring", "everybody waited for it"),
     el("li", {}, "a coloured square in a lane: that member caused the rebalance"));
 }
 
@@ -14,7 +14,7 @@ function facts(night, bar) {
   if (bar[GENERATION] !== null) some.push(["generation or epoch", String(bar[GENERATION])]);
   if (bar[TOOK] >= 0) some.push(["took", lasting(bar[TOOK])]);
   if (bar[WAITED].length) some.push(["everybody waited for", bar[WAITED].map((lane) => night.lanes[lane]).join(", ")]);
-  if (bar[PAUSE] !== null) some.push(["partitions stood still for up to", lasting(bar[PAUSE])]);
+  if (bar[PAUSE] !== null) some.push(["partitions or queues stood still for up to", lasting(bar[PAUSE])]);
   return el("dl", { class: "figures" }, ...some.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("b", {}, value)))));
 }
 
