@@ -1,7 +1,7 @@
 """Events, times and names of scenarios that are written from logs."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 AFTER_MS = 60_000
 """The run goes on for so long after the last that happened."""
@@ -35,3 +35,32 @@ def length(events: Iterable[Mapping[str, object]], end: int) -> str:
 def plain(name: str) -> str:
     """The name with nothing in it that a scenario's names may not have."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-") or "member"
+
+
+def possible(events: Iterable[Event], first: Collection[str]) -> list[Event]:
+    """The events in order of time, without what a member cannot do that does not run, or runs already.
+
+    Logs that are cut off, or two lines about one end, tell of such.
+    """
+    running, known = set(first), set(first)
+    found: list[Event] = []
+    for event in in_order(events):
+        kind = next((kind for kind in _OF_MEMBERS if kind in event), None)
+        name = str(event[kind]) if kind else ""
+        if kind in {"leave", "crash", "hang", "stop_polling"} and name not in running:
+            continue
+        if (kind == "join" and name in known) or (kind == "restart" and name not in known):
+            continue
+        changed = event.get("subscribe") if kind is None else None
+        if isinstance(changed, dict) and not changed.keys() <= running:
+            continue
+        if kind in {"leave", "crash"}:
+            running.discard(name)
+        elif kind in {"join", "restart"}:
+            running.add(name)
+            known.add(name)
+        found.append(event)
+    return found
+
+
+_OF_MEMBERS = ("leave", "crash", "hang", "stop_polling", "join", "restart")

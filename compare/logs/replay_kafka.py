@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from compare.logs.rebalances import Departure, GroupLog, Rebalance
 from compare.logs.remedies import longer_interval
-from compare.logs.replay_events import ABOUT, Event, clock, in_order, length, milliseconds, plain
+from compare.logs.replay_events import ABOUT, Event, clock, in_order, length, milliseconds, plain, possible
 from compare.logs.replay_topics import Subscriptions, partitions
 from protocols.errors import UserError
 
@@ -193,7 +193,7 @@ class _Night:
                     there.add(name)
                     known.add(name)
         changes = self.subscriptions.changes(known, self.begin)
-        return in_order([*events, *self._restarts(known), *self._coordinator_restarts(), *changes])
+        return possible([*events, *self._restarts(known), *self._coordinator_restarts(), *changes], self.first)
 
     def _coordinator_restarts(self) -> list[Event]:
         """The broker was away from when a client lost it, or a little earlier, until it had loaded the group anew."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.logs.facts import Fact
 from compare.logs.rebalances import GroupLog, Rebalance
-from compare.logs.replay_events import ABOUT, Event, clock, in_order, length, milliseconds, plain
+from compare.logs.replay_events import ABOUT, Event, clock, length, milliseconds, plain, possible
 from compare.logs.rocketmq_lines import route_change
 from protocols.errors import UserError
 
@@ -63,7 +63,8 @@ class _Night:
         """See `rocketmq_fields`."""
         topics = self._topics()
         brokers = sorted({name for queues in topics.values() for name in queues} | self._other_brokers())
-        events = in_order([*self._members_events(topics), *self._twins(topics), *self._route_events(topics)])
+        events = [*self._members_events(topics), *self._twins(topics), *self._route_events(topics)]
+        events = possible(events, [self.names[client] for client in self.first])
         end = max((each.end or each.at) - self.begin for each in self.log.rebalances)
         return {
             "name": f"{self.log.group} as its logs tell",

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compare.cli import cli
+from compare.logs.replay_events import possible
 from compare.scenarios.reading import read
 from tests.compare.logs.scoring import logs_of, names, truth_of
 
@@ -144,6 +145,20 @@ def test_every_recorded_night_can_be_written(name: str, tmp_path: Path) -> None:
     told = invoke("logs", *sources, "--group", truth_of(name)["group"], "--scenario", str(path))
     assert told.exit_code == 0, told.exception
     assert len(read(path).systems) >= 2
+
+
+def test_what_a_member_cannot_do_is_not_written() -> None:
+    """Two lines about one end, a member that is back before it was ever there."""
+    left: dict[str, object] = {"at": "5ms", "leave": "a"}
+    told: list[dict[str, object]] = [
+        {"at": "9ms", "crash": "a"},
+        {"at": "7ms", "subscribe": {"a": ["t"]}},
+        left,
+        {"at": "3ms", "restart": "b"},
+        {"at": "10ms", "restart": "a"},
+        {"at": "11ms", "join": "a"},
+    ]
+    assert possible(told, ["a"]) == [left, {"at": "10ms", "restart": "a"}]
 
 
 def test_one_group_has_to_be_chosen(tmp_path: Path) -> None:
