@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
+from compare.console.option_files import check_report, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json
 from compare.logs.analysis import analysed
 from compare.logs.document import document
@@ -35,13 +36,25 @@ _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--story", is_flag=True, help="Tell what happened in sentences, in order of time, instead of tables.")
 @click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write a report as one HTML file: rebalances and members over time, causes, the lines behind each rebalance.",
+)
+@click.option(
     "--scenario",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="OUT.yaml",
-    help="Write what happened to one group of Kafka as a scenario for `equipoise compare`, with remedies as variants.",
+    help="Write what happened to one group as a scenario for `equipoise compare`, with remedies as variants.",
 )
 def logs(
-    sources: tuple[str, ...], group: str | None, zones: tuple[str, ...], format: str, story: bool, scenario: Path | None
+    sources: tuple[str, ...],
+    group: str | None,
+    zones: tuple[str, ...],
+    format: str,
+    story: bool,
+    report: Path | None,
+    scenario: Path | None,
 ) -> int:
     """Say why the groups in logs of brokers and clients rebalanced, who caused it, and what would help.
 
@@ -50,14 +63,21 @@ def logs(
     docker, kubectl and compose; all may be given together. Layout and zone are recognised by content.
     """
     known_zones = _zones(zones)
+    if report is not None:
+        check_report(report)
     files = log_files(sources)
-    streams = read(files, known_zones)
+    kept: dict[tuple[str, int], str] | None = None if report is None else {}
+    streams = read(files, known_zones, kept)
     found = analysed(streams, silent_sources(files, streams), group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     if scenario is not None:
         _write_scenario(scenario, found)
     result = document(found, streams, files)
+    if report is not None:
+        from compare.logs.report import write_night
+
+        save_report(report, write_night(found, result, files, kept or {}))
     if format == "json":
         print_json(result)
     else:

@@ -18,8 +18,8 @@ CANNOT = {
     " whether a member that was gone came back or was started anew, or why a member left that gave no reason.",
     "no_broker": "The clients' logs alone do not tell of members whose logs are not here, nor whether one that fell"
     " silent crashed, froze or closed.",
-    "rocketmq_brokers": "The brokers' logs do not tell who owned which queue, which strategy a client uses, nor whether"
-    " the members acted on a change: times are those of the change of membership.",
+    "rocketmq_brokers": "The brokers' logs do not tell who owned which queue, which strategy a client uses, nor who"
+    " waits for the lock of an orderly queue; a rebalance shows by the new versions of its members' subscriptions.",
 }
 
 
@@ -76,10 +76,11 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
         "follow_up": each.follow_up,
         "members_before": each.before,
         "members_after": each.after,
-        "waited_for": each.waited_for,
+        "waited_for": _member(each.waited_for),
+        "waited_for_who": sorted({log.names.get(name, name) for name in each.waited_for}),
         "out_and_back": sorted(each.pauses) if each.pauses else [],
-        "paused_s": max(each.pauses.values(), default=None),
-        "evidence": _evidence(each.facts),
+        "paused_s": each.paused_s,
+        "evidence": _evidence(each.facts, each.waiting),
     }
 
 
@@ -97,6 +98,7 @@ def _event(log: GroupLog, event: Event) -> Json:
         "members_before": None,
         "members_after": None,
         "waited_for": None,
+        "waited_for_who": [],
         "out_and_back": [],
         "paused_s": None,
         "evidence": _evidence(event.facts),
@@ -107,9 +109,10 @@ def _member(members: Sequence[str]) -> str | list[str] | None:
     return None if not members else members[0] if len(members) == 1 else list(members)
 
 
-def _evidence(facts: Iterable[Fact]) -> list[list[str | int]]:
-    lines = dict.fromkeys(fact.evidence for fact in facts)
-    return [[file, line] for file, line in list(lines)[:_MOST_EVIDENCE]]
+def _evidence(facts: Iterable[Fact], waiting: Iterable[Fact] = ()) -> list[list[str | int]]:
+    lines = list(dict.fromkeys(fact.evidence for fact in facts))[:_MOST_EVIDENCE]
+    lines += [line for line in dict.fromkeys(fact.evidence for fact in waiting) if line not in lines]
+    return [[file, line] for file, line in lines]
 
 
 def _summary(log: GroupLog) -> list[Json]:
@@ -118,7 +121,7 @@ def _summary(log: GroupLog) -> list[Json]:
         rows.setdefault(each.cause, []).append(each)
     found: list[Json] = []
     for cause, those in sorted(rows.items(), key=lambda row: (-len(row[1]), row[0] or "")):
-        pauses = [max(each.pauses.values()) for each in those if each.pauses]
+        pauses = [each.paused_s for each in those if each.paused_s is not None]
         found.append(
             {
                 "cause": cause,
@@ -158,6 +161,10 @@ def _skipped(logs: Sequence[GroupLog], streams: Sequence[Stream], files: Sequenc
     ]
     for stream in streams:
         if stream.facts and all(not fact.sure for fact in stream.facts):
-            why = "prints no times: used only where another file dates the same event"
+            numbers = {
+                (fact.group, fact.generation) for fact in stream.facts if fact.kind == "joined" and fact.generation
+            }
+            told = f" ({len(numbers)} generations are in it)" if numbers else ""
+            why = f"prints no times: used only where another file dates the same event{told}"
             found += [{"file": name, "why": why} for name in stream.files]
     return found

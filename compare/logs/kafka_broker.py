@@ -152,7 +152,8 @@ COORDINATOR = table(
         (
             "k_target",
             "Computed a new target assignment",
-            r"\[GroupId (?P<group>[^\]]+)\] Computed a new target assignment for epoch (?P<generation>\d{1,9})",
+            r"\[GroupId (?P<group>[^\]]+)\] Computed a new target assignment for epoch (?P<generation>\d{1,9})"
+            r"(?: with '(?P<text>[^']+)' assignor)?",
         ),
         ("k_converted", "Converted the classic group", r"\[GroupId (?P<group>[^\]]+)\] Converted the classic group"),
     )

@@ -89,7 +89,11 @@ JAVA = table(
         ),
         ("twin", "fenced group.instance.id", r"fenced group\.instance\.id Optional\[(?P<instance>[^\]]+)\]"),
         ("started", "Cluster ID: ", r"^Cluster ID: "),
-        ("subscribed", "Subscribed to", r"^Subscribed to (?P<text>topic\(s\):|pattern:) "),
+        (
+            "subscribed",
+            "Subscribed to",
+            r"^Subscribed to (?P<text>topic\(s\):|pattern:) (?:(?<=\): )(?P<names>[^()]{1,20000}))?",
+        ),
         ("unreleased", "unreleased instance id", r"failed due to unreleased instance id (?P<instance>[^:\s]+)"),
         (
             "k_moved",

@@ -67,15 +67,17 @@ _SETTING = re.compile(r"^\s*(max\.poll\.interval\.ms|session\.timeout\.ms|metada
 _SEEN = re.compile(r"\b(?:kafka\.(?:coordinator|net|consumer|cluster)|kafka\.\w+\.\w+)\b")
 
 
-def read(files: Sequence[LogFile], zones: Mapping[str, tzinfo]) -> list[Stream]:
+def read(
+    files: Sequence[LogFile], zones: Mapping[str, tzinfo], kept: dict[tuple[str, int], str] | None = None
+) -> list[Stream]:
     """The streams with their facts in the order of the lines, their times still as printed.
 
-    ``zones``: by name of a file (with or without its folder) or of a container. Raises `UserError` for a file
-    that cannot be read.
+    ``zones``: by name of a file (with or without its folder) or of a container; ``kept``: takes the lines of standard
+    input by file and number, which cannot be read again. Raises `UserError` for a file that cannot be read.
     """
     streams: dict[tuple[str, str | None], Stream] = {}
     for file in files:
-        for fact, container in _facts(file):
+        for fact, container in _facts(file, kept if file.path is None else None):
             key = (file.base, container)
             stream = streams.get(key)
             if stream is None:
@@ -134,7 +136,7 @@ def _zone_of(file: LogFile, container: str | None, zones: Mapping[str, tzinfo]) 
     return next((zones[name] for name in names if name in zones), None)
 
 
-def _facts(file: LogFile) -> Iterator[tuple[Fact, str | None]]:
+def _facts(file: LogFile, kept: dict[tuple[str, int], str] | None) -> Iterator[tuple[Fact, str | None]]:
     nobody = Stream("", None)
     for number, raw in lines_with(file, KEYS):
         line = decoded(raw)
@@ -154,6 +156,8 @@ def _facts(file: LogFile) -> Iterator[tuple[Fact, str | None]]:
             fact.hint = rocketmq_lines.stated_time(shape.text) or fact.hint
             if shape.clock == "local" and rocketmq_lines.in_east_8(shape.text):
                 fact.names = (*fact.names, "GMT+8")
+        if kept is not None:
+            kept[fact.evidence] = line
         yield fact, shape.container
 
 

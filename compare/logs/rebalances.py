@@ -28,7 +28,9 @@ class Rebalance:
     Times are seconds since 1970. ``trigger``: what the coordinator says began it, with ``trigger_members`` and
     ``reason``; ``joined``: members that are new in it; ``listed``: members after it where a list is there, ``count``
     their number; ``cause``: None where the logs do not tell; ``causes``: those that they allow, likeliest first;
-    ``pauses``: member or client to seconds without its partitions; ``first``: time of the first line about it.
+    ``waited_for``: who joined last or was removed for not joining, with the lines that tell in ``waiting``;
+    ``pauses``: member or client to the times between which it was without its partitions;
+    ``first``: time of the first line about it.
     """
 
     group: str
@@ -54,9 +56,15 @@ class Rebalance:
     follow_up: bool = False
     before: list[str] | None = None
     after: list[str] | None = None
-    waited_for: str | None = None
+    waited_for: list[str] = field(default_factory=list)
+    waiting: list[Fact] = field(default_factory=list)
     first: float = 0.0
-    pauses: dict[str, float] = field(default_factory=dict)
+    pauses: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def paused_s(self) -> float | None:
+        """The longest of the pauses in seconds, None where the logs tell of none."""
+        return max((round(end - begin, 3) for begin, end in self.pauses.values()), default=None)
 
     @property
     def at(self) -> float:
@@ -82,7 +90,8 @@ class Event:
 @dataclass(slots=True, eq=False)
 class GroupLog:
     """All that the logs tell about a group; ``figures``: what was measured, by name (seconds);
-    ``names``: what people call a member, by its id."""
+    ``names``: what people call a member, by its id; ``moves``: of RocketMQ's members, who came and went and why, with
+    the line, in order of time."""
 
     system: str
     group: str
@@ -92,5 +101,6 @@ class GroupLog:
     events: list[Event] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[str, Fact]] = field(default_factory=list)
     broker_seen: bool = False
     clients_seen: bool = False

@@ -82,7 +82,7 @@ def _list(rebalances: Sequence[Mapping[str, Any]], format: str) -> None:
             ", ".join(each["who"]) or "-",
             number(each["took_s"], 1),
             number(each["paused_s"], 1),
-            each["waited_for"] or "-",
+            ", ".join(each["waited_for_who"]) or "-",
             _lines(each).removeprefix(" (").removesuffix(")") or "-",
         )
         for each in shown

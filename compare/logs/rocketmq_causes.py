@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from compare.logs.facts import Fact, Ordered
 from compare.logs.rebalances import GroupLog, Rebalance
@@ -24,10 +24,13 @@ _HEARTBEAT_S = 35.0
 
 
 def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
-    """Set cause, causes and members of every rebalance; ``shared``: facts of no group (brokers, routes, channels)."""
+    """Set the log's moves, and cause, causes and members of every rebalance.
+
+    ``shared``: facts of no group (brokers, routes, channels).
+    """
     facts = sorted((fact for fact in [*log.facts, *shared] if fact.at is not None), key=lambda fact: fact.at or 0.0)
     conditions = _conditions(log, facts)
-    members = _members(facts)
+    members = log.moves = _members(facts, {fact.client for fact in log.facts})
     routes = _routes(facts)
     locks = Ordered(facts).of("r_lock_failed", "r_closed", "r_expired")
     last = float("-inf")
@@ -36,10 +39,10 @@ def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
         end = (each.end or each.at) + _LATE_S
         since = max(last, each.at - _BEFORE_S) if before else float("-inf")
         came = _within(members, since, end)
-        moved = _within(routes, since, end)
+        moved = [known for known in _within(routes, since, end) if not came or known[1].kind != "r_booted"]
         active = [known for known in conditions if (known[1].at or 0.0) <= end]
         _judge(each, before, came, moved, active, locks)
-        each.facts = each.facts[:12] + [fact for _, fact in [*came, *moved][:6]] + [fact for _, fact in active[:3]]
+        each.facts = [fact for _, fact in [*[*came, *moved][:6], *active[:3]]] + each.facts[:12]
         each.follow_up = bool(before and each.cause == before.cause and each.cause in _LASTING)
         last, before = end - _LATE_S, each
 
@@ -88,7 +91,7 @@ def _main(came: _Found) -> str:
     return kinds[-1] if kinds[-1] == "member_rejoined" else kinds[0]
 
 
-def _members(facts: Sequence[Fact]) -> _Found:
+def _members(facts: Sequence[Fact], own: Container[str | None]) -> _Found:
     """Members that came and went, as the brokers saw it, or else as the clients' own lines tell."""
     found: _Found = []
     there: dict[str, set[str]] = defaultdict(set)
@@ -98,7 +101,7 @@ def _members(facts: Sequence[Fact]) -> _Found:
     with_brokers = any(fact.kind == "r_connected" for fact in facts)
     for fact in facts:
         client = fact.client
-        if client is None or fact.at is None:
+        if client is None or fact.at is None or client not in own:
             continue
         if fact.kind == "r_connected":
             if client not in seen:
@@ -131,12 +134,17 @@ def _why_gone(fact: Fact, idle: Sequence[tuple[str, float]]) -> str:
 
 
 def _routes(facts: Sequence[Fact]) -> _Found:
-    """Brokers that went and came back, and topics whose number of queues changed."""
+    """Brokers that went and came back, and topics whose number of queues changed, as the clients say when they saw it;
+    of a broker's return its own line counts where no client's log is there."""
     found: _Found = []
     lost: set[str] = set()
+    from_clients = any(fact.kind == "r_route" for fact in facts)
     for fact in facts:
         if fact.kind == "r_broker_lost":
             found.append(("broker_down", fact))
+            lost.add(fact.text)
+        elif fact.kind == "r_booted" and fact.text in lost and not from_clients:
+            found.append(("broker_up", fact))
         elif fact.kind == "r_route" and not fact.text.startswith("old[null]"):
             before, after = route_change(fact.text)
             gone, new = before.keys() - after.keys(), after.keys() - before.keys()

@@ -37,6 +37,12 @@ ROCKETMQ = table(
             "remove expired channel from ConsumerManager",
             r"consumerTable\. channel=(?P<text>\S+), consumerGroup=(?P<group>\S+)",
         ),
+        (
+            "r_version",
+            " NEW: ",
+            r"subscription changed, group: (?P<group>\S+) OLD: .* NEW: SubscriptionData \[.*?\btopic="
+            r"(?P<instance>[^,]+),.* subVersion=(?P<text>1\d{12})\b",
+        ),
         ("r_unsubscribed", "remove topic", r"subscription changed, group: (?P<group>\S+) remove topic (?P<text>\S+)"),
         ("r_idle", "IDLE exception", r"NETTY SERVER PIPELINE: IDLE exception \[(?P<text>[^\]]+)\]"),
         ("r_lock_failed", "because lock failed", rf"doRebalance, (?P<group>[^,]+), add a new mq failed, {_MQ}"),
@@ -70,6 +76,7 @@ _FIXED_ZONE = re.compile(
 )
 EAST_8 = 8 * 3600
 _UPDATED = re.compile(r"lastUpdateTimestamp=(1\d{12})")
+_VERSION = re.compile(r" NEW: SubscriptionData .* subVersion=(1\d{12})")
 _QUEUES = re.compile(r"brokerName=([^,\]]+), readQueueNums=(\d{1,9})")
 
 
@@ -79,8 +86,9 @@ def in_east_8(message: str) -> bool:
 
 
 def stated_time(message: str) -> float | None:
-    """Seconds since 1970 of `lastUpdateTimestamp=`, which of a new connection is the moment of the line."""
-    match = _UPDATED.search(message)
+    """Seconds since 1970 of `lastUpdateTimestamp=`, which of a new connection is the moment of the line, or of the new
+    version of a subscription."""
+    match = _UPDATED.search(message) or _VERSION.search(message)
     return int(match.group(1)) / 1000 if match else None
 
 

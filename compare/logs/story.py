@@ -44,19 +44,20 @@ def sentences(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sentence(each: Mapping[str, Any]) -> str:
-    text = _cause(each)
+    text = why(each)
     if each["generation"] is not None:
         text += f"; generation {each['generation']}"
     if each["took_s"] is not None:
         text += f" was there after {number(each['took_s'], 1)} s"
-    if each["waited_for"]:
-        text += f", everybody waited for {each['waited_for']}"
+    if each["waited_for_who"]:
+        text += f", everybody waited for {joined(each['waited_for_who'])}"
     if each["paused_s"] is not None:
         text += f", partitions stood still for up to {number(each['paused_s'], 1)} s"
     return text
 
 
-def _cause(each: Mapping[str, Any]) -> str:
+def why(each: Mapping[str, Any]) -> str:
+    """The cause of a rebalance or an event of the document in words."""
     who: Sequence[str] = each["who"]
     if each["cause"] is None:
         allowed = " or ".join(_said(cause, who) for cause in each["causes"])

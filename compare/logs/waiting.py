@@ -1,9 +1,10 @@
-"""How long the members of a Kafka group were without partitions, and whom everybody waited for."""
+"""How long the members of a Kafka group were without partitions, and how long slow members took."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from compare.logs.facts import Fact, Ordered, client_of
+from compare.logs.joining import LastToJoin
 from compare.logs.processes import Process, Processes
 from compare.logs.rebalances import Departure, GroupLog, Rebalance
 
@@ -12,15 +13,10 @@ MAX_POLL = "max.poll.interval.ms"
 _SOON = 20
 """Within so many rebalances a member that left is looked for again."""
 
-LAST_BY_S = 1.0
-"""Who gives up last, so much later than the first, is the one that everybody waited for."""
-
-_AT_ONCE_S = 0.1
-"""A rebalance is through so soon after the last member has joined."""
-
 
 def find_waiting(log: GroupLog, processes: Processes) -> None:
     """Set pauses and waited_for of every rebalance of the log, and what was measured about slow members."""
+    last_to_join = LastToJoin(log, processes)
     own: dict[Process, list[Fact]] = defaultdict(list)
     for fact in Ordered(each for each in log.facts if each.sure and each.stream.role != "broker").facts:
         own[processes.of(fact)].append(fact)
@@ -28,6 +24,7 @@ def find_waiting(log: GroupLog, processes: Processes) -> None:
     last = float("-inf")
     for each in log.rebalances:
         _pauses(each, given_up.values(), last)
+        last_to_join.find(each, last)
         last = each.end if each.end is not None else each.at
     _measure(log, own)
 
@@ -55,7 +52,6 @@ def _some(text: str) -> bool:
 
 def _pauses(each: Rebalance, processes: Iterable[_Own], last: float) -> None:
     end = each.end if each.end is not None else each.at
-    given_up: list[tuple[float, str]] = []
     for own in processes:
         gave = own.gave.between(last, end + 0.5)
         member = own.member(end) if gave else None
@@ -64,30 +60,7 @@ def _pauses(each: Rebalance, processes: Iterable[_Own], last: float) -> None:
         begun = gave[0].at or 0.0
         got = own.got.next(begun)
         if got is not None:
-            each.pauses[member] = round((got.at or begun) - begun, 3)
-        if gave[-1].kind == "revoked":
-            given_up.append((gave[-1].at or 0.0, member))
-    if not each.consumer_protocol and not _cooperative(each):
-        each.waited_for = _last(each, sorted(given_up))
-
-
-def _cooperative(each: Rebalance) -> bool:
-    """Whether members keep their partitions during the rebalance, so that nobody waits."""
-    return "cooperative" in (each.cause or "") or any("cooperative" in fact.text for fact in each.facts)
-
-
-def _last(each: Rebalance, given_up: Sequence[tuple[float, str]]) -> str | None:
-    """The one that gave up last; where all but one member of the group print when they do, that one if the others had
-    done so before the rebalance was through."""
-    if not given_up:
-        return None
-    gone = {departure.member for departure in each.departures}
-    silent = sorted({name for name in each.before or [] if name not in gone} - {member for _, member in given_up})
-    first, last = given_up[0][0], given_up[-1][0]
-    if len(silent) == 1 and each.stabilized is not None:
-        alone = each.stabilized - first > LAST_BY_S and each.stabilized - last > _AT_ONCE_S
-        return silent[0] if alone else None
-    return given_up[-1][1] if last - first > LAST_BY_S else None
+            each.pauses[member] = (begun, got.at or begun)
 
 
 def _measure(log: GroupLog, own: dict[Process, list[Fact]]) -> None:

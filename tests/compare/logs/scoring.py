@@ -122,11 +122,18 @@ def _rebalances(truth: Found, reported: list[Found], result: Score) -> None:
         else:
             told = f"{match['cause']} {match['causes']} {match['member']}"
             result.wrong.append(f"{each['t']} {each['cause']} {each['member']}: told {told}")
-        if each.get("waited_for"):
+        if each.get("waited_for") and _gave_up_in_time(each):
             result.waits_expected += 1
             result.waits += _is_member(truth, each["waited_for"].partition("#")[0], match["waited_for"])
     result.invented += len(free)
     result.wrong += [f"invented: {each['at']} {each['cause']} {each['member']}" for each in free]
+
+
+def _gave_up_in_time(each: Found) -> bool:
+    """Whether the one that the group is said to have waited for gave up before the coordinator had completed: callbacks
+    of librdkafka that came later belong to the generation after."""
+    gave_up = each["pauses"][each["waited_for"]]["given_up_t"]
+    return _seconds(gave_up) <= _seconds(each["completed_t"]) + 0.1
 
 
 def _nearest(each: Found, free: list[Found]) -> Found | None:

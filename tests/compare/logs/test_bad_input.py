@@ -2,6 +2,7 @@
 
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from compare.logs.document import document
 from compare.logs.lines import log_files
 from compare.logs.reading import read
 from compare.logs.render import print_logs
+from compare.logs.replay import replay
+from compare.logs.report import write_night
+from protocols.errors import UserError
 from tests.compare.logs.scoring import logs_of, names
 
 MANY = int(os.environ.get("EQUIPOISE_DAMAGED_LOGS", "150"))
@@ -75,9 +79,15 @@ def test_damaged_logs_give_a_document(
         (folder / f"{number}.log").write_bytes(data)
     files = log_files([str(folder)])
     streams = read(files, {})
-    found = document(analysed(streams, True), streams, files)
+    logs = analysed(streams, True)
+    found = document(logs, streams, files)
     assert set(found) == {"groups", "skipped"}
     print_logs(found, "table")
+    if seed % 3 == 0:
+        write_night(logs, found, files, {}).encode("utf-8")
+        for log in logs:
+            with suppress(UserError):
+                replay(log)
 
 
 @pytest.mark.parametrize(

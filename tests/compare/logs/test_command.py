@@ -11,7 +11,7 @@ from compare.cli import cli
 from tests.compare.logs.scoring import INCIDENTS, logs_of, names
 
 REBALANCE = {"at", "stable_at", "took_s", "generation", "cause", "causes", "member", "follow_up", "evidence"}
-REBALANCE |= {"members_before", "members_after", "waited_for"}
+REBALANCE |= {"members_before", "members_after", "waited_for", "waited_for_who"}
 
 
 def logs(*arguments: str) -> Result:

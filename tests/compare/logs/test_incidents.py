@@ -7,15 +7,8 @@ from tests.compare.logs.scoring import INCIDENTS, SIDES, Score, logs_of, names, 
 UNTIMED = {"frozen-28", "rolling-kafka-python-28", "leave-librdkafka-default-41"}
 """Their clients print no times, or nothing at all: alone they date nothing."""
 
-NOT_AT_BROKERS = {
-    "rmq-broker-killed",
-    "rmq-diff-subs",
-    "rmq-duplicate-id",
-    "rmq-mixed-strategies",
-    "rmq-orderly-lock",
-    "rmq-queues-changed",
-}
-"""RocketMQ's brokers do not log who owns what: routes, strategies and locks show at the clients only."""
+NOT_AT_BROKERS = {"rmq-mixed-strategies"}
+"""Which strategy a client uses shows at the client only: to the brokers it is members that joined."""
 
 
 def total(side: str) -> Score:
@@ -42,10 +35,15 @@ def test_the_totals_of_both_sides() -> None:
     assert found.events == found.events_expected
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in NOT_AT_BROKERS])
-def test_a_brokers_log_alone_finds_every_rebalance_and_guesses_no_cause(name: str) -> None:
+@pytest.mark.parametrize("name", names())
+def test_a_brokers_log_alone_finds_every_rebalance_and_invents_none(name: str) -> None:
     found = score(name, "broker")
     assert (found.found, found.invented) == (found.expected, 0)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name not in NOT_AT_BROKERS])
+def test_a_brokers_log_alone_guesses_no_cause(name: str) -> None:
+    found = score(name, "broker")
     assert found.right + found.unknown == found.expected, found.wrong
 
 
@@ -69,10 +67,31 @@ def test_one_side_alone_tells_what_it_can() -> None:
     assert clients.right >= 0.88 * clients.expected
 
 
-@pytest.mark.parametrize("name", ["slow-rejoin-39", "slow-rejoin-41"])
-def test_whom_everybody_waited_for(name: str) -> None:
-    found = score(name, "both")
-    assert found.waits == found.waits_expected == 1
+def test_whom_everybody_waited_for() -> None:
+    """Who joined last by the callbacks of all members, more than a second after another."""
+    both, clients = total("both"), total("clients")
+    assert both.waits == both.waits_expected == 9
+    assert clients.waits == clients.waits_expected - 1 == 7  # one incident's clients print no times
+
+
+def waits(name: str, side: str) -> dict[int, list[str]]:
+    """Those that everybody waited for, by generation."""
+    group = next(each for each in report(logs_of(name, side))["groups"] if each["group"] == truth_of(name)["group"])
+    return {each["generation"]: each["waited_for_who"] for each in group["rebalances"] if each["waited_for"]}
+
+
+@pytest.mark.parametrize("side", ["both", "broker"])
+def test_a_member_removed_at_the_rebalance_timeout_was_waited_for(side: str) -> None:
+    assert waits("rebalance-timeout-41", side) == {2: ["parcel-1"]}
+
+
+def test_a_broker_alone_tells_it_where_all_but_one_are_known_to_have_joined() -> None:
+    assert waits("mixed-clients-39-debug", "broker") == {2: ["poly-1"]}
+
+
+@pytest.mark.parametrize("name", ["crash-39", "scale-one-by-one-41", "rebalance-storm-41", "quiet-39"])
+def test_a_broker_alone_does_not_guess_whom_they_waited_for(name: str) -> None:
+    assert waits(name, "broker") == {}
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -82,6 +101,7 @@ def test_every_claim_has_lines_that_are_there(side: str) -> None:
         for group in report(list(paths.values()))["groups"]:
             for claim in (*group["rebalances"], *group["events"]):
                 assert claim["evidence"]
+                assert claim["waited_for"] is None or claim["waited_for_who"]
                 for file, line in claim["evidence"]:
                     text = paths[file].read_text(encoding="utf-8", errors="replace").split("\n")[line - 1]
                     assert text.strip()

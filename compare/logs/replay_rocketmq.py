@@ -1,0 +1,248 @@
+"""What happened to a RocketMQ group as the fields of a scenario."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.logs.facts import Fact
+from compare.logs.rebalances import GroupLog, Rebalance
+from compare.logs.replay_events import ABOUT, Event, clock, length, milliseconds, plain, possible
+from compare.logs.rocketmq_lines import route_change
+from protocols.errors import UserError
+
+_STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
+_EXPIRY_MS = 120_000
+_LATE_S = 1.5
+"""Brokers log whole seconds, and a member may be seen by one broker after the other."""
+
+_UNKNOWN_QUEUES = 4
+_BROKER = "broker-a"
+_RETRY = "%RETRY%"
+
+
+def rocketmq_fields(log: GroupLog) -> dict[str, object]:
+    """The scenario's fields as `compare.scenarios.reading.scenario` takes them. Raises `UserError` where no member is
+    known."""
+    return _Night(log).fields()
+
+
+@dataclass(slots=True)
+class _Absence:
+    """A member that fell silent: when, from what was seen, and when it was back (None: never)."""
+
+    client: str
+    silent: float
+    back: float | None = None
+
+
+class _Night:
+    """A group's rebalances on the scenario's clock, which begins with the first of them."""
+
+    def __init__(self, log: GroupLog) -> None:
+        self.log = log
+        self.facts = sorted((fact for fact in log.facts if fact.at is not None), key=lambda fact: fact.at or 0.0)
+        self.begin = log.rebalances[0].at
+        self.moves = log.moves
+        started = (log.rebalances[0].end or self.begin) + _LATE_S
+        self.first = sorted({fact.client for kind, fact in self.moves if (fact.at or 0.0) <= started and fact.client})
+        if not self.first:
+            self.first = sorted({fact.client for fact in self.facts if fact.kind == "r_added" and fact.client})
+        if not self.first:
+            raise UserError(f"--scenario: the logs name no member of {log.group}, expected logs of its brokers")
+        self.later = [move for move in self.moves if (move[1].at or 0.0) > started]
+        self.names = _names(sorted({*self.first, *(fact.client for _, fact in self.moves if fact.client)}))
+        self.expiry_ms = min([_EXPIRY_MS, *(self._silence_ms(fact) for kind, fact in self.moves if _is_silent(kind))])
+        self.absences: list[_Absence] = []
+        self.doubled: dict[str, float] = {}
+        for each in reversed(log.rebalances):
+            if each.cause == "duplicate_client_id":
+                self.doubled |= dict.fromkeys(each.members, each.at)
+
+    def fields(self) -> dict[str, object]:
+        """See `rocketmq_fields`."""
+        topics = self._topics()
+        brokers = sorted({name for queues in topics.values() for name in queues} | self._other_brokers())
+        events = [*self._members_events(topics), *self._twins(topics), *self._route_events(topics)]
+        events = possible(events, [self.names[client] for client in self.first])
+        end = max((each.end or each.at) - self.begin for each in self.log.rebalances)
+        return {
+            "name": f"{self.log.group} as its logs tell",
+            "about": ABOUT,
+            "brokers": brokers,
+            "topics": {name: {"queues": queues} for name, queues in topics.items()},
+            "group": {
+                "name": plain(self.log.group),
+                "members": {self.names[client]: self._member(client, topics) for client in self.first},
+            },
+            "run": {"for": length(events, math.ceil(1000 * end)), "seed": 1},
+            "systems": self._systems(),
+            "events": events,
+        }
+
+    def _member(self, client: str, topics: Mapping[str, object]) -> dict[str, object]:
+        """What the member subscribes to, as far as its own log tells, and its own strategy where they differ."""
+        own = [fact for fact in self.facts if fact.kind == "r_result" and fact.client == client]
+        read = sorted({fact.instance for fact in own if fact.instance and fact.instance in topics})
+        strategy = own[-1].text if own else self._strategy()
+        mixed = strategy != self._strategy() and strategy in _STRATEGIES
+        found: dict[str, object] = {"subscribe": read or list(topics)}
+        found |= {"strategy": strategy} if mixed else {}
+        return found | ({"client_id": self.names[client]} if client in self.doubled else {})
+
+    def _strategy(self) -> str:
+        told = Counter(fact.text for fact in self.facts if fact.kind == "r_result" and fact.text in _STRATEGIES)
+        return min(told, key=lambda name: (-told[name], name), default=_STRATEGIES[0])
+
+    def _topics(self) -> dict[str, dict[str, int]]:
+        """Topics with their queues per broker, before any of them changed."""
+        found: dict[str, dict[str, int]] = defaultdict(dict)
+        for fact in self.facts:
+            if fact.kind == "r_added" and fact.instance and not fact.text.startswith(_RETRY):
+                queues = found[fact.text]
+                queues[fact.instance] = max(queues.get(fact.instance, 0), (fact.generation or 0) + 1)
+        for topic in {fact.instance or "" for fact in self._route_lines("queues_changed")} & found.keys():
+            found[topic] = self._queues_before(topic) or found[topic]
+        for fact in self.facts:
+            topic = fact.instance or ""
+            if fact.kind == "r_version" and topic and not topic.startswith(_RETRY):
+                found[topic] = found[topic] or {_BROKER: _UNKNOWN_QUEUES}
+        known = {topic: dict(sorted(queues.items())) for topic, queues in sorted(found.items())}
+        return known or {"topic": {_BROKER: 2 * len(self.first)}}
+
+    def _queues_before(self, topic: str) -> dict[str, int]:
+        """What all clients together knew of the topic before its number of queues changed."""
+        found: dict[str, int] = {}
+        for fact in self.facts:
+            if fact.kind == "r_route" and fact.instance == topic:
+                before, after = route_change(fact.text)
+                for name, number in (before or after).items():
+                    found[name] = min(number, found.get(name, number))
+        return found
+
+    def _other_brokers(self) -> set[str]:
+        """Those that come with a change of the routes."""
+        lines = self._route_lines("queues_changed")
+        return {name for fact in lines if fact.kind == "r_route" for name in route_change(fact.text)[1]}
+
+    def _route_lines(self, cause: str) -> list[Fact]:
+        """The lines about routes and brokers behind the rebalances of a cause."""
+        kinds = {"r_route", "r_broker_lost", "r_booted"}
+        those = [each for each in self.log.rebalances[1:] if each.cause == cause]
+        return [fact for each in those for fact in each.facts if fact.kind in kinds]
+
+    def _systems(self) -> list[dict[str, object]]:
+        """As it was; brokers that wait longer for a silent member, where one was frozen; other strategies."""
+        strategy = self._strategy()
+        settings: dict[str, object] = {}
+        if any(fact.kind == "r_lock_failed" for fact in self.facts):
+            settings["orderly"] = True
+        longest = max((each.back - each.silent for each in self.absences if each.back is not None), default=None)
+        waiting = self._expiry(self.expiry_ms) if self.expiry_ms < _EXPIRY_MS else {}
+        found: list[dict[str, object]] = [
+            {"system": f"rocketmq:{strategy}", "label": "as it was", "settings": settings | waiting}
+        ]
+        if longest is not None:
+            patient = self._expiry(max(_EXPIRY_MS, math.ceil(1.5 * longest) * 1000))
+            found.append({"system": f"rocketmq:{strategy}", "label": "a longer expiry", "settings": settings | patient})
+        for other in _STRATEGIES:
+            if other != strategy:
+                found.append({"system": f"rocketmq:{other}", "label": other, "settings": settings | waiting})
+        return found
+
+    def _expiry(self, ms: int) -> dict[str, object]:
+        return {"channelExpiredTimeout": ms, "serverChannelMaxIdleTime": ms}
+
+    def _silence_ms(self, fact: Fact) -> int:
+        """How long a member that was dropped for its silence had been silent, in whole seconds."""
+        if fact.hint is None or fact.at is None or fact.kind == "r_connected":
+            return _EXPIRY_MS
+        return max(1, round(fact.at - fact.hint)) * 1000
+
+    def _members_events(self, topics: Mapping[str, object]) -> list[Event]:
+        events: list[Event] = []
+        known = set(self.first)
+        hanging: dict[str, _Absence] = {}
+        for kind, fact in self.later:
+            client, at = fact.client or "", fact.at or 0.0
+            name, when = self.names[client], clock(at, self.begin)
+            if kind == "member_joined" and client not in known:
+                known.add(client)
+                events.append({"at": when, "join": name} | self._member(client, topics))
+            elif kind == "member_left":
+                events.append({"at": when, "leave": name})
+            elif kind == "connection_closed":
+                events.append({"at": when, "crash": name})
+            elif _is_silent(kind):
+                hanging[client] = _Absence(client, at - self.expiry_ms / 1000)
+                self.absences.append(hanging[client])
+            elif kind == "member_rejoined" and client in hanging:
+                hanging.pop(client).back = at
+            elif kind in {"member_rejoined", "member_joined"}:
+                events.append({"at": when, "restart": name})
+        last = max(each.end or each.at for each in self.log.rebalances)
+        for each in self.absences:
+            begun = clock(each.silent, self.begin)
+            until = last + 3600.0 if each.back is None else each.back
+            hang: Event = {"at": begun, "hang": self.names[each.client]}
+            events.append(hang | {"for": f"{round(1000 * (until - self.begin)) - milliseconds(begun)}ms"})
+        return events
+
+    def _twins(self, topics: Mapping[str, object]) -> list[Event]:
+        """Second processes with the client id of a member."""
+        return [
+            {"at": clock(at, self.begin), "join": f"{self.names[client]}-twin"} | self._member(client, topics)
+            for client, at in sorted(self.doubled.items())
+            if client in self.names
+        ]
+
+    def _route_events(self, topics: Mapping[str, Mapping[str, int]]) -> list[Event]:
+        events: list[Event] = []
+        down: set[str] = set()
+        for each in self.log.rebalances[1:]:
+            lines = [fact for fact in each.facts if fact.kind in {"r_route", "r_broker_lost", "r_booted"}]
+            for does, names, at in _brokers(each, lines):
+                for name in sorted(names & {broker for queues in topics.values() for broker in queues}):
+                    if (does == "return") == (name in down):
+                        down ^= {name}
+                        events.append({"at": clock(at, self.begin), "broker": name, "does": does})
+            if each.cause == "queues_changed":
+                events += self._changes(each, lines, topics)
+        return events
+
+    def _changes(self, each: Rebalance, lines: Sequence[Fact], topics: Mapping[str, Mapping[str, int]]) -> list[Event]:
+        """Topics that have other numbers of queues after a rebalance."""
+        found: dict[str, dict[str, int]] = {}
+        for fact in lines:
+            before, after = route_change(fact.text)
+            if fact.kind == "r_route" and fact.instance and fact.instance in topics and before != after:
+                found[fact.instance] = after
+        return [{"at": clock(each.at, self.begin), "queues": found}] if found else []
+
+
+def _brokers(each: Rebalance, lines: Sequence[Fact]) -> list[tuple[str, set[str], float]]:
+    """Brokers that went or came back, with the time: the name server's or broker's own line is earlier than a route."""
+    found: list[tuple[str, set[str], float]] = []
+    for fact in lines:
+        before, after = route_change(fact.text) if fact.kind == "r_route" else ({}, {})
+        at = min(fact.at or each.at, each.at)
+        if each.cause == "broker_down":
+            gone = {fact.text} if fact.kind == "r_broker_lost" else before.keys() - after.keys()
+            found.append(("kill", set(gone), at))
+        elif each.cause == "broker_up":
+            new = {fact.text} if fact.kind == "r_booted" else after.keys() - before.keys()
+            found.append(("return", set(new), at))
+    return sorted(found, key=lambda one: one[2])
+
+
+def _is_silent(kind: str) -> bool:
+    return kind == "heartbeat_expired"
+
+
+def _names(clients: Sequence[str]) -> dict[str, str]:
+    """Addresses where they tell the clients apart, else whole client ids."""
+    addresses = Counter(client.partition("@")[0] for client in clients)
+    return {
+        client: plain(client.partition("@")[0]) if addresses[client.partition("@")[0]] == 1 else plain(client)
+        for client in clients
+    }

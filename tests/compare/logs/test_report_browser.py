@@ -1,0 +1,93 @@
+"""The report of logs in a real browser: nothing fetched, no complaint, and everything a reader does works."""
+
+from typing import Any
+
+import pytest
+
+from compare.logs.document import document
+from compare.logs.lines import LogFile
+from compare.logs.report import write_night
+from tests.compare.browser import Browser
+from tests.compare.logs.test_report import big, page
+
+WAIT = "new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))"
+
+
+def pressed(browser: Browser, *keys: str) -> None:
+    browser.run("document.querySelector('.pane').focus(), 0")
+    for key in keys:
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, text=key if len(key) == 1 else "")
+    browser.run(WAIT)
+
+
+def told(browser: Browser) -> str:
+    return str(browser.run("document.querySelector('.told').innerText"))
+
+
+def test_the_picture_in_words(show: Any) -> None:
+    browser = show(page())
+    words = browser.run("document.querySelector('svg.strip').getAttribute('aria-label')")
+    assert words.startswith("11 rebalances over 79.1 s, the longest took 6")
+    assert "poll_interval_exceeded 5" in words
+    assert browser.run("document.querySelectorAll('svg.lanes text').length") == 3
+
+
+def test_the_keyboard_goes_from_bar_to_bar_and_opens_the_lines(show: Any) -> None:
+    browser = show(page())
+    pressed(browser, "ArrowRight", "ArrowRight")
+    assert told(browser).startswith("billing-2 left, because a batch took longer than max.poll.interval.ms")
+    assert "broker.log:63" in told(browser)
+    assert "reason: explicit `LeaveGroup` request for (billing-2-" in told(browser)
+    pressed(browser, "End")
+    assert "client-billing-2" in told(browser)
+    pressed(browser, "Home")
+    assert told(browser).startswith("the group's first members joined")
+
+
+def test_a_click_on_a_bar_opens_its_lines(show: Any) -> None:
+    browser = show(page("slow-rejoin-41"))
+    place = browser.run(
+        "(box => [box.left + box.width - 30, box.top + 15])"
+        "(document.querySelector('svg.strip').getBoundingClientRect())"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    browser.run(WAIT)
+    assert told(browser).startswith("print-3 joined")
+    assert "print-2" in told(browser)
+
+
+def test_one_cause_alone_and_less_time(show: Any) -> None:
+    browser = show(page())
+    browser.run(
+        "(list => { list.value = [...list.options].find(each => each.text === 'poll_interval_exceeded').value;"
+        " list.dispatchEvent(new Event('change')) })(document.querySelector('.window select')), 0"
+    )
+    pressed(browser, "ArrowRight", "ArrowRight", "+", "+")
+    assert told(browser).startswith("billing-2 left")
+    assert browser.run("document.querySelectorAll('svg.strip .faded').length") > 0
+    shown = browser.run("document.querySelector('.window output').textContent")
+    assert shown.startswith("2026-11-22 01:38:4")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_a_phone(show: Any, dark: bool) -> None:
+    browser = show(page("mixed-night-39"), 390, dark)
+    pressed(browser, "ArrowRight")
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+    assert "member_joined" in browser.run("document.body.innerText")
+
+
+def test_a_big_night_is_drawn_at_once(show: Any) -> None:
+    log = big(10_000, 10)
+    files = [LogFile("broker.log", "broker.log", None)]
+    browser = show(write_night([log], document([log], [], files), files, {}))
+    assert browser.run("document.querySelectorAll('svg.strip path').length") < 50
+    spent = browser.run(
+        "(() => { const since = performance.now(); [...document.querySelectorAll('.buttons button')]"
+        ".find(each => each.textContent === '+').click(); return performance.now() - since })()"
+    )
+    assert spent < 2000
+    pressed(browser, "End")
+    assert told(browser).startswith("w9 polled again")
