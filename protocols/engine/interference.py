@@ -1,0 +1,81 @@
+"""What a test may do to the requests that real clients send: hold them back, or answer them in the node's place.
+
+One object per world on sockets; it is the world's gate. Called in the event loop, like everything of that world.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from protocols.engine.nodes import Message
+from protocols.engine.sockets import Sockets
+
+Matches: TypeAlias = Callable[[str, str, Message], bool]
+"""Node, sender and message: whether a request is meant."""
+
+MakeAnswer: TypeAlias = Callable[[Message], Message]
+"""A request to the answer that its sender is given."""
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """Requests that are kept from their node until they are released."""
+
+    matches: Matches
+    kept: list[tuple[str, str, Message]] = field(default_factory=list)
+    """Node, sender and request, in the order in which they came."""
+
+
+@dataclass(eq=False, slots=True)
+class Reply:
+    """Requests that are answered in the node's place, which never sees them."""
+
+    matches: Matches
+    make: MakeAnswer
+    left: int
+    """How many are still to be answered so."""
+    answered: list[Message] = field(default_factory=list)
+
+
+class Interference:
+    """The rules in force; of several that match, the oldest counts."""
+
+    def __init__(self, world: Sockets) -> None:
+        self._world = world
+        self._rules: list[Hold | Reply] = []
+        world.gate = self._keeps
+
+    def hold(self, matches: Matches) -> Hold:
+        """Keep matching requests from now on, until `release`."""
+        rule = Hold(matches)
+        self._rules.append(rule)
+        return rule
+
+    def release(self, rule: Hold) -> None:
+        """Hand on what is held, in the order in which it came, and hold nothing more."""
+        if rule in self._rules:
+            self._rules.remove(rule)
+        kept, rule.kept = rule.kept, []
+        for name, sender, message in kept:
+            self._world.deliver(name, sender, message)
+
+    def reply(self, matches: Matches, make: MakeAnswer, times: int) -> Reply:
+        """Answer the next matching requests, so many, in the node's place."""
+        rule = Reply(matches, make, times)
+        self._rules.append(rule)
+        return rule
+
+    def _keeps(self, name: str, sender: str, message: Message) -> bool:
+        for rule in self._rules:
+            if not rule.matches(name, sender, message):
+                continue
+            if isinstance(rule, Hold):
+                rule.kept.append((name, sender, message))
+            else:
+                rule.left -= 1
+                rule.answered.append(message)
+                if rule.left <= 0:
+                    self._rules.remove(rule)
+                self._world.processes[name].send(sender, rule.make(message))
+            return True
+        return False
