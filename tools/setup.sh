@@ -20,7 +20,7 @@ if [ ! -x .venv/bin/python ]; then
 fi
 
 case $level in
-    runtime) extras=spark ;;
+    runtime) extras=spark,serve ;;
     dev) extras=dev ;;
     bench) extras=dev,bench ;;
     *) say "unknown level $level, expected runtime, dev or bench"; exit 2 ;;

@@ -60,8 +60,8 @@ class _Belief:
         self.partitions: frozenset[Partition] = frozenset()
         self.generation: int | None = None
         self.connection: str | None = None
-        self.set_aside: frozenset[Partition] | None = None
-        """What it had when it closed its connection."""
+        self.set_aside: tuple[frozenset[Partition], int | None] | None = None
+        """What it had when it closed its connection, and in which generation."""
 
 
 class _Asked(NamedTuple):
@@ -114,9 +114,9 @@ class Beliefs:
             belief = self._beliefs[key]
             belief.connection = None
             if not was_cut:
-                before = belief.partitions
-                self._set(key, (), belief.generation, observe)
-                belief.set_aside = before
+                kept = belief.partitions, belief.generation
+                self._end(key, observe)
+                belief.set_aside = kept
 
     # Requests.
 
@@ -140,14 +140,14 @@ class Beliefs:
             name = self._names.known(request.group, each.member_id)
             key = request.group, str(name)
             if name is not None and key in self._on.get(connection, ()):
-                self._set(key, (), self._beliefs[key].generation, observe)
+                self._end(key, observe)
 
     def _beats(self, connection: str, message: Message, observe: Observe) -> None:
         request = ConsumerGroupHeartbeat._make(message)
         key = request.group, str(request.client_id)
         self._speaks(connection, message, key, observe)
         if request.member_epoch < 0:
-            self._set(key, (), None, observe)
+            self._end(key, observe)
         elif request.owned is not None:
             self._set(key, request.owned, request.member_epoch, observe)
 
@@ -161,15 +161,15 @@ class Beliefs:
             belief.connection = connection
             self._on.setdefault(connection, {})[key] = None
             kept, belief.set_aside = belief.set_aside, None
-            if kept and not isinstance(message, JoinGroup):
-                self._set(key, kept, belief.generation, observe)
+            if kept is not None and not isinstance(message, JoinGroup):
+                self._set(key, *kept, observe)
         self._asked[connection] = _Asked(message, key)
 
     # Answers.
 
     def _joined(self, asked: _Asked, answer: JoinGroupAnswer, observe: Observe) -> None:
         if answer.error in _ENDS:
-            self._set(asked.key, (), None, observe)
+            self._end(asked.key, observe)
         elif answer.error == NONE:
             self._beliefs[asked.key].generation = answer.generation
 
@@ -178,20 +178,28 @@ class Beliefs:
             assigned: Iterable[Partition] = answer.assignment if isinstance(answer.assignment, tuple) else ()
             self._set(asked.key, assigned, self._beliefs[asked.key].generation, observe)
         elif answer.error in _ENDS:
-            self._set(asked.key, (), None, observe)
+            self._end(asked.key, observe)
 
     def _beaten(self, asked: _Asked, answer: HeartbeatAnswer, observe: Observe) -> None:
         if answer.error in _ENDS and asked.request[3] == self._beliefs[asked.key].generation:
-            self._set(asked.key, (), None, observe)
+            self._end(asked.key, observe)
 
     def _consumer_beaten(self, asked: _Asked, answer: ConsumerGroupHeartbeatAnswer, observe: Observe) -> None:
         belief = self._beliefs[asked.key]
         if answer.error in _ENDS:
-            self._set(asked.key, (), None, observe)
+            self._end(asked.key, observe)
         elif answer.error == NONE and answer.member_epoch >= 0:
             assigned = answer.assignment
             keeps_all = assigned is not None and belief.partitions.issubset(assigned)
             self._set(asked.key, assigned or () if keeps_all else belief.partitions, answer.member_epoch, observe)
+
+    def _end(self, key: tuple[str, str], observe: Observe) -> None:
+        """It is no member: told even where it had nothing, because whoever comes again begins anew."""
+        belief = self._beliefs[key]
+        belief.set_aside = None
+        if belief.partitions or belief.generation is not None:
+            belief.partitions, belief.generation = frozenset(), None
+            observe(Owns(*key, (), None))
 
     def _set(
         self, key: tuple[str, str], partitions: Iterable[Partition], generation: int | None, observe: Observe

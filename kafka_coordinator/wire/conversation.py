@@ -19,7 +19,7 @@ from kafka_coordinator.wire.entities import response
 from kafka_coordinator.wire.frames import LENGTH, Frames, Header, after_tags, header_of
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.state import BrokerState, connection_of
 from kafka_coordinator.wire.translation import Asked
 from protocols.engine.conversations import WireError
 from protocols.engine.nodes import Message
@@ -45,7 +45,8 @@ class KafkaConversation:
     """A conversation (`protocols.engine.conversations.Conversation`) of one broker with the client ``peer``."""
 
     def __init__(self, peer: str, state: BrokerState, names: Names) -> None:
-        self._peer, self._state, self._names = peer, state, names
+        self._state, self._names = state, names
+        self._connection = connection_of(state, peer)
         self._frames = Frames(state.settings.socket_request_max_bytes)
         self._pending: _Pending | None = None
         self._number = 0
@@ -85,7 +86,7 @@ class KafkaConversation:
         if api is None:
             raise WireError(f"a request of the API {header.key}, which is not served")
         first = self._number + 1
-        asked = Asked(header.version, header.client_id or "", self._peer, first, self._state, self._names)
+        asked = Asked(header.version, header.client_id or "", self._connection, first, self._state, self._names)
         if not api.versions[0] <= header.version <= api.versions[1]:
             if api.key != _API_VERSIONS:
                 raise WireError(
@@ -135,7 +136,8 @@ def _written(pending: _Pending) -> Sequence[bytes]:
             answers = []
         entity = api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
     content = _content(entity)
-    head = _head(type(entity))
+    kind: Any = type(entity)
+    head = _head(kind)
     return [
         LENGTH.pack(_CORRELATION.size + len(head) + len(content)),
         _CORRELATION.pack(pending.correlation),

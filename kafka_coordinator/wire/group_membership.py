@@ -45,7 +45,7 @@ def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
             body.group_id,
             body.member_id,
             instance_id,
-            asked.names.name(body.group_id, asked.client_id, body.member_id, asked.peer),
+            asked.names.name(body.group_id, asked.client_id, body.member_id, asked.connection),
             session,
             milliseconds(body.rebalance_timeout) if has(type(body), "rebalance_timeout") else session,
             body.protocol_type,
@@ -59,7 +59,7 @@ def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
 def _write_join(kind: Any, body: Any, asked: Asked, answers: Sequence[JoinGroupAnswer]) -> Any:
     (answer,) = answers
     if answer.member_id:
-        asked.names.given(body.group_id, asked.peer, answer.member_id)
+        asked.names.given(body.group_id, asked.connection, answer.member_id)
     protocol = answer.protocol
     return make(
         kind,
@@ -85,7 +85,7 @@ def _joined_member(kind: Any, member: JoinedMember) -> Any:
 
 
 def _read_sync(body: Any, asked: Asked) -> Sequence[Message]:
-    asked.names.heard(body.group_id, body.member_id, asked.peer)
+    asked.names.heard(body.group_id, body.member_id, asked.connection)
     group = asked.state.broker.coordinator.core.groups.get(body.group_id)
     of_consumers = group is None or group.protocol_type == CONSUMER_PROTOCOL_TYPE
     assignments = {
@@ -118,7 +118,7 @@ def _write_sync(kind: Any, body: Any, asked: Asked, answers: Sequence[SyncGroupA
 
 
 def _read_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
-    asked.names.heard(body.group_id, body.member_id, asked.peer)
+    asked.names.heard(body.group_id, body.member_id, asked.connection)
     instance_id = getattr(body, "group_instance_id", None)
     return [Heartbeat(asked.first, body.group_id, body.member_id, body.generation_id, instance_id)]
 
@@ -166,10 +166,10 @@ def _read_consumer_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
     member_id = body.member_id
     names = asked.names
     if body.member_epoch == 0 or not member_id:
-        name = names.name(body.group_id, asked.client_id, member_id, asked.peer)
+        name = names.name(body.group_id, asked.client_id, member_id, asked.connection)
     else:
-        name = names.heard(body.group_id, member_id, asked.peer) or names.name(
-            body.group_id, asked.client_id, member_id, asked.peer
+        name = names.heard(body.group_id, member_id, asked.connection) or names.name(
+            body.group_id, asked.client_id, member_id, asked.connection
         )
     topics = body.subscribed_topic_names
     return [
@@ -203,7 +203,7 @@ def _write_consumer_heartbeat(
 ) -> Any:
     (answer,) = answers
     if answer.member_id:
-        asked.names.given(body.group_id, asked.peer, answer.member_id)
+        asked.names.given(body.group_id, asked.connection, answer.member_id)
     return make(
         kind,
         throttle_time=NO_THROTTLE,

@@ -43,7 +43,7 @@ def _exists(topic: str, number: int, asked: Asked) -> bool:
 
 
 def _read_commit(body: Any, asked: Asked) -> Sequence[Message]:
-    asked.names.heard(body.group_id, body.member_id, asked.peer)
+    asked.names.heard(body.group_id, body.member_id, asked.connection)
     offsets = []
     for each in body.topics:
         topic = _topic(each, asked)

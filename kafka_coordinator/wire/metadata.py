@@ -27,6 +27,8 @@ _FEATURES: Final = {"group.version": 1}
 """Features of the cluster and their levels; clients of the consumer protocol look for this one."""
 
 _NULL_IS_ALL_SINCE: Final = 1
+_IDS_SINCE: Final = 12
+"""From this version of Metadata on topics may be asked for by id."""
 _TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 TOPIC_OPERATIONS: Final = sum(1 << number for number in (3, 4, 5, 6, 7, 8, 10, 11))
 """Read, write, create, delete, alter, describe, describe and alter configs: without ACLs everybody may."""
@@ -124,6 +126,8 @@ def _missing(kind: Any, name: str) -> Any:
 
 
 def _topic_of_id(kind: Any, state: BrokerState, body: Any, topic_id: UUID) -> Any:
+    if kind.__version__ < _IDS_SINCE:
+        return make(kind, error_code=ErrorCode.invalid_request, name="", topic_id=topic_id, partitions=())
     name = state.topic_names.get(topic_id)
     if name is not None:
         return _topic(kind, state, body, name)

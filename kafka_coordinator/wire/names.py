@@ -31,9 +31,9 @@ class _Holder:
 
     __slots__ = ("group", "member_id", "name", "peer")
 
-    def __init__(self, group: str, name: ClientName, peer: str) -> None:
+    def __init__(self, group: str, name: ClientName) -> None:
         self.group, self.name, self.member_id = group, name, ""
-        self.peer: str | None = peer
+        self.peer: str | None = None
 
 
 class Names:
@@ -92,7 +92,7 @@ class Names:
                 self._forget_member(holder)
                 return holder
         name = client_id if not holders else f"{client_id}#{len(holders) + 1}"
-        holder = holders[name] = _Holder(group, ClientName(name, client_id), peer)
+        holder = holders[name] = _Holder(group, ClientName(name, client_id))
         return holder
 
     def _set_member(self, holder: _Holder, member_id: str) -> None:

@@ -14,7 +14,7 @@ from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.refused import refuse
 from kafka_coordinator.wire.requests import Answer, Request
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.state import BrokerState, connection_of
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class ServedBroker:
             self.state.broker.receive(now, OPERATOR, message, self._outbox(out))
             records.cluster_changed(self.state, now, out)
         else:
-            self.beliefs.asked(self._connection(sender), message, out.observe)
+            self.beliefs.asked(connection_of(self.state, sender), message, out.observe)
             self.state.broker.receive(now, sender, message, self._outbox(out))
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -79,7 +79,7 @@ class ServedBroker:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """Nobody reads answers on this connection any more."""
-        connection = self._connection(peer)
+        connection = connection_of(self.state, peer)
         self.beliefs.closed(connection, out.observe)
         self.names.closed(connection)
         self.state.broker.closed(now, peer, self._outbox(out))
@@ -92,9 +92,6 @@ class ServedBroker:
     def key(self, now: Time) -> tuple[object, ...]:
         """The state of its coordinator."""
         return self.state.broker.key(now)
-
-    def _connection(self, peer: str) -> str:
-        return f"{self.state.name} {peer}"
 
     def _outbox(self, out: Outbox) -> Outbox:
         if self._out is None or self._out.inner is not out:
@@ -115,7 +112,7 @@ class _CoordinatorOutbox:
 
     def send(self, to: str, message: Message) -> None:
         node = self._node
-        node.beliefs.answered(f"{node.state.name} {to}", message, self.observe)
+        node.beliefs.answered(connection_of(node.state, to), message, self.observe)
         self._send(to, message)
 
     def new_id(self, prefix: str) -> str:

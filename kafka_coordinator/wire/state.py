@@ -78,3 +78,8 @@ class BrokerState:
             ids = {topic: UUID(int=number) for topic, number in given.items()}
             self._ids = MappingProxyType(ids)
             self._names = MappingProxyType({made: topic for topic, made in ids.items()})
+
+
+def connection_of(state: BrokerState, peer: str) -> str:
+    """What a client's connection is called in the whole cluster: peers' names are a broker's own."""
+    return f"{state.name} {peer}"

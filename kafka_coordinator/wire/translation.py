@@ -21,7 +21,8 @@ class Asked(NamedTuple):
 
     version: int
     client_id: str
-    peer: str
+    connection: str
+    """Its name in the cluster (`state.connection_of`)."""
     first: int
     """Correlation of the first message, which is answered under it; those of further ones follow."""
     state: BrokerState
