@@ -30,7 +30,7 @@ def commit(consumer: Any) -> None:
         try:
             consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
-            if error.args[0].fatal():
+            if error.args[0].fatal() or error.args[0].code() == KafkaError._FATAL:
                 raise
             print(f"not committed: {error}", file=sys.stderr)
 

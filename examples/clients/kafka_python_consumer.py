@@ -9,7 +9,8 @@ import sys
 import time
 from typing import Any
 
-from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
+from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.errors import CommitFailedError, RebalanceInProgressError
 
 SLOW_CALLBACK_S = int(os.environ.get("EQUIPOISE_CALLBACK_MS", "0")) / 1000
@@ -33,20 +34,27 @@ def commit(consumer: Any) -> None:
             print(f"not committed: {error}", file=sys.stderr)
 
 
-class Listener(ConsumerRebalanceListener):
+class Listener(AsyncConsumerRebalanceListener):
+    """It runs in the client's own event loop, where a commit that blocks is refused; what blocks otherwise (here: the
+    slow callback) keeps the client from sending heartbeats."""
+
     def __init__(self, consumer: Any) -> None:
         self.consumer = consumer
 
-    def on_partitions_revoked(self, revoked: Any) -> None:
-        time.sleep(SLOW_CALLBACK_S)
-        commit(self.consumer)
-        self.on_partitions_lost(revoked)
+    async def on_partitions_revoked(self, revoked: Any) -> None:
+        time.sleep(SLOW_CALLBACK_S)  # noqa: ASYNC251 - code of a user that blocks
+        if handled:
+            try:
+                await self.consumer.commit_async(dict(handled))
+            except (CommitFailedError, RebalanceInProgressError) as error:
+                print(f"not committed: {error}", file=sys.stderr)
+        await self.on_partitions_lost(revoked)
 
-    def on_partitions_lost(self, lost: Any) -> None:
+    async def on_partitions_lost(self, lost: Any) -> None:
         for each in lost:
             handled.pop(each, None)
 
-    def on_partitions_assigned(self, assigned: Any) -> None:
+    async def on_partitions_assigned(self, assigned: Any) -> None:
         pass
 
 

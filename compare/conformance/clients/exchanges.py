@@ -27,7 +27,7 @@ class Exchange:
     @property
     def member_id(self) -> str:
         """Whose request it is; empty where it does not say."""
-        return getattr(self.request, "member_id", "")
+        return getattr(self.request, "member_id", None) or ""
 
     @property
     def error(self) -> str | None:

@@ -116,7 +116,7 @@ class RealWorld:
 
     def _member_of(self, peer: str, message: Message) -> str:
         """By the connection or the member id, where one of them is known; else the program that is new."""
-        member_id = getattr(message, "member_id", "")
+        member_id = getattr(message, "member_id", None) or ""
         known = self._members.get(member_id) if member_id else None
         known = known or self._members.get(peer)
         if known is None:

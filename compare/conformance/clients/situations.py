@@ -11,7 +11,7 @@ from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, OffsetCommit, OffsetFetch, SyncGroup
 from protocols.engine.nodes import Message
 
-IN_PLACE_MS, REACHED_MS, BACK_MS, WATCHED_MS = 20_000.0, 8_000.0, 8_000.0, 3_500.0
+IN_PLACE_MS, REACHED_MS, BACK_MS, WATCHED_MS = 15_000.0, 8_000.0, 8_000.0, 3_500.0
 """How long we wait, at most, until programs have joined and committed, until the situation comes about, and until the
 member works again; and how long we watch at least, a heartbeat of the default interval among it."""
 
