@@ -45,7 +45,7 @@ class Controller:
 
     __slots__ = (
         *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
-        *("racks", "replicas", "topic_ids"),
+        *("assigned", "racks", "replicas", "topic_ids"),
     )
 
     def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
@@ -55,6 +55,9 @@ class Controller:
         self.alive: dict[str, None] = dict.fromkeys(brokers)
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""
+        self.assigned: dict[str, tuple[tuple[str, ...], ...]] = {}
+        """Topic to the replicas of each partition, where these do not follow from its preferred leader; all have all
+        records, and the first live one leads."""
         self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.topic_ids: dict[str, int] = {}
         """Topic to its 128-bit id, where it has one that is not made from its name."""
@@ -70,12 +73,23 @@ class Controller:
         return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks, ids)
 
     def put_topic(
-        self, topic: str, preferred: tuple[str, ...], racks: tuple[tuple[str, ...], ...] | None = None
+        self,
+        topic: str,
+        preferred: tuple[str, ...],
+        racks: tuple[tuple[str, ...], ...] | None = None,
+        *,
+        replicas: tuple[tuple[str, ...], ...] | None = None,
     ) -> None:
-        """A topic is created, or has more partitions: the preferred leader of each."""
+        """A topic is created, or has more partitions: the preferred leader of each, and its ``replicas`` where they are
+        not the brokers that follow the leader."""
         before = self._leaders.get(topic, ())
         self.preferred[topic] = preferred
-        self._leaders[topic] = (*before, *[self._stand_in(each, self.replicas) for each in preferred[len(before) :]])
+        if replicas is None:
+            new = [self._stand_in(each, self.replicas) for each in preferred[len(before) :]]
+        else:
+            self.assigned[topic] = replicas
+            new = [self._first_live(each) for each in replicas[len(before) :]]
+        self._leaders[topic] = (*before, *new)
         if racks is not None:
             self.racks[topic] = racks
         else:
@@ -83,7 +97,7 @@ class Controller:
 
     def delete_topic(self, topic: str) -> None:
         """The topic is gone."""
-        for held in (self.preferred, self._leaders, self.racks, self.topic_ids):
+        for held in (self.preferred, self._leaders, self.assigned, self.racks, self.topic_ids):
             held.pop(topic, None)
 
     def ended(self, broker: str) -> None:
@@ -113,6 +127,9 @@ class Controller:
         """The preferred leader, or the next live replica after it; empty if there is none."""
         return next((name for name in replicas.in_sync(preferred) if name in self.alive), "")
 
+    def _first_live(self, replicas: tuple[str, ...]) -> str:
+        return next((name for name in replicas if name in self.alive), "")
+
     def _move(self, choose: Callable[[str, str, str], str]) -> None:
         """Who leads from now on: ``choose`` is given the leader so far, the preferred one, and who could stand in."""
 
@@ -120,7 +137,14 @@ class Controller:
             first = {broker: self._stand_in(broker, replicas) for broker in self.brokers}
             return tuple([choose(leader, each, first[each]) for leader, each in zip(leaders, preferred, strict=True)])
 
+        def moved_as_assigned(leaders: tuple[str, ...], topic: str) -> tuple[str, ...]:
+            assigned = zip(leaders, self.assigned[topic], strict=True)
+            return tuple([choose(leader, each[0], self._first_live(each)) for leader, each in assigned])
+
         self._leaders = {
-            topic: moved(leaders, self.preferred[topic], self.replicas) for topic, leaders in self._leaders.items()
+            topic: moved_as_assigned(leaders, topic)
+            if topic in self.assigned
+            else moved(leaders, self.preferred[topic], self.replicas)
+            for topic, leaders in self._leaders.items()
         }
         self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred, self._offsets_replicas)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
+from kafka_coordinator.wire.administration import create_missing
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import make, part, response
 from kafka_coordinator.wire.requests import Answer, Request
@@ -91,7 +92,7 @@ def metadata(state: BrokerState, now: Time, sender: str, request: Request, out: 
                 topics.append(_missing(item, name))
                 missing.append(name)
         if getattr(body, "allow_auto_topic_creation", True) and state.settings.auto_create_topics_enable:
-            _create(state, [name for name in missing if _is_legal(name)], out)
+            create_missing([name for name in missing if _is_legal(name)], out)
     answer = make(
         kind,
         throttle_time=NO_THROTTLE,
@@ -169,7 +170,3 @@ def _partition(kind: Any, state: BrokerState, topic: str, number: int, leader: s
 
 def _allowed(body: Any, field: str, operations: int) -> int:
     return operations if getattr(body, field, False) else _NO_OPERATIONS
-
-
-def _create(state: BrokerState, topics: list[str], out: Outbox) -> None:
-    """Ask the controller for them; the client asks again."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
 
 from kafka_coordinator.broker import ClusterState
-from kafka_coordinator.wire import records, requests
+from kafka_coordinator.wire import administration, records, requests
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
@@ -38,6 +38,7 @@ HANDLERS: Final[Mapping[Any, Handler]] = {
     requests.CreateAcls: refuse,
     requests.DeleteAcls: refuse,
     **records.HANDLERS,
+    **administration.HANDLERS,
 }
 """What is not the coordinator's."""
 

@@ -14,12 +14,14 @@ from kafka_coordinator.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.wire.beliefs import Beliefs
+from kafka_coordinator.wire.cluster import ClusterRecord
+from kafka_coordinator.wire.controller import ControllerNode
 from kafka_coordinator.wire.conversation import KafkaConversation
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.settings import ServerSettings
-from kafka_coordinator.wire.state import BrokerAddress, BrokerState
+from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState
 from protocols.engine.sockets import Sockets
 
 DEFAULT_BROKERS = ("broker-1",)
@@ -59,6 +61,8 @@ class ServedCluster:
         `OSError` where one is taken."""
         for place, name in enumerate(self.brokers):
             await self._listen(name, host, port + place if port else 0)
+        ids = {name: place + 1 for place, name in enumerate(self.brokers)}
+        self.world.start(CONTROLLER, ControllerNode(ClusterRecord(self.controller, self.storage, self.server, ids)))
         for name in self.brokers:
             self._start_broker(name)
 

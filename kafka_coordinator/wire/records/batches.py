@@ -33,6 +33,8 @@ _CRC_START, _CHECKED_START = 17, 21
 
 COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 ZSTD: Final = 4
+ZSTD_SINCE: Final = 7
+"""The version of Produce from which on batches may be compressed by zstd."""
 NO_PRODUCER: Final = -1
 
 
@@ -85,25 +87,13 @@ def header_of(batch: bytes) -> Header:
 def only_batch(content: bytes | None, version: int) -> tuple[bytes, Header]:
     """The one batch that a Produce request of this version may have for a partition. Raises `RefusedError`."""
     batch, rest = _first(content or b"")
-    if batch is None:
-        raise _invalid(f"Produce requests with version {version} must have at least one record batch per partition")
-    if batch[16] != 2:
-        raise _invalid(
-            f"Produce requests with version {version} are only allowed to contain record batches with magic version 2"
-        )
+    if batch is None or batch[16] != 2 or (rest and _first(rest)[0] is not None):
+        raise RefusedError(ErrorCode.invalid_record)  # none at all, an older message, or more than one
     if len(batch) < HEADER_BYTES:
-        raise RefusedError(ErrorCode.corrupt_message, "Record batch is corrupt")
+        raise RefusedError(ErrorCode.corrupt_message)
     header = header_of(batch)
-    if version < 7 and header.compression == ZSTD:
-        raise RefusedError(
-            ErrorCode.unsupported_compression_type,
-            f"Produce requests with version {version} are not allowed to use ZStandard compression",
-        )
-    if rest and _first(rest)[0] is not None:
-        raise _invalid(
-            f"Produce requests with version {version} are only allowed to contain exactly one record batch per "
-            "partition"
-        )
+    if version < ZSTD_SINCE and header.compression == ZSTD:
+        raise RefusedError(ErrorCode.unsupported_compression_type)
     return batch, header
 
 
@@ -150,7 +140,3 @@ def _first(content: bytes) -> tuple[bytes | None, bytes]:
     if len(content) < end:
         return None, b""
     return (content, b"") if len(content) == end else (content[:end], content[end:])
-
-
-def _invalid(message: str) -> RefusedError:
-    return RefusedError(ErrorCode.invalid_record, message)

@@ -33,6 +33,8 @@ class Read(NamedTuple):
     content: bytes = b""
     diverging: tuple[int, int] | None = None
     """The greatest epoch that both know, and its end, where the asker's records end otherwise."""
+    is_known: bool = True
+    """Whether there is such a partition."""
 
 
 def fetch(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
@@ -41,8 +43,7 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Request, out: Out
         context = state.fetches.open(request, now)
     except RefusedError as error:
         kind = entities.response(FETCH_KEY, request.version)
-        number = getattr(request.body, "session_id", 0)
-        out.send(sender, Answer(request.correlation, _body(kind, error.code, number, (), ())))
+        out.send(sender, Answer(request.correlation, _body(kind, error.code, 0, (), ())))
         return
     wait_ms = request.body.max_wait / timedelta(milliseconds=1)
     waiting = WaitingFetch(sender, request, context, _known(state, context))
@@ -111,7 +112,7 @@ def answer(state: BrokerState, now: Time, sender: str, request: Request, context
         if name is None:
             unknown = isinstance(each.key[0], UUID) and each.key[0] not in state.topic_names
             error = ErrorCode.unknown_topic_id if unknown else ErrorCode.unknown_topic_or_partition
-            found.append((each, Read(error)))
+            found.append((each, Read(error, is_known=False)))
             continue
         read = _read(state, name, each, max(left, 0), at_least_one=nothing_yet)
         if read.content:
@@ -201,7 +202,7 @@ def _partition(kind: Any, each: FetchedPartition, read: Read, topic: str, hints:
         "high_watermark": read.end,
         "last_stable_offset": read.end,
         "log_start_offset": read.start,
-        "aborted_transactions": None,
+        "aborted_transactions": None if read.is_known else (),
         "records": read.content,
     }
     if read.error in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):

@@ -122,12 +122,6 @@ class PartitionLog:
         if count:
             self.raise_start(self._lasts[count - 1] + 1)
 
-    def keep_since(self, time: int) -> None:
-        """Forget the oldest batches up to the first with a record of this time (Unix, milliseconds) or later."""
-        if self._batches and self._batches[0].max_timestamp < time:
-            count = next((at for at, each in enumerate(self._batches) if each.max_timestamp >= time), None)
-            self.raise_start(self.end if count is None else self._batches[count].base_offset)
-
     def _forget(self, count: int) -> None:
         if count:
             del self._batches[:count], self._lasts[:count], self._positions[:count]

@@ -62,7 +62,15 @@ def list_offsets(state: BrokerState, now: Time, sender: str, request: Request, o
 
     topics = tuple(
         [
-            topic_kind(name=topic.name, partitions=tuple([answered(topic.name, part) for part in topic.partitions]))
+            topic_kind(
+                name=topic.name,
+                partitions=tuple(
+                    [
+                        answered(topic.name, part)
+                        for part in {each.partition_index: each for each in topic.partitions}.values()
+                    ]
+                ),
+            )
             for topic in body.topics
         ]
     )

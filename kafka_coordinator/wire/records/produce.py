@@ -79,28 +79,34 @@ def _append(state: BrokerState, now: Time, topic: str, part: Any, version: int) 
     if topic == OFFSETS_TOPIC:
         raise RefusedError(ErrorCode.invalid_topic_exception)
     log = led(state, topic, part.index)
+    try:
+        return _take(state, now, f"{topic}-{part.index}", topic, log, batch, header)
+    except RefusedError as error:
+        if error.code in (ErrorCode.corrupt_message, ErrorCode.message_too_large):
+            raise
+        raise _BatchRefusedError(error, log.start) from None
+
+
+def _take(
+    state: BrokerState, now: Time, where: str, topic: str, log: PartitionLog, batch: bytes, header: Header
+) -> Appended:
     storage = state.storage
     settings = storage.topic_settings(topic)
     _check(batch, header, settings)
-    time = storage.unix_ms(now)
     if settings.message_timestamp_type == "LogAppendTime":
-        batch, header = with_append_time(batch, header, time)
+        batch, header = with_append_time(batch, header, storage.unix_ms(now))
     else:
-        _check_times(batch, header, settings, time)
+        _check_times(batch, header, settings, storage.unix_ms(now))
     if "compact" in settings.cleanup_policy:
-        _check_keys(batch, header)
+        _check_keys(batch, header, where)
     if header.producer_id >= 0:
-        written = log.producers.check(header, f"{topic}-{part.index}")
+        written = log.producers.check(header)
         if written is not None:
-            return Appended(written.base_offset, written.append_time, log.start)
-    return _keep(state, topic, log, batch, header, time)
-
-
-def _keep(state: BrokerState, topic: str, log: PartitionLog, batch: bytes, header: Header, time: int) -> Appended:
+            return Appended(written.base_offset, written.max_timestamp, log.start)
     before = log.cost
     base = log.append(batch, header)
-    state.storage.change(log, before)
-    state.storage.trim(topic, log, time)
+    storage.change(log, before)
+    storage.trim(topic, log)
     return Appended(base, header.max_timestamp if header.has_append_time else -1, log.start)
 
 
@@ -113,19 +119,10 @@ def _check(batch: bytes, header: Header, settings: TopicSettings) -> None:
         raise RefusedError(ErrorCode.corrupt_message)
     if header.compression >= len(COMPRESSIONS):
         raise RefusedError(ErrorCode.unknown_server_error)
-    if header.records < 1 or header.last_offset_delta != header.records - 1:
-        last = header.base_offset + header.last_offset_delta
-        raise RefusedError(
-            ErrorCode.invalid_record,
-            f"Inconsistent batch offset range [{header.base_offset}, {last}] and count of records {header.records}",
-        )
-    if header.is_control:
-        raise RefusedError(ErrorCode.invalid_record, "Clients are not allowed to write control records")
-    if header.producer_id >= 0 and header.base_sequence < 0:
-        raise RefusedError(
-            ErrorCode.invalid_record,
-            f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}",
-        )
+    is_whole = header.records > 0 and header.last_offset_delta == header.records - 1
+    is_numbered = header.producer_id < 0 or header.base_sequence >= 0
+    if header.is_control or not is_whole or not is_numbered:
+        raise RefusedError(ErrorCode.invalid_record)
 
 
 def _check_times(batch: bytes, header: Header, settings: TopicSettings, time: int) -> None:
@@ -136,10 +133,18 @@ def _check_times(batch: bytes, header: Header, settings: TopicSettings, time: in
     if header.base_timestamp >= early and header.max_timestamp <= late:
         return
     times = [(at, header.base_timestamp + delta) for at, delta in enumerate(_time_deltas(batch, header))]
-    wrong = tuple([(at, None) for at, each in times if each != -1 and not early <= each <= late])
+    wrong = [
+        (
+            at,
+            f"Timestamp {each} of message with offset {at} is out of range. The timestamp should be within "
+            f"[{early}, {late}]",
+        )
+        for at, each in times
+        if each != -1 and not early <= each <= late
+    ]
     if wrong:
         text = "One or more records have been rejected due to invalid timestamp"
-        raise RefusedError(ErrorCode.invalid_timestamp, text, wrong)
+        raise RefusedError(ErrorCode.invalid_timestamp, text, tuple(wrong))
 
 
 def _time_deltas(batch: bytes, header: Header) -> Iterable[int]:
@@ -149,16 +154,28 @@ def _time_deltas(batch: bytes, header: Header) -> Iterable[int]:
         return (0, header.max_timestamp - header.base_timestamp)
 
 
-def _check_keys(batch: bytes, header: Header) -> None:
+def _check_keys(batch: bytes, header: Header, where: str) -> None:
     try:
-        wrong = tuple([(at, None) for at, each in enumerate(records(batch, header)) if not each.has_key])
+        without = [at for at, each in enumerate(records(batch, header)) if not each.has_key]
     except UnreadableError:
         return
-    if wrong:
-        text = "One or more records have been rejected due to " + (
-            f"{len(wrong)} record errors in total, and only the first three errors at most are shown"
+    if without:
+        text = f"Compacted topic cannot accept message without key in topic partition {where}"
+        shown = ", ".join([f"RecordError(batchIndex={at}, message='{text}')" for at in without[:3]])
+        raise RefusedError(
+            ErrorCode.invalid_record,
+            f"One or more records have been rejected due to {len(without)} record errors in total, and only showing "
+            f"the first three errors at most: [{shown}]",
+            tuple([(at, text) for at in without]),
         )
-        raise RefusedError(ErrorCode.invalid_record, text, wrong)
+
+
+class _BatchRefusedError(RefusedError):
+    """A batch is refused that reached its log, of which the answer tells the start."""
+
+    def __init__(self, error: RefusedError, log_start: int) -> None:
+        super().__init__(error.code, error.message, error.details)
+        self.log_start = log_start
 
 
 class _Answers:
@@ -186,7 +203,8 @@ class _Answers:
         """The batch is not taken."""
         self.any_refused = True
         leader = self._hints.leader(topic, index) if error.code is ErrorCode.not_leader_or_follower else None
-        self._add(index, error.code, -1, None, -1, error.details, error.message, leader)
+        start = error.log_start if isinstance(error, _BatchRefusedError) else -1
+        self._add(index, error.code, -1, None, start, error.details, error.message, leader)
 
     def body(self) -> Any:
         """The whole answer."""

@@ -17,12 +17,12 @@ REMEMBERED_BATCHES: Final = 5
 
 
 class Written(NamedTuple):
-    """A batch that was taken; ``append_time`` is -1 where its records have their producer's times."""
+    """A batch that was taken, with its greatest timestamp (which is told when it comes again)."""
 
     first_sequence: int
     last_sequence: int
     base_offset: int
-    append_time: int
+    max_timestamp: int
 
 
 class Producer:
@@ -44,37 +44,23 @@ class Producers:
         self._found: dict[int, Producer] = {}
         self._most = most
 
-    def check(self, header: Header, where: str) -> Written | None:
+    def check(self, header: Header) -> Written | None:
         """What was written when this batch came before; None: it is new and in order. Raises `RefusedError`."""
         producer = self._found.get(header.producer_id)
         if producer is None:
             return None
         first, last = header.base_sequence, header.last_sequence
-        if header.producer_epoch == producer.epoch:
-            for each in producer.batches:
-                if each.first_sequence == first and each.last_sequence == last:
-                    return each
-        elif header.producer_epoch < producer.epoch:
-            raise RefusedError(
-                ErrorCode.invalid_producer_epoch,
-                f"Epoch of producer {header.producer_id} in {where} is {header.producer_epoch}, which is smaller than "
-                f"the last seen epoch {producer.epoch}",
-            )
-        elif first != 0:
-            raise RefusedError(
-                ErrorCode.out_of_order_sequence_number,
-                f"Invalid sequence number for new epoch of producer {header.producer_id} in {where}: "
-                f"{header.producer_epoch} (request epoch), {first} (seq. number), {producer.epoch} (current epoch)",
-            )
-        else:
+        if header.producer_epoch != producer.epoch:
+            if header.producer_epoch < producer.epoch:
+                raise RefusedError(ErrorCode.invalid_producer_epoch)
+            if first != 0:
+                raise RefusedError(ErrorCode.out_of_order_sequence_number)
             return None
-        expected = (producer.batches[-1].last_sequence + 1) & 0x7FFFFFFF
-        if first != expected:
-            raise RefusedError(
-                ErrorCode.out_of_order_sequence_number,
-                f"Out of order sequence number for producer {header.producer_id} in {where}: {first} (incoming seq. "
-                f"number), {producer.batches[-1].last_sequence} (current end sequence number)",
-            )
+        for each in producer.batches:
+            if each.first_sequence == first and each.last_sequence == last:
+                return each
+        if first != (producer.batches[-1].last_sequence + 1) & 0x7FFFFFFF:
+            raise RefusedError(ErrorCode.out_of_order_sequence_number)
         return None
 
     def remember(self, header: Header, base_offset: int) -> None:
@@ -83,7 +69,7 @@ class Producers:
         if producer is None or producer.epoch != header.producer_epoch:
             producer = Producer(header.producer_epoch)
         self._found[header.producer_id] = producer
-        append_time = header.max_timestamp if header.has_append_time else -1
-        producer.batches.append(Written(header.base_sequence, header.last_sequence, base_offset, append_time))
+        written = Written(header.base_sequence, header.last_sequence, base_offset, header.max_timestamp)
+        producer.batches.append(written)
         if len(self._found) > self._most:
             del self._found[next(iter(self._found))]

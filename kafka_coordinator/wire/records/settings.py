@@ -45,7 +45,6 @@ class TopicSettings:
     message_timestamp_after_max_ms: int
     cleanup_policy: str
     retention_bytes: int
-    retention_ms: int
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Self:
@@ -58,5 +57,4 @@ class TopicSettings:
             int(values["message.timestamp.after.max.ms"]),
             values["cleanup.policy"],
             int(values["retention.bytes"]),
-            int(values["retention.ms"]),
         )

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.records.settings import Bounds, TopicSettings
+from kafka_coordinator.wire.records.topic_defaults import TOPIC_CONFIGS
 from protocols.engine.nodes import Time
 
 Replicas: TypeAlias = tuple[tuple[str, ...], ...]
@@ -33,8 +34,8 @@ class Storage:
         self.began_ms, self.bounds = began_ms, bounds
         self.next_producer_id = 0
         self.replicas: dict[str, Replicas] = {}
-        self.configs: dict[tuple[int, str], Mapping[str, str]] = {}
-        """Type and name to the settings that were given."""
+        self.configs: dict[tuple[int, str], Mapping[str, str]] = {(BROKER_CONFIG, ""): {"min.insync.replicas": "1"}}
+        """Type and name to the settings that were given; one is given to all brokers when a cluster is made."""
         self._logs: dict[str, dict[int, PartitionLog]] = {}
         self._settings: dict[str, TopicSettings] = {}
         self._total = 0
@@ -64,7 +65,9 @@ class Storage:
         """How the records of a topic are kept."""
         found = self._settings.get(topic)
         if found is None:
-            found = self._settings[topic] = TopicSettings.of(self.config(TOPIC_CONFIG, topic))
+            everywhere = self.config(BROKER_CONFIG, "")
+            given = {name: everywhere[broker] for name, _, _, broker in TOPIC_CONFIGS if broker in everywhere}
+            found = self._settings[topic] = TopicSettings.of({**given, **self.config(TOPIC_CONFIG, topic)})
         return found
 
     def delete(self, topic: str) -> None:
@@ -86,16 +89,13 @@ class Storage:
                 break
             self._total += largest.cost - before
 
-    def trim(self, topic: str, log: PartitionLog, unix_ms: int) -> None:
-        """Forget what the bounds and the topic's own retention do not allow; a compacted topic keeps its records."""
+    def trim(self, topic: str, log: PartitionLog) -> None:
+        """Forget what the bounds and the topic's ``retention.bytes`` do not allow. Time deletes nothing."""
         before = log.cost
         settings = self.topic_settings(topic)
         most = self.bounds.partition_bytes
-        if "delete" in settings.cleanup_policy:
-            if settings.retention_ms >= 0:
-                log.keep_since(unix_ms - settings.retention_ms)
-            if 0 <= settings.retention_bytes < most:
-                most = settings.retention_bytes
+        if "delete" in settings.cleanup_policy and 0 <= settings.retention_bytes < most:
+            most = settings.retention_bytes
         log.keep(most)
         if log.cost != before:
             self.change(log, before)

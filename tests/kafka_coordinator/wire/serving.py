@@ -37,7 +37,7 @@ class Serving:
 
 @contextmanager
 def serving(
-    topics: Mapping[str, int] = {"orders": 6},  # noqa: B006 - not changed
+    topics: Mapping[str, int] = {"orders": 6},
     settings: Mapping[str, object] = AT_ONCE,
     **more: Any,
 ) -> Iterator[Serving]:

@@ -1,0 +1,105 @@
+"""DescribeConfigs.
+
+In Kafka `ConfigHelper.handleDescribeConfigsRequest`.
+"""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.described_configs import (
+    Described,
+    broker_described,
+    broker_values,
+    group_configs,
+    named,
+    topic_configs,
+)
+from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.topic_names import check_name
+from protocols.engine.nodes import Outbox, Time
+
+_KEY: Final = 32
+_NO_TIME: Final = timedelta(0)
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+
+
+def describe_configs(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Settings of topics, groups and brokers, with what they come from."""
+    kind = entities.response(_KEY, request.version)
+    item = entities.part(kind, "results")
+    with_synonyms = request.body.include_synonyms
+    results = []
+    for resource in request.body.resources:
+        code, message, configs = ErrorCode.none, "", list[Described]()
+        try:
+            configs = named(_configs(state, resource), resource.configuration_keys)
+        except RefusedError as error:
+            code, message = error.code, error.message or ""
+        results.append(
+            entities.make(
+                item,
+                error_code=code,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=tuple([_entity(item, each, with_synonyms=with_synonyms) for each in configs]),
+            )
+        )
+    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, results=tuple(results))))
+
+
+def own_settings(state: BrokerState) -> dict[str, str]:
+    """What a broker was started with, under Kafka's names."""
+    address = state.addresses.get(state.name)
+    where = {} if address is None else {"listeners": f"PLAINTEXT://{address.host}:{address.port}"}
+    if where:
+        where["advertised.listeners"] = where["listeners"]
+    given = broker_values(state.settings, state.broker.coordinator.core.settings)
+    return {"node.id": str(state.node_id), "broker.id": str(state.node_id), **where, **given}
+
+
+def _configs(state: BrokerState, resource: Any) -> list[Described]:
+    kind, name = resource.resource_type, resource.resource_name
+    if kind == TOPIC_CONFIG:
+        check_name(name)
+        if name not in state.cluster.topics:
+            raise RefusedError(ErrorCode.unknown_topic_or_partition)
+        return topic_configs(state.storage, state.storage.config(TOPIC_CONFIG, name))
+    if kind == GROUP_CONFIG:
+        if not name:
+            raise RefusedError(ErrorCode.invalid_request, "Group name must not be empty")
+        return group_configs(state.storage, name, own_settings(state))
+    if kind == BROKER_CONFIG:
+        if name and not name.lstrip("-").isdigit():
+            raise RefusedError(ErrorCode.invalid_request, f"Broker id must be an integer, but it is: {name}")
+        if name and int(name) != state.node_id:
+            text = f"Unexpected broker id, expected {state.node_id} or empty string, but received {name}"
+            raise RefusedError(ErrorCode.invalid_request, text)
+        return broker_described(state.storage, name, own_settings(state))
+    raise RefusedError(ErrorCode.invalid_request, _MALFORMED)
+
+
+def _entity(item: Any, each: Described, *, with_synonyms: bool) -> Any:
+    kind = entities.part(item, "configs")
+    synonyms = entities.part(kind, "synonyms")
+    found = each.synonyms if with_synonyms else ()
+    return entities.make(
+        kind,
+        name=each.name,
+        value=each.value,
+        read_only=each.is_read_only,
+        config_source=each.source,
+        is_sensitive=each.is_sensitive,
+        synonyms=tuple([synonyms(**one._asdict()) for one in found]),
+        config_type=each.type,
+        documentation=None,
+    )

@@ -1,0 +1,95 @@
+"""What a served cluster's controller knows, and how it changes: topics with their replicas, leaders, settings."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.broker import ClusterState
+from kafka_coordinator.controller import Controller
+from kafka_coordinator.wire.records.storage import TOPIC_CONFIG, Replicas, Storage
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.settings import ServerSettings
+
+_NONE: Mapping[str, str | None] = MappingProxyType({})
+
+
+class ClusterRecord:
+    """The controller's record around `Controller` and the shared `Storage`; ``node_ids``: broker to its id."""
+
+    __slots__ = ("_state", "controller", "names", "node_ids", "settings", "storage")
+
+    def __init__(
+        self, controller: Controller, storage: Storage, settings: ServerSettings, node_ids: Mapping[str, int]
+    ) -> None:
+        self.controller, self.storage, self.settings = controller, storage, settings
+        self.node_ids = dict(node_ids)
+        self.names = {number: name for name, number in node_ids.items()}
+        for topic, preferred in controller.preferred.items():
+            if topic not in storage.replicas:
+                storage.replicas[topic] = tuple([controller.replicas.in_sync(each) for each in preferred])
+        self._state = controller.state
+
+    def topics(self) -> Mapping[str, tuple[str, ...]]:
+        """Topic to the preferred leader of each partition."""
+        return self.controller.preferred
+
+    def ids(self) -> Mapping[str, UUID]:
+        """Topic to its id."""
+        return {topic: UUID(int=self.controller.topic_ids.get(topic, 0)) for topic in self.controller.preferred}
+
+    def replicas(self, topic: str) -> Replicas | None:
+        """Of each partition; None: there is no such topic."""
+        return self.storage.replicas.get(topic)
+
+    def placed(self, count: int, factor: int, first: int = 0) -> Replicas:
+        """Replicas for partitions from number ``first`` on: leaders in turn, each followed by the next brokers. Raises
+        `RefusedError` where there are too few brokers."""
+        brokers = self.controller.brokers
+        if factor > len(brokers):
+            text = (
+                f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot "
+                f"be reached because only {len(brokers)} broker(s) are registered."
+            )
+            raise RefusedError(ErrorCode.invalid_replication_factor, text)
+        numbers = range(first, first + count)
+        return tuple([self._ring(brokers[number % len(brokers)], factor) for number in numbers])
+
+    def create(self, topic: str, replicas: Replicas, configs: Mapping[str, str | None], number: UUID) -> None:
+        """The topic is there."""
+        self.storage.replicas[topic] = replicas
+        if configs:
+            given = {name: value for name, value in configs.items() if value is not None}
+            self.storage.set_config(TOPIC_CONFIG, topic, given)
+        self.controller.topic_ids[topic] = number.int
+        self.controller.put_topic(topic, tuple([each[0] for each in replicas]), replicas=replicas)
+
+    def grow(self, topic: str, more: Replicas) -> None:
+        """The topic has these partitions, too."""
+        replicas = self.storage.replicas[topic] = (*self.storage.replicas[topic], *more)
+        racks = self.controller.racks.get(topic)
+        self.controller.put_topic(topic, tuple([each[0] for each in replicas]), racks, replicas=replicas)
+
+    def delete(self, topic: str) -> None:
+        """The topic is gone, with its records and settings."""
+        self.storage.delete(topic)
+        self.controller.delete_topic(topic)
+
+    def news(self) -> ClusterState | None:
+        """The state of the cluster, where it has changed since the last call; leaders that changed begin an epoch."""
+        before, now = self._state, self.controller.state
+        if before == now:
+            return None
+        for topic, leaders in now.topics.items():
+            if before.topic_ids.get(topic) == now.topic_ids.get(topic):
+                for number, (old, new) in enumerate(zip(before.topics.get(topic, ()), leaders, strict=False)):
+                    if old != new:
+                        self.storage.log(topic, number).lead()
+        self._state = now
+        return now
+
+    def _ring(self, preferred: str, factor: int) -> tuple[str, ...]:
+        brokers = self.controller.brokers
+        at = brokers.index(preferred)
+        return (*brokers[at:], *brokers[:at])[:factor]

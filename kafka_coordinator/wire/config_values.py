@@ -1,0 +1,164 @@
+"""Which settings topics, groups and brokers have, and whether a text is a value of one; the messages are Kafka's.
+
+In Kafka `ConfigDef`, `LogConfig.validate`, `GroupConfig.validate`, `DynamicBrokerConfig`.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire.records.topic_defaults import TOPIC_CONFIGS, ConfigDefault
+from kafka_coordinator.wire.refusals import RefusedError
+
+GROUP_CONFIGS: Final = (
+    ConfigDefault("consumer.session.timeout.ms", "45000", "int"),
+    ConfigDefault("streams.heartbeat.interval.ms", "5000", "int"),
+    ConfigDefault("share.auto.offset.reset", "latest", "string"),
+    ConfigDefault("share.record.lock.duration.ms", "30000", "int"),
+    ConfigDefault("consumer.heartbeat.interval.ms", "5000", "int"),
+    ConfigDefault("share.session.timeout.ms", "45000", "int"),
+    ConfigDefault("share.isolation.level", "read_uncommitted", "string"),
+    ConfigDefault("streams.session.timeout.ms", "45000", "int"),
+    ConfigDefault("share.heartbeat.interval.ms", "5000", "int"),
+    ConfigDefault("streams.num.standby.replicas", "0", "int"),
+)
+
+BY_NAME: Final[Mapping[str, ConfigDefault]] = {each.name: each for each in (*TOPIC_CONFIGS, *GROUP_CONFIGS)}
+
+_LEAST: Final[Mapping[str, int]] = {
+    "min.insync.replicas": 1,
+    "segment.jitter.ms": 0,
+    "local.retention.ms": -2,
+    "flush.ms": 0,
+    "compression.lz4.level": 1,
+    "segment.bytes": 1_048_576,
+    "retention.ms": -1,
+    "flush.messages": 1,
+    "compression.zstd.level": -131_072,
+    "max.compaction.lag.ms": 1,
+    "file.delete.delay.ms": 0,
+    "max.message.bytes": 0,
+    "min.compaction.lag.ms": 0,
+    "local.retention.bytes": -2,
+    "min.cleanable.dirty.ratio": 0,
+    "index.interval.bytes": 0,
+    "delete.retention.ms": 0,
+    "message.timestamp.after.max.ms": 0,
+    "message.timestamp.before.max.ms": 0,
+    "segment.ms": 1,
+    "segment.index.bytes": 4,
+    "consumer.session.timeout.ms": 1,
+    "consumer.heartbeat.interval.ms": 1,
+    "share.session.timeout.ms": 1,
+    "share.heartbeat.interval.ms": 1,
+    "share.record.lock.duration.ms": 1000,
+    "streams.session.timeout.ms": 1,
+    "streams.heartbeat.interval.ms": 1,
+    "streams.num.standby.replicas": 0,
+}
+_MOST: Final[Mapping[str, int]] = {
+    "min.cleanable.dirty.ratio": 1,
+    "compression.lz4.level": 17,
+    "compression.zstd.level": 22,
+}
+_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "compression.type": ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+    "cleanup.policy": ("compact", "delete"),
+    "message.timestamp.type": ("CreateTime", "LogAppendTime"),
+    "share.isolation.level": ("read_committed", "read_uncommitted"),
+}
+_BITS: Final[Mapping[str, int]] = {"int": 31, "long": 63}
+_THROTTLED: Final = re.compile(r"\*|\d+:\d+(,\d+:\d+)*|")
+
+
+class BrokerConfig(NamedTuple):
+    """A broker's setting; ``default`` None: it has none."""
+
+    name: str
+    type: str
+    is_dynamic: bool
+    is_sensitive: bool
+    default: str | None
+
+
+@cache
+def broker_configs() -> Mapping[str, BrokerConfig]:
+    """All that a broker of Kafka 4.1.0 describes, sorted by name."""
+    found = {}
+    text = files(__package__).joinpath("administration", "broker_configs.tsv").read_text("utf-8")
+    for line in text.splitlines():
+        name, kind, flags, default = line.split("\t")
+        found[name] = BrokerConfig(name, kind, "w" in flags, "s" in flags, default[1:] if default else None)
+    return found
+
+
+def check_value(config: ConfigDefault, value: str) -> None:
+    """Raises `RefusedError` for a text that is no value of the setting."""
+    name = config.name
+    if config.type == "boolean":
+        if value.lower() not in ("true", "false"):
+            raise _wrong(name, value, "Expected value to be either true or false")
+    elif config.type in _BITS:
+        _check_number(name, value, config.type)
+    elif config.type == "double":
+        _check_double(name, value)
+    elif name in _OPTIONS:
+        given = [each.strip() for each in value.split(",")] if config.type == "list" else [value]
+        if value == "" and config.type == "list":
+            return
+        for each in given:
+            if each not in _OPTIONS[name]:
+                raise _wrong(name, each, f"String must be one of: {', '.join(_OPTIONS[name])}")
+    elif name.endswith("throttled.replicas") and not _THROTTLED.fullmatch(value):
+        text = f"{name} must be the literal '*' or a list of replicas in the following format: "
+        raise _wrong(name, f"[{value}]", f"{text}[partitionId]:[brokerId],[partitionId]:[brokerId],...")
+
+
+def _check_number(name: str, value: str, kind: str) -> None:
+    try:
+        number = int(value.strip())
+    except ValueError:
+        raise _wrong(name, value, f"Not a number of type {kind.upper()}") from None
+    if not -(1 << _BITS[kind]) <= number < 1 << _BITS[kind]:
+        raise _wrong(name, value, f"Not a number of type {kind.upper()}")
+    if name == "compression.gzip.level":
+        if number != -1 and not 1 <= number <= 9:
+            raise _wrong(name, value, "Value must be between 1 and 9 or equal to -1")
+        return
+    _check_bounds(name, str(number), number)
+
+
+def _check_double(name: str, value: str) -> None:
+    try:
+        number = float(value.strip())
+    except ValueError:
+        raise _wrong(name, value, "Not a number of type DOUBLE") from None
+    _check_bounds(name, str(number), number)
+
+
+def _check_bounds(name: str, value: str, number: float) -> None:
+    least, most = _LEAST.get(name), _MOST.get(name)
+    if least is not None and number < least:
+        raise _wrong(name, value, f"Value must be at least {least}")
+    if most is not None and number > most:
+        raise _wrong(name, value, f"Value must be no more than {most}")
+
+
+def check_group_bounds(name: str, value: str, broker: Mapping[str, str]) -> None:
+    """Raises `RefusedError` for a group's time that its broker (names and values of its settings) does not allow."""
+    kind, _, rest = name.partition(".")
+    if not value.lstrip("-").isdigit():
+        return
+    least, most = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest.removeprefix('num.')}"
+    if least in broker and int(value) < int(broker[least]):
+        raise RefusedError(ErrorCode.invalid_config, f"{name} must be greater than or equal to {least}")
+    if most in broker and int(value) > int(broker[most]):
+        raise RefusedError(ErrorCode.invalid_config, f"{name} must be less than or equal to {most}")
+
+
+def _wrong(name: str, value: str, why: str) -> RefusedError:
+    return RefusedError(ErrorCode.invalid_config, f"Invalid value {value} for configuration {name}: {why}")

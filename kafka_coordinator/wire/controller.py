@@ -1,0 +1,143 @@
+"""The controller of a served cluster as a node: brokers pass on to it what changes the cluster, it answers, and tells
+all brokers the new state first.
+
+In Kafka `QuorumController` with `ForwardingManager`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+from kafka_coordinator.wire import requests
+from kafka_coordinator.wire.cluster import ClusterRecord
+from kafka_coordinator.wire.config_changes import alter_configs
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.topic_changes import check_new_topic, create_partitions, create_topics, delete_topics
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+
+
+class Administer(NamedTuple):
+    """A broker passes on its client's request; ``settings`` are the broker's (Kafka's names and texts)."""
+
+    client: str
+    request: Request
+    node_id: int
+    settings: Mapping[str, str]
+
+
+class Administered(NamedTuple):
+    """The answer to it, for the broker's client."""
+
+    client: str
+    answer: Answer
+
+
+class CreateMissing(NamedTuple):
+    """Clients have asked for topics that there are not: create them with the defaults."""
+
+    topics: tuple[str, ...]
+
+
+class BrokerAway(NamedTuple):
+    """A command: the broker has stopped, or its session has ended; others lead what it led."""
+
+    broker: str
+
+
+class BrokerBack(NamedTuple):
+    """A command: the broker runs again; it leads only partitions that have no leader."""
+
+    broker: str
+
+
+class BalanceLeaders(NamedTuple):
+    """A command: partitions go back to their preferred leaders."""
+
+
+class TellBrokers(NamedTuple):
+    """A command: the record was changed from outside; tell the brokers."""
+
+
+class _Wanted(NamedTuple):
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    assignments: tuple[Any, ...] = ()
+
+
+class ControllerNode:
+    """Answers from ``cluster``; every other node that it tells is a broker."""
+
+    __slots__ = ("cluster",)
+
+    def __init__(self, cluster: ClusterRecord) -> None:
+        self.cluster = cluster
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """Brokers start with the state that they are given."""
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        """A request that a broker passes on, or a command."""
+        controller = self.cluster.controller
+        if isinstance(message, Administer):
+            body = self._answer(message, out)
+            self._tell(out)
+            out.send(sender, Administered(message.client, Answer(message.request.correlation, body)))
+            return
+        if isinstance(message, CreateMissing):
+            self._create(message.topics, out)
+        elif isinstance(message, BrokerAway):
+            controller.ended(message.broker)
+            controller.fence(message.broker)
+        elif isinstance(message, BrokerBack):
+            controller.unfence(message.broker)
+        elif isinstance(message, BalanceLeaders):
+            controller.rebalance_leaders()
+        self._tell(out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """It sets no timers."""
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nothing changes."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """A broker has ended; whoever ended it tells by a command."""
+
+    def copy(self) -> Self:
+        """Raises: the record is shared with a cluster that no explorer runs."""
+        raise NotImplementedError("a served cluster's controller is not copied")
+
+    def key(self, now: Time) -> tuple[object, ...]:
+        """The state that brokers are told."""
+        state = self.cluster.controller.state
+        return state.brokers, tuple(state.topics.items()), state.offsets_leaders
+
+    def _answer(self, message: Administer, out: Outbox) -> Any:
+        request = message.request
+        if isinstance(request, requests.CreateTopics):
+            return create_topics(self.cluster, request, lambda: _new_id(out))
+        if isinstance(request, requests.DeleteTopics):
+            return delete_topics(self.cluster, request)
+        if isinstance(request, requests.CreatePartitions):
+            return create_partitions(self.cluster, request)
+        return alter_configs(self.cluster, request, message.node_id, message.settings)
+
+    def _create(self, topics: tuple[str, ...], out: Outbox) -> None:
+        for topic in topics:
+            try:
+                replicas = check_new_topic(self.cluster, _Wanted(topic), {})
+            except RefusedError:
+                continue  # somebody else was faster, or nobody can have it: the client that asks again is told
+            self.cluster.create(topic, replicas, {}, _new_id(out))
+
+    def _tell(self, out: Outbox) -> None:
+        state = self.cluster.news()
+        if state is not None:
+            for broker in state.brokers:
+                out.send(broker, state)
+
+
+def _new_id(out: Outbox) -> UUID:
+    return UUID(out.new_id(""))

@@ -1,0 +1,236 @@
+"""Topics created, deleted and given more partitions, with the real controller's checks and messages.
+
+In Kafka `ReplicationControlManager` and `ControllerApis`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.cluster import ClusterRecord
+from kafka_coordinator.wire.config_values import BY_NAME, check_value
+from kafka_coordinator.wire.described_configs import topic_configs
+from kafka_coordinator.wire.records.storage import Replicas
+from kafka_coordinator.wire.records.topic_defaults import TOPIC_DEFAULTS
+from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.requests import Request
+from kafka_coordinator.wire.state import NO_ID
+from kafka_coordinator.wire.topic_names import check_collision, check_name
+
+_CREATE, _DELETE, _GROW = 19, 20, 37
+_NO_TIME: Final = timedelta(0)
+_MOST_PARTITIONS: Final = 10_000
+NewId = Callable[[], UUID]
+
+
+def create_topics(cluster: ClusterRecord, request: Request, new_id: NewId) -> Any:
+    """Answers CreateTopics."""
+    kind = entities.response(_CREATE, request.version)
+    item = entities.part(kind, "topics")
+    names = [topic.name for topic in request.body.topics]
+    done: dict[str, Any] = {}
+    for topic in request.body.topics:
+        name = topic.name
+        if name in done:
+            continue
+        try:
+            if names.count(name) > 1:
+                raise RefusedError(ErrorCode.invalid_request, "Duplicate topic name.")
+            done[name] = _created(item, cluster, topic, request, new_id)
+        except RefusedError as error:
+            done[name] = entities.make(
+                item,
+                name=name,
+                topic_id=NO_ID,
+                error_code=error.code,
+                error_message=error.message,
+                configs=(),
+            )
+    return entities.make(kind, throttle_time=_NO_TIME, topics=tuple(done.values()))
+
+
+def _created(item: Any, cluster: ClusterRecord, topic: Any, request: Request, new_id: NewId) -> Any:
+    configs = {each.name: each.value for each in topic.configs}
+    replicas = check_new_topic(cluster, topic, configs)
+    number = new_id()
+    if not getattr(request.body, "validate_only", False):
+        cluster.create(topic.name, replicas, configs, number)
+    values: dict[str, Any] = {}
+    if entities.has(item, "configs"):
+        kind = entities.part(item, "configs")
+        described = topic_configs(cluster.storage, configs)
+        values["configs"] = tuple(
+            [
+                kind(
+                    name=each.name,
+                    value=each.value,
+                    read_only=False,
+                    config_source=each.source,
+                    is_sensitive=False,
+                )
+                for each in sorted(described, key=lambda each: each.name)
+            ]
+        )
+    return entities.make(
+        item,
+        name=topic.name,
+        topic_id=number,
+        error_code=ErrorCode.none,
+        error_message=None,
+        topic_config_error_code=0,
+        num_partitions=len(replicas),
+        replication_factor=len(replicas[0]),
+        **values,
+    )
+
+
+def check_new_topic(cluster: ClusterRecord, topic: Any, configs: Mapping[str, str | None]) -> Replicas:
+    """The replicas of a topic that may be created. Raises `RefusedError`."""
+    name = topic.name
+    check_name(name)
+    known = cluster.topics()
+    if name in known or name == "__consumer_offsets":
+        raise RefusedError(ErrorCode.topic_already_exists, f"Topic '{name}' already exists.")
+    check_collision(name, known)
+    missing = [each for each, value in configs.items() if value is None]
+    if missing:
+        text = f"Null value not supported for topic configs: {', '.join(missing)}"
+        raise RefusedError(ErrorCode.invalid_config, text)
+    for each, value in configs.items():
+        if each not in TOPIC_DEFAULTS:
+            raise RefusedError(ErrorCode.invalid_config, f"Unknown topic config name: {each}")
+        check_value(BY_NAME[each], value or "")
+    if topic.assignments:
+        return _given(cluster, topic)
+    factor, count = topic.replication_factor, topic.num_partitions
+    if factor < -1 or factor == 0:
+        text = "Replication factor must be larger than 0, or -1 to use the default value."
+        raise RefusedError(ErrorCode.invalid_replication_factor, text)
+    if count < -1 or count == 0:
+        text = "Number of partitions was set to an invalid non-positive value."
+        raise RefusedError(ErrorCode.invalid_partitions, text)
+    if count > _MOST_PARTITIONS:
+        text = f"Excessively large number of partitions per request: more than {_MOST_PARTITIONS}."
+        raise RefusedError(ErrorCode.policy_violation, text)
+    factor = cluster.settings.default_replication_factor if factor == -1 else factor
+    return cluster.placed(cluster.settings.num_partitions if count == -1 else count, factor)
+
+
+def _given(cluster: ClusterRecord, topic: Any) -> Replicas:
+    if topic.replication_factor != -1 or topic.num_partitions != -1:
+        what = "numPartitions" if topic.num_partitions != -1 else "replication factor"
+        text = f"A manual partition assignment was specified, but {what} was not set to -1."
+        raise RefusedError(ErrorCode.invalid_request, text)
+    places = {each.partition_index: each.broker_ids for each in topic.assignments}
+    if len(places) < len(topic.assignments) or sorted(places) != list(range(len(places))):
+        text = "partitions should be a consecutive 0-based integer sequence"
+        raise RefusedError(ErrorCode.invalid_replica_assignment, text)
+    return _named(cluster, [places[number] for number in range(len(places))])
+
+
+def _named(cluster: ClusterRecord, places: Iterable[Sequence[int]]) -> Replicas:
+    found = []
+    for ids in places:
+        if not ids:
+            text = "The manual partition assignment includes an empty replica list."
+            raise RefusedError(ErrorCode.invalid_replica_assignment, text)
+        for at, each in enumerate(sorted(ids)):
+            if each not in cluster.names:
+                text = f"The manual partition assignment includes broker {each}, but no such broker is registered."
+                raise RefusedError(ErrorCode.invalid_replica_assignment, text)
+            if at and each == sorted(ids)[at - 1]:
+                text = f"The manual partition assignment includes the broker {each} more than once."
+                raise RefusedError(ErrorCode.invalid_replica_assignment, text)
+        found.append(tuple([cluster.names[each] for each in ids]))
+    return tuple(found)
+
+
+def delete_topics(cluster: ClusterRecord, request: Request) -> Any:
+    """Answers DeleteTopics."""
+    kind = entities.response(_DELETE, request.version)
+    item = entities.part(kind, "responses")
+    if hasattr(request.body, "topics"):
+        asked = [(each.name, each.topic_id or NO_ID) for each in request.body.topics]
+    else:
+        asked = [(name, NO_ID) for name in request.body.topic_names]
+    done: dict[tuple[str | None, UUID], Any] = {}
+    for name, number in asked:
+        found, told = name, number
+        code, message = ErrorCode.none, None
+        try:
+            found, told = _known(cluster, name, number, asked)
+            cluster.delete(found)
+        except RefusedError as error:
+            code, message = error.code, error.message
+        done[name, number] = entities.make(item, name=found, topic_id=told, error_code=code, error_message=message)
+    return entities.make(kind, throttle_time=_NO_TIME, responses=tuple(done.values()))
+
+
+def _known(
+    cluster: ClusterRecord, name: str | None, number: UUID, asked: list[tuple[str | None, UUID]]
+) -> tuple[str, UUID]:
+    if name is not None and number != NO_ID:
+        raise RefusedError(ErrorCode.invalid_request, "You may not specify both topic name and topic id.")
+    if name is None and number == NO_ID:
+        raise RefusedError(ErrorCode.invalid_request, "Neither topic name nor id were specified.")
+    if asked.count((name, number)) > 1:
+        what = "name" if number == NO_ID else "id"
+        raise RefusedError(ErrorCode.invalid_request, f"Duplicate topic {what}.")
+    ids = cluster.ids()
+    if name is None:
+        name = next((each for each, known in ids.items() if known == number), None)
+        if name is None:
+            raise RefusedError(ErrorCode.unknown_topic_id, "This server does not host this topic ID.")
+    if name not in ids:
+        text = "This server does not host this topic-partition."
+        raise RefusedError(ErrorCode.unknown_topic_or_partition, text)
+    return name, ids[name]
+
+
+def create_partitions(cluster: ClusterRecord, request: Request) -> Any:
+    """Answers CreatePartitions."""
+    kind = entities.response(_GROW, request.version)
+    item = entities.part(kind, "results")
+    names = [topic.name for topic in request.body.topics]
+    done: dict[str, Any] = {}
+    for topic in request.body.topics:
+        code, message = ErrorCode.none, None
+        try:
+            if names.count(topic.name) > 1:
+                raise RefusedError(ErrorCode.invalid_request, "Duplicate topic name.")
+            more = _more(cluster, topic)
+            if not request.body.validate_only:
+                cluster.grow(topic.name, more)
+        except RefusedError as error:
+            code, message = error.code, error.message
+        done[topic.name] = entities.make(item, name=topic.name, error_code=code, error_message=message)
+    return entities.make(kind, throttle_time=_NO_TIME, results=tuple(done.values()))
+
+
+def _more(cluster: ClusterRecord, topic: Any) -> Replicas:
+    name, count = topic.name, topic.count
+    replicas = cluster.replicas(name)
+    if replicas is None:
+        raise RefusedError(ErrorCode.unknown_topic_or_partition)
+    there = len(replicas)
+    if count == there:
+        raise RefusedError(ErrorCode.invalid_partitions, f"Topic already has {there} partition(s).")
+    if count < there:
+        text = f"The topic {name} currently has {there} partition(s); {count} would not be an increase."
+        raise RefusedError(ErrorCode.invalid_partitions, text)
+    if count - there > _MOST_PARTITIONS:
+        text = f"Excessively large number of partitions per request: more than {_MOST_PARTITIONS}."
+        raise RefusedError(ErrorCode.policy_violation, text)
+    if topic.assignments is None:
+        return cluster.placed(count - there, len(replicas[0]), there)
+    if len(topic.assignments) != count - there:
+        text = (
+            f"Attempted to add {count - there} additional partition(s), but only {len(topic.assignments)} "
+            "assignment(s) were specified."
+        )
+        raise RefusedError(ErrorCode.invalid_replica_assignment, text)
+    return _named(cluster, [each.broker_ids for each in topic.assignments])

@@ -1,0 +1,72 @@
+"""What a broker answers in all conversations, with everything left out that differs from run to run."""
+
+import re
+from struct import unpack_from
+from typing import Any
+
+from tests.kafka_coordinator.wire.broker_cases import RECORD_CASES, Case
+from tests.kafka_coordinator.wire.plain import plain
+from tests.kafka_coordinator.wire.raw_client import RawClient
+from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES
+
+CASES: dict[str, Case] = {**RECORD_CASES, **TOPIC_CASES}
+
+_NO_ID = "id 00000000-0000-0000-0000-000000000000"
+_VARYING = ("port", "cluster_id")
+
+
+def answers_of(address: str, name: str, topic: str) -> list[Any]:
+    """Of the broker that listens there, to one conversation about a topic of this name."""
+    clients = [RawClient(address)]
+
+    def ask(body: Any) -> Any:
+        answer = clients[-1].ask(body)
+        if answer is None:
+            clients.append(RawClient(address))
+        return answer
+
+    try:
+        answers = [plain(each) for each in CASES[name](ask, topic)]
+    finally:
+        for each in clients:
+            each.close()
+    ids: dict[str, str] = {}
+    return [_steady(each, topic, ids) for each in answers]
+
+
+def _steady(value: Any, topic: str, ids: dict[str, str]) -> Any:
+    """Ids by the order in which they appear; the topic as TOPIC; settings and partitions sorted, as Kafka's order
+    follows from hashes; of records whole batches, as Kafka cuts the last one at the limit."""
+    if isinstance(value, dict):
+        value = {name: _steady(each, topic, ids) for name, each in value.items()}
+        for name, each in value.items():
+            if name in _VARYING and each:
+                value[name] = "varies"
+            elif name == "session_id" and each:
+                value[name] = "a session"
+            elif name == "topic_id" and each is None:
+                value[name] = _NO_ID
+            elif name == "records" and each:
+                value[name] = _whole_batches(each)
+            elif name == "configs" and each:
+                value[name] = sorted(each, key=lambda one: str(one["name"]))
+            elif name == "partitions" and each and ("low_watermark" in each[0] or "timestamp" in each[0]):
+                value[name] = sorted(each, key=lambda one: int(one["partition_index"]))
+        return value
+    if isinstance(value, list):
+        return [_steady(each, topic, ids) for each in value]
+    if isinstance(value, str):
+        if value.startswith("id ") and not value.startswith("id 00000000"):
+            return ids.setdefault(value, f"id {len(ids) + 1}")
+        return re.sub(r"within \[.*?\]", "within [...]", value.replace(topic, "TOPIC"))
+    return value
+
+
+def _whole_batches(content: str) -> str:
+    data, at = bytes.fromhex(content), 0
+    while at + 12 <= len(data):
+        end = at + 12 + unpack_from(">i", data, at + 8)[0]
+        if end > len(data):
+            break
+        at = end
+    return data[:at].hex()

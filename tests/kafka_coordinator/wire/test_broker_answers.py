@@ -1,0 +1,31 @@
+"""The served broker answers as the real one does: 256 requests about records, topics and settings, field by field, with
+the real broker's answers recorded (`tests/slow/test_broker_answers.py`)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kafka_coordinator.wire.broker_answers import CASES, answers_of
+from tests.kafka_coordinator.wire.serving import Serving, serving
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka" / "broker-answers.json"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Serving]:
+    with serving({}) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_our_answers_are_the_real_brokers(name: str, server: Serving) -> None:
+    recorded = json.loads(GOLDEN.read_text("utf-8"))
+    ours = answers_of(server.bootstrap, name, name.replace("_", "-"))
+    for number, (real, own) in enumerate(zip(recorded[name], ours, strict=True)):
+        assert own == real, f"{name}, answer {number}"
+
+
+def test_every_conversation_is_recorded() -> None:
+    assert set(json.loads(GOLDEN.read_text("utf-8"))) == set(CASES)

@@ -1,0 +1,235 @@
+"""Bytes to messages and back, for every version of every API."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kio.index import load_response_schema
+from kio.serial import entity_reader
+
+from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.coordinator.node import offsets_topic
+from kafka_coordinator.coordinator.refusals import REFUSE
+from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.errors import NOT_COORDINATOR
+from kafka_coordinator.messages import (
+    CoordinatorFound,
+    FindCoordinator,
+    JoinedMember,
+    JoinGroup,
+    JoinGroupAnswer,
+    ListGroups,
+    ListGroupsAnswer,
+    SyncGroup,
+    SyncGroupAnswer,
+)
+from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.conversation import KafkaConversation
+from kafka_coordinator.wire.frames import Frames
+from kafka_coordinator.wire.group_views import host_of
+from kafka_coordinator.wire.names import ClientName, Names
+from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription
+from kafka_coordinator.wire.records.storage import Storage
+from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
+from kafka_coordinator.wire.settings import ServerSettings
+from kafka_coordinator.wire.state import BrokerAddress, BrokerState
+from protocols.engine.conversations import WireError
+from protocols.engine.nodes import Message
+from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, broken_frames, frame
+
+
+def state() -> BrokerState:
+    settings = BrokerSettings()
+    cluster = ClusterState(("b",), {"orders": ("b",) * 6}, ("b",) * 50, topic_ids={"orders": 5})
+    broker = Broker("b", settings, offsets_topic(settings), cluster)
+    return BrokerState("b", 1, broker, ServerSettings(), {"b": BrokerAddress(1, "127.0.0.1", 9092)}, Storage(0))
+
+
+def conversation() -> KafkaConversation:
+    return KafkaConversation("127.0.0.1:5000", state(), Names())
+
+
+def taken(talk: KafkaConversation) -> Iterator[Message]:
+    while (message := talk.next()) is not None:
+        yield message
+
+
+def read_answer(key: int, version: int, content: bytes) -> Any:
+    """The whole answer, as the codec's reader of that version has it."""
+    kind = load_response_schema(key, version)
+    length, rest = int.from_bytes(content[:4], "big"), content[4:]
+    assert length == len(rest)
+    header, at = entity_reader(kind.__header_schema__)(rest, 0)
+    assert header.correlation_id == 7
+    found, size = entity_reader(kind)(rest, at)
+    assert at + size == len(rest)
+    return found
+
+
+def refusal(message: Message) -> Message:
+    if isinstance(message, FindCoordinator):
+        return CoordinatorFound(message.correlation, NOT_COORDINATOR, "")
+    if isinstance(message, ListGroups):
+        return ListGroupsAnswer(message.correlation, NOT_COORDINATOR, ())
+    if isinstance(message, AskedNothing):
+        return Answer(message.correlation, None)
+    return REFUSE[type(message)](message, NOT_COORDINATOR)
+
+
+@pytest.mark.parametrize(("key", "version"), VERSIONS)
+def test_a_request_arrives_as_it_was_sent_and_an_answer_can_be_read(key: int, version: int) -> None:
+    random = Random(key * 100 + version)
+    for _ in range(5):
+        body = any_request(key, version, random)
+        talk, sent = conversation(), frame(body)
+        cut = random.randrange(len(sent))
+        talk.feed(sent[:cut])
+        assert talk.next() is None
+        talk.feed(sent[cut:])
+        messages = list(taken(talk))
+        assert messages
+        if APIS[key].translation is None:
+            (message,) = messages
+            assert isinstance(message, Request)
+            assert (message.version, message.client_id, message.body) == (version, "someone", body)
+            continue
+        written = [b"".join(talk.encode(refusal(each))) for each in messages]
+        assert not any(written[:-1])
+        answer = read_answer(key, version, written[-1])
+        if not any(isinstance(each, AskedNothing) for each in messages) and list(_groups(body)):
+            has_room = (key, version) != (9, 1) or any(each.partition_indexes for each in body.topics)
+            assert ("not_coordinator" in repr(answer)) == has_room, "the error reaches the client"
+        assert talk.next() is None
+
+
+def _groups(body: Any) -> Iterator[Any]:
+    """What of a request the coordinator is asked about."""
+    for name in ("groups", "group_ids", "groups_names", "coordinator_keys", "topics"):
+        yield from getattr(body, name, None) or ()
+
+
+@given(st.binary(max_size=60))
+def test_opaque_bytes_pass_untouched(raw: bytes) -> None:
+    for read in (subscription, assignment):
+        value = read(raw)
+        assert bytes_of(value) == raw
+        assert (value == read(bytes(raw))) and hash(value) == hash(read(bytes(raw)))
+    talk = conversation()
+    talk.feed(frame(any_request(12, 4, Random(1))))
+    (heartbeat,) = taken(talk)
+    assert bytes_of(raw) == raw
+    assert heartbeat[0] == 1
+
+
+def test_a_subscription_and_an_assignment_are_read_as_librdkafka_writes_them() -> None:
+    # Version 1: topics [orders], user data null, owned orders 0 and 2.
+    owned = b"\0\0\0\1\0\6orders\0\0\0\2\0\0\0\0\0\0\0\2"
+    read = subscription(b"\0\1\0\0\0\1\0\6orders\xff\xff\xff\xff" + owned)
+    assert (read.topics, read.owned) == (("orders",), (("orders", 0), ("orders", 2)))
+    assert assignment(b"\0\0" + owned + b"\xff\xff\xff\xff") == (("orders", 0), ("orders", 2))
+    # What the coordinator makes itself is written so that every version can read it.
+    made = bytes_of((("orders", 0), ("orders", 2)))
+    assert made == b"\0\0" + owned + b"\xff\xff\xff\xff"
+
+
+def test_metadata_and_assignments_of_other_protocols_are_left_alone() -> None:
+    talk, random = conversation(), Random(3)
+    join = any_request(11, 9, random)
+    talk.feed(frame(replace(join, protocol_type="connect")))
+    (message,) = taken(talk)
+    assert isinstance(message, JoinGroup)
+    assert [(name, type(raw)) for name, raw in message.protocols] == [(each.name, bytes) for each in join.protocols]
+    members = (JoinedMember("m", None, b"\1\2"),)
+    talk.encode(JoinGroupAnswer(1, "NONE", 1, "m", "m", "connect", "p", False, members))
+    sync = any_request(14, 5, random)
+    talk.feed(frame(sync))
+    (message,) = taken(talk)
+    assert isinstance(message, SyncGroup)
+    written = b"".join(talk.encode(SyncGroupAnswer(message.correlation, "NONE", "connect", "p", b"\xff\0")))
+    assert read_answer(14, 5, written).assignment == b"\xff\0"
+
+
+def test_requests_are_handled_one_at_a_time() -> None:
+    talk = conversation()
+    join = any_request(11, 9, Random(1))
+    talk.feed(frame(join) + frame(any_request(12, 4, Random(1))))
+    first = talk.next()
+    assert first is not None
+    assert talk.next() is None, "the heartbeat waits for the JoinGroup's answer"
+    talk.encode(refusal(first))
+    assert talk.next() is not None
+
+
+def test_a_version_of_api_versions_that_is_not_served_is_answered_in_version_0() -> None:
+    talk = conversation()
+    talk.feed(b"\0\0\0\x0d" + b"\0\x12\0\x63" + b"\0\0\0\7" + b"\0\1x" + b"\0\0")
+    message = talk.next()
+    assert isinstance(message, Request)
+    assert (message.version, message.body) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01", "TLS"),
+        (b"GET / HTTP/1.1\r\n", "HTTP"),
+        (b"\x7f\xff\xff\xff", "socket.request.max.bytes"),
+        (b"\xff\xff\xff\xff", "-1 bytes"),
+        (b"\0\0\0\4\0\0\0\0", "shorter than its header"),
+        (b"\0\0\0\x0a\0\x1a\0\0\0\0\0\7\xff\xff", "API 26"),
+        (b"\0\0\0\x0a\0\x0c\0\x63\0\0\0\7\xff\xff", "Heartbeat of version 99, expected 0 to 4"),
+        (b"\0\0\0\x0b\0\x0c\0\0\0\0\0\7\xff\xff\0", "Heartbeat of version 0 that cannot be read"),
+    ],
+)
+def test_what_is_no_request_is_told_in_one_line(content: bytes, says: str) -> None:
+    talk = conversation()
+    talk.feed(content)
+    with pytest.raises(WireError, match=says) as told:
+        talk.next()
+    assert "\n" not in str(told.value)
+
+
+def test_broken_frames_are_refused_or_are_other_requests() -> None:
+    random, refused = Random(2), 0
+    for content in broken_frames(random, 3000):
+        talk = conversation()
+        try:
+            talk.feed(content)
+            for message in taken(talk):
+                assert isinstance(message, tuple)
+        except WireError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 2000
+
+
+def test_requests_that_wait_are_bounded() -> None:
+    frames = Frames(1000)
+    with pytest.raises(WireError, match="wait for earlier ones"):
+        for _ in range(2000):
+            frames.feed(b"\0\0\3\xe8" + b"x" * 1000)
+
+
+def test_members_are_called_by_their_client_ids_and_told_apart() -> None:
+    names = Names()
+    first = names.name("g", "rdkafka", "", "b 1")
+    names.given("g", "b 1", "m1")
+    assert names.name("g", "rdkafka", "m1", "b 1") == first == "rdkafka"
+    second = names.name("g", "rdkafka", "", "b 2")
+    assert (second, second.client_id) == ("rdkafka#2", "rdkafka")
+    assert names.name("other", "rdkafka", "", "b 2") == "rdkafka"
+    assert names.heard("g", "m1", "b 3") == "rdkafka", "on a new connection"
+    names.closed("b 1")
+    assert names.name("g", "rdkafka", "", "b 4") == "rdkafka#3"
+    names.closed("b 3")
+    assert names.name("g", "rdkafka", "", "b 5") == "rdkafka", "whoever comes after it has its name"
+    assert isinstance(first, ClientName)
+
+
+def test_hosts_are_printed_as_kafka_prints_them() -> None:
+    assert host_of("/127.0.0.1:5000") == "/127.0.0.1"
+    assert host_of("/[::1]:5000") == "/0:0:0:0:0:0:0:1"

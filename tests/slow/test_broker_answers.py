@@ -1,0 +1,43 @@
+"""A real Kafka 4.1.0 is asked again what `tests/golden/kafka/broker-answers.json` says it answers.
+
+`python -m tests.slow.test_broker_answers` records the file anew.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kafka_coordinator.wire.broker_answers import CASES, answers_of
+from tests.kafka_coordinator.wire.test_broker_answers import GOLDEN
+from tests.slow.real_kafka import RealKafka, UnavailableError, running
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+    try:
+        with running(tmp_path_factory.mktemp("kafka")) as kafka:
+            yield kafka
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_real_broker_answers_what_is_recorded(name: str, kafka: RealKafka) -> None:
+    assert answers_of(kafka.plaintext, name, name.replace("_", "-")) == json.loads(GOLDEN.read_text("utf-8"))[name]
+
+
+def record() -> None:
+    """Write down what a real broker answers."""
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as kafka:
+        found = {name: answers_of(kafka.plaintext, name, name.replace("_", "-")) for name in CASES}
+    lines = [f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, each)) + "\n]" for name, each in found.items()]
+    GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record()
