@@ -42,7 +42,7 @@ class Listener(AsyncConsumerRebalanceListener):
         self.consumer = consumer
 
     async def on_partitions_revoked(self, revoked: Any) -> None:
-        time.sleep(SLOW_CALLBACK_S)  # noqa: ASYNC251 - code of a user that blocks
+        time.sleep(SLOW_CALLBACK_S)
         if handled:
             try:
                 await self.consumer.commit_async(dict(handled))

@@ -8,7 +8,7 @@ from typing import Final
 
 from compare.conformance.clients import model, real
 from compare.conformance.clients.programs import command_line
-from compare.conformance.clients.reactions import ENDS, NOT_REACHED
+from compare.conformance.clients.reactions import ENDS, NOT_REACHED, NOT_TRIED
 from compare.conformance.clients.real import Played
 from compare.conformance.clients.records import Outcome
 from compare.conformance.clients.situations import CLASSIC, CONSUMER, SITUATIONS, Situation
@@ -34,6 +34,11 @@ class Judgement:
     last_line: str
     failure: str | None
     """Why a user of the program is worse off than one of the Java client; None where he is not."""
+
+    @property
+    def tried(self) -> bool:
+        """Whether the situation came about."""
+        return self.did not in ((NOT_REACHED,), (NOT_TRIED,))
 
     @property
     def same(self) -> bool:

@@ -38,6 +38,7 @@ def document(verdict: Verdict) -> dict[str, object]:
                 "client": list(each.did),
                 "java": list(each.java),
                 "java_from": each.java_from,
+                "tried": each.tried,
                 "same": each.same,
                 "failure": each.failure,
                 "exit_code": each.exit_code,
@@ -55,7 +56,9 @@ def document(verdict: Verdict) -> dict[str, object]:
 
 def _row(each: Judgement) -> list[str]:
     java = "the same" if each.same else "; ".join(each.java)
-    verdict = f"FAILED: {each.failure}" if each.failure else "as Java" if each.same else "differs"
+    verdict = (
+        f"FAILED: {each.failure}" if each.failure else "as Java" if each.same else "differs" if each.tried else "-"
+    )
     return [each.situation, "; ".join(each.did), java, str(each.records.lost), str(each.records.twice), verdict]
 
 

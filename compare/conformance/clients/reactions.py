@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from compare.conformance.clients.exchanges import Exchange
-from compare.conformance.clients.situations import Situation
-from compare.conformance.clients.stage import FIRST, Mark, Stage
+from compare.conformance.clients.situations import SLOW_MS, Situation
+from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
     FindCoordinator,
@@ -23,6 +23,8 @@ from kafka_coordinator.messages import (
 )
 
 GOES_ON, NOTHING, STILL_OUT, NOT_REACHED, ENDS = "goes on", "does nothing more", "is still out", "not reached", "ends"
+NOT_TRIED: Final = "not tried"
+"""Its callbacks were not slow, though it was asked for that."""
 
 
 class Case(NamedTuple):
@@ -115,6 +117,8 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     mark = stage.mark
     if mark is None:
         return (NOT_REACHED,)
+    if situation.slow_callbacks and _is_quick(stage, mark):
+        return (NOT_TRIED,)
     found: dict[str, None] = {}
     before: list[Exchange] = []
     for each in stage.exchanges.of(FIRST, mark.place):
@@ -130,3 +134,10 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     if not stage.works(FIRST, mark.place):
         return (*found, STILL_OUT) if found else (NOTHING,)
     return tuple(found) or (GOES_ON,)
+
+
+def _is_quick(stage: Stage, mark: Mark) -> bool:
+    """Whether the member asked to join sooner than after a slow callback."""
+    others = [each.at for each in stage.exchanges.of(SECOND, mark.place) if each.joins]
+    own = [each.at for each in stage.exchanges.of(FIRST, mark.place) if each.joins]
+    return bool(own and others) and own[0] - others[0] < SLOW_MS

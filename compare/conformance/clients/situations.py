@@ -65,9 +65,9 @@ def watched(stage: Stage, *, least: float = WATCHED_MS) -> Script:
     yield Wait(settled, least + BACK_MS)
 
 
-def reached(stage: Stage) -> Script:
+def reached(stage: Stage, within: float = REACHED_MS) -> Script:
     """Until what is judged has begun."""
-    yield Wait(lambda: stage.mark is not None or not stage.world.alive(FIRST), REACHED_MS)
+    yield Wait(lambda: stage.mark is not None or not stage.world.alive(FIRST), within)
 
 
 def _joins(stage: Stage) -> Script:
@@ -85,7 +85,7 @@ def _refused_at_work(kind: type[Message], error: str, stage: Stage) -> Script:
 def _refused_at_start(kind: type[Message], error: str, stage: Stage) -> Script:
     stage.refuse(kind, error, _is_decided_on)
     stage.world.start(FIRST)
-    yield from reached(stage)
+    yield from reached(stage, IN_PLACE_MS)
     yield from watched(stage, least=1_500.0)
 
 
@@ -102,7 +102,6 @@ def _another_joins(stage: Stage) -> Script:
 
 
 def _slow_callback(stage: Stage) -> Script:
-    stage.slow_callbacks = True
     yield from in_place(stage, FIRST)
     stage.begin()
     yield from in_place(stage, SECOND)

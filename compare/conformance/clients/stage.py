@@ -5,10 +5,10 @@ true in time. So one script plays in real and in virtual time.
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from compare.conformance.clients.exchanges import Exchange, Exchanges
+from compare.conformance.clients.exchanges import Exchanges
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
@@ -19,7 +19,7 @@ from kafka_coordinator.messages import (
     OffsetCommit,
     SyncGroup,
 )
-from protocols.engine.interference import Hold, Interference, Matches
+from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 
 GROUP: Final = "judged"
@@ -98,9 +98,6 @@ class Stage:
     interference: Interference
     is_classic: bool
     mark: Mark | None = None
-    slow_callbacks: bool = False
-    """Whether programs are asked to take long in callbacks (`programs.CALLBACK_MS`)."""
-    notes: list[str] = field(default_factory=list)
 
     def begin(self, refused: Message | None = None) -> None:
         """What happens from now on is judged."""
@@ -130,10 +127,6 @@ class Stage:
 
         self.interference.reply(meant, answer, 1)
 
-    def hold(self, matches: Matches) -> Hold:
-        """Keep requests from the brokers until they are released."""
-        return self.interference.hold(matches)
-
     def works(self, member: str, since: int = 0, after: Time = -1.0) -> bool:
         """Whether it is a member in good standing: a heartbeat or a commit, sent in this time, was answered without an
         error, and it has not asked to join since."""
@@ -142,7 +135,7 @@ class Stage:
             if each.joins or isinstance(each.request, SyncGroup):
                 good = isinstance(each.request, ConsumerGroupHeartbeat | SyncGroup) and each.error == NONE
             elif isinstance(each.request, _SIGNS) and each.at >= after and each.error == NONE:
-                good = good or _names_member(each)
+                good = good or bool(each.member_id)
         return good
 
     def commits(self, member: str) -> bool:
@@ -151,10 +144,6 @@ class Stage:
 
 
 _SIGNS = (Heartbeat, ConsumerGroupHeartbeat, OffsetCommit)
-
-
-def _names_member(each: Exchange) -> bool:
-    return bool(each.member_id)
 
 
 def refusal(message: Any, error: str) -> Message:
