@@ -21,6 +21,7 @@ NAMES = (
     "examples",
     "estimate",
     "plan",
+    "serving",
 )
 
 

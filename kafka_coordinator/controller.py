@@ -117,6 +117,11 @@ class Controller:
         self._offsets_replicas.returns(broker)
         self._move(lambda leader, preferred, first: leader or first)
 
+    def lead_offsets(self, partition: int, broker: str) -> None:
+        """From now on this broker leads the partition of ``__consumer_offsets``."""
+        leaders = self._offsets_leaders
+        self._offsets_leaders = (*leaders[:partition], broker, *leaders[partition + 1 :])
+
     def rebalance_leaders(self) -> bool:
         """Partitions go back to their preferred leaders where these are alive; whether any leader changed."""
         before = self._leaders, self._offsets_leaders

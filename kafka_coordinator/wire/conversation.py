@@ -50,6 +50,8 @@ class KafkaConversation:
         self._frames = Frames(state.settings.socket_request_max_bytes)
         self._pending: _Pending | None = None
         self._number = 0
+        self.client_id = ""
+        """What the client called itself last."""
 
     def feed(self, data: bytes) -> None:
         """Take what was read. Raises `WireError` where too much of it waits."""
@@ -86,7 +88,8 @@ class KafkaConversation:
         if api is None:
             raise WireError(f"a request of the API {header.key}, which is not served")
         first = self._number + 1
-        asked = Asked(header.version, header.client_id or "", self._connection, first, self._state, self._names)
+        self.client_id = header.client_id or ""
+        asked = Asked(header.version, self.client_id, self._connection, first, self._state, self._names)
         if not api.versions[0] <= header.version <= api.versions[1]:
             if api.key != _API_VERSIONS:
                 raise WireError(

@@ -18,6 +18,7 @@ from kafka_coordinator.messages import (
     LeaveGroup,
     LeaveGroupAnswer,
     Leaving,
+    Opaque,
     SyncGroup,
     SyncGroupAnswer,
 )
@@ -36,9 +37,10 @@ def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
     of_consumers = body.protocol_type == CONSUMER_PROTOCOL_TYPE
     session = milliseconds(body.session_timeout)
     instance_id = getattr(body, "group_instance_id", None)
-    protocols = tuple(
-        [(each.name, subscription(each.metadata) if of_consumers else each.metadata) for each in body.protocols]
-    )
+    protocols: dict[str, Opaque] = {}
+    for each in body.protocols:
+        # A name that comes twice would count as two votes; the first one counts.
+        protocols.setdefault(each.name, subscription(each.metadata) if of_consumers else each.metadata)
     return [
         JoinGroup(
             asked.first,
@@ -49,7 +51,7 @@ def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
             session,
             milliseconds(body.rebalance_timeout) if has(type(body), "rebalance_timeout") else session,
             body.protocol_type,
-            protocols,
+            tuple(protocols.items()),
             asked.version,
             getattr(body, "reason", None) or "",
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from time import time
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.controller import Controller
@@ -55,16 +56,19 @@ class ServedCluster:
         self.beliefs = Beliefs(self.names)
         self.addresses: dict[str, BrokerAddress] = {}
         self.states: dict[str, BrokerState] = {}
+        self.conversations: WeakValueDictionary[tuple[str, str], KafkaConversation] = WeakValueDictionary()
+        """By broker and peer."""
+        ids = {name: place + 1 for place, name in enumerate(self.brokers)}
+        self.record = ClusterRecord(self.controller, self.storage, server, ids)
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Open the ports and start the brokers; ``port`` is the first one's, those of others follow it (0: free ones).
         `OSError` where one is taken."""
         for place, name in enumerate(self.brokers):
-            await self._listen(name, host, port + place if port else 0)
-        ids = {name: place + 1 for place, name in enumerate(self.brokers)}
-        self.world.start(CONTROLLER, ControllerNode(ClusterRecord(self.controller, self.storage, self.server, ids)))
+            await self.listen(name, host, port + place if port else 0)
+        self.world.start(CONTROLLER, ControllerNode(self.record))
         for name in self.brokers:
-            self._start_broker(name)
+            self.start_broker(name)
 
     @property
     def bootstrap(self) -> str:
@@ -72,14 +76,17 @@ class ServedCluster:
         running = [self.addresses[name] for name in self.brokers if self.world.is_running(name)]
         return ",".join(f"{each.host}:{each.port}" for each in running)
 
-    async def _listen(self, name: str, host: str, port: int) -> None:
+    async def listen(self, name: str, host: str, port: int) -> None:
+        """Open a broker's port. `OSError` where it is taken."""
         found = await self.world.listen(name, partial(self._conversation, name), host, port)
         self.addresses[name] = BrokerAddress(self.brokers.index(name) + 1, *found)
 
     def _conversation(self, name: str, peer: str) -> KafkaConversation:
-        return KafkaConversation(peer, self.states[name], self.names)
+        made = self.conversations[name, peer] = KafkaConversation(peer, self.states[name], self.names)
+        return made
 
-    def _start_broker(self, name: str) -> None:
+    def start_broker(self, name: str) -> None:
+        """The broker runs, with what the controller knows."""
         broker = Broker(name, self.settings, self.offsets, self.controller.state)
         node_id = self.brokers.index(name) + 1
         state = BrokerState(name, node_id, broker, self.server, self.addresses, self.storage)

@@ -4,7 +4,7 @@ import io
 import types
 import uuid
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from random import Random
 from struct import pack

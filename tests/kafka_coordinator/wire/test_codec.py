@@ -153,6 +153,16 @@ def test_metadata_and_assignments_of_other_protocols_are_left_alone() -> None:
     assert read_answer(14, 5, written).assignment == b"\xff\0"
 
 
+def test_a_protocol_that_is_named_twice_counts_once() -> None:
+    talk, join = conversation(), any_request(11, 9, Random(3))
+    twice = (*join.protocols[:1], *join.protocols[:1])
+    assert len(twice) == 2
+    talk.feed(frame(replace(join, protocols=twice)))
+    (message,) = taken(talk)
+    assert isinstance(message, JoinGroup)
+    assert [name for name, _ in message.protocols] == [twice[0].name]
+
+
 def test_requests_are_handled_one_at_a_time() -> None:
     talk = conversation()
     join = any_request(11, 9, Random(1))
@@ -194,24 +204,25 @@ def test_what_is_no_request_is_told_in_one_line(content: bytes, says: str) -> No
 
 
 def test_broken_frames_are_refused_or_are_other_requests() -> None:
-    random, refused = Random(2), 0
-    for content in broken_frames(random, 3000):
+    refused = []
+    for content in broken_frames(Random(2), 1000):
         talk = conversation()
         try:
             talk.feed(content)
             for message in taken(talk):
                 assert isinstance(message, tuple)
         except WireError as error:
-            refused += 1
-            assert "\n" not in str(error)
-    assert refused > 2000
+            refused.append(str(error))
+    assert len(refused) > 700
+    assert not any("\n" in each for each in refused)
 
 
 def test_requests_that_wait_are_bounded() -> None:
     frames = Frames(1000)
+    for _ in range(1000):
+        frames.feed(b"\0\0\3\xe8" + b"x" * 1000)
     with pytest.raises(WireError, match="wait for earlier ones"):
-        for _ in range(2000):
-            frames.feed(b"\0\0\3\xe8" + b"x" * 1000)
+        frames.feed(b"x" * 50_000)
 
 
 def test_members_are_called_by_their_client_ids_and_told_apart() -> None:

@@ -1,0 +1,176 @@
+"""What a served Kafka broker costs: heartbeats a second, and members that only say that they are there.
+
+The broker is a process of its own, so that its processor time and memory are told apart from those of the load.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from multiprocessing import Pipe, Process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from struct import pack
+from time import perf_counter, process_time
+
+from tabulate import tabulate
+
+from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.wire.state import BrokerAddress
+from protocols.engine.sockets import Sockets
+from tests.kafka_coordinator.wire.load import Member, text
+
+MEMBERS = 1000
+HEARTBEAT_S = 3.0
+FETCH_S = 0.5
+"""``heartbeat.interval.ms`` and ``fetch.max.wait.ms`` of a Java consumer: 2,333 requests a second of 1,000 members."""
+LEAST_HEARTBEATS, MOST_SHARE, MOST_MB, MOST_START_MS = 4_000, 0.60, 300, 50
+
+
+def serve(told: Connection) -> None:
+    """The broker's process: tells its address and how long the start took, then its costs whenever it is asked."""
+
+    async def run() -> None:
+        began = perf_counter()
+        world = Sockets()
+        cluster = ServedCluster(world, topics={"orders": 6}, settings={"group.initial.rebalance.delay.ms": 3000})
+        await cluster.start()
+        address = cluster.addresses["broker-1"]
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        writer.write(b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff")
+        await reader.readexactly(4)
+        told.send((address, (perf_counter() - began) * 1000))
+        writer.close()
+        loop, ends = asyncio.get_running_loop(), asyncio.Event()
+
+        def asked() -> None:
+            if told.recv() == "end":
+                ends.set()
+            else:
+                told.send((process_time(), _memory_mb()))
+
+        loop.add_reader(told.fileno(), asked)
+        await ends.wait()
+        await world.close()
+
+    asyncio.run(run())
+
+
+def _memory_mb() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+        return int(found.split()[1]) / 1024
+    return getrusage(RUSAGE_SELF).ru_maxrss / 1024
+
+
+def fetch_frame(member: Member) -> bytes:
+    """A Fetch of version 4 that waits for records of one partition that has none."""
+    partition = pack(">i", 1) + pack(">iqi", 0, 0, 1_000_000)
+    body = pack(">iiiib", -1, int(FETCH_S * 1000), 1, 50_000_000, 0) + pack(">i", 1) + text("orders") + partition
+    return member.frame(1, 4, body)
+
+
+async def beat(members: list[Member], seconds: float) -> int:
+    """How many heartbeats are answered when each member sends the next one at once."""
+    end, answered = perf_counter() + seconds, 0
+
+    async def one(member: Member) -> None:
+        nonlocal answered
+        while perf_counter() < end:
+            assert await member.heartbeat() == 0
+            answered += 1
+
+    await asyncio.gather(*[one(each) for each in members])
+    return answered
+
+
+async def idle(
+    members: list[Member], fetchers: list[Member], seconds: float, cost: Callable[[], tuple[float, float]]
+) -> tuple[float, float, float]:
+    """Members do what idle consumers do: requests a second that are answered once all have begun, the broker's share of
+    a core, its memory in MB."""
+    end, answered = perf_counter() + HEARTBEAT_S + seconds, 0
+
+    async def beats(place: int, member: Member) -> None:
+        nonlocal answered
+        await asyncio.sleep(HEARTBEAT_S * place / len(members))
+        while perf_counter() < end:
+            assert await member.heartbeat() == 0
+            answered += 1
+            await asyncio.sleep(HEARTBEAT_S)
+
+    async def fetches(place: int, member: Member) -> None:
+        nonlocal answered
+        await asyncio.sleep(FETCH_S * place / len(fetchers))
+        frame = fetch_frame(member)
+        while perf_counter() < end:
+            member.writer.write(frame)
+            await member.read()
+            answered += 1
+
+    async def measured() -> tuple[float, float, float]:
+        await asyncio.sleep(HEARTBEAT_S)
+        began, before, (cpu, _) = perf_counter(), answered, cost()
+        await asyncio.sleep(seconds - 0.5)
+        wall, (after, memory) = perf_counter() - began, cost()
+        return (answered - before) / wall, (after - cpu) / wall, memory
+
+    found, *_ = await asyncio.gather(
+        measured(),
+        *[beats(place, each) for place, each in enumerate(members)],
+        *[fetches(place, each) for place, each in enumerate(fetchers)],
+    )
+    return found
+
+
+async def load(address: BrokerAddress, cost: Callable[[], tuple[float, float]]) -> list[list[object]]:
+    """Rows of the table."""
+    members = [await Member.of(address, f"c{number}", f"g{number // 10}") for number in range(MEMBERS)]
+    await asyncio.gather(*[each.join() for each in members])
+    some = members[:50]
+    cpu, _ = cost()
+    began = perf_counter()
+    answered = await beat(some, 5.0)
+    wall, (after, _) = perf_counter() - began, cost()
+    rows: list[list[object]] = [
+        ["heartbeats a second, as they came", "", round(answered / wall)],
+        ["heartbeats a second of processor time", f"at least {LEAST_HEARTBEATS:,}", round(answered / (after - cpu))],
+    ]
+    fetchers = [await Member.of(address, f"c{number}") for number in range(MEMBERS)]
+    rate, share, memory = await idle(members, fetchers, 10.0, cost)
+    rows += [
+        [f"requests a second of {MEMBERS:,} idle members", "some 2,300", round(rate)],
+        ["their share of a core", f"below {MOST_SHARE:.0%}", f"{share:.0%}"],
+        ["the same at 2,333 requests a second", f"below {MOST_SHARE:.0%}", f"{share / rate * 2333:.0%}"],
+        ["memory of the broker's process (MB)", f"below {MOST_MB}", round(memory)],
+    ]
+    for each in (*members, *fetchers):
+        each.close()
+    return rows
+
+
+def main() -> None:
+    """Print the table."""
+    ours, theirs = Pipe()
+    process = Process(target=serve, args=(theirs,))
+    process.start()
+    address, start_ms = ours.recv()
+
+    def cost() -> tuple[float, float]:
+        ours.send("cost")
+        found: tuple[float, float] = ours.recv()
+        return found
+
+    rows = [["start to first answer (ms)", f"below {MOST_START_MS}", f"{start_ms:.1f}"]]
+    try:
+        rows += asyncio.run(load(address, cost))
+    finally:
+        ours.send("end")
+        process.join()
+    print(tabulate(rows, headers=["what", "must be", "is"], colalign=("left", "right", "right")))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
