@@ -32,12 +32,18 @@ OF_SERVE = frozenset({"kio", "crc32c"})
 
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--client", metavar="COMMAND", help="Judge this program: 'COMMAND {bootstrap} {topic} {group}'.")
 @click.option(
     "--situation", multiple=True, metavar="NAME", help="With --client: only situations with this in the name."
 )
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="With --client: so many.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="With --client: situations side by side.",
+)
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--verbose", is_flag=True, help="Show all differences and measurements, with full values.")
 def conformance(

@@ -22,7 +22,8 @@ REACTIONS: Final[Mapping[str, str]] = {
     "UNKNOWN_MEMBER_ID": "reset",
     "FENCED_INSTANCE_ID": "reset, fatal",
 }
-"""Error of a heartbeat to what the client does; every other error is a heartbeat that failed, and the user is not told."""
+"""Error of a heartbeat to what the client does; every other error is a heartbeat that failed, and the
+user is not told."""
 
 
 def enable(c: ConsumerState, now: Time, out: Outbox) -> None:

@@ -103,7 +103,8 @@ def test_other_refusals_are_heartbeats_that_failed(error: str) -> None:
     c.wait(3_000)
     c.beat(error)
     assert c.state.user.fatal is None or c.state.user.fatal == ""
-    assert c.callbacks() == [] and not c.world.node.is_over
+    assert c.callbacks() == []
+    assert not c.world.node.is_over
     c.wait(100)
     c.beat("NONE")  # the next one comes after the backoff
 

@@ -41,9 +41,11 @@ def test_a_careful_program_does_what_the_java_client_does() -> None:
     assert found["told to end (SIGTERM)"]["client"] == ["leaves the group", "ends"]
     for name in ("joins", "REBALANCE_IN_PROGRESS on SyncGroup", "told to end (SIGTERM)"):
         each = found[name]
-        assert each["same"] and each["failure"] is None, each
+        assert each["same"], each
+        assert each["failure"] is None, each
         assert each["records"]["judged_by"] == "printed lines"
-        assert each["records"]["handled"] > 0 and each["records"]["lost"] == 0
+        assert each["records"]["handled"] > 0
+        assert each["records"]["lost"] == 0
 
 
 def test_a_program_that_ignores_errors_of_commits_loses_records() -> None:
@@ -64,7 +66,9 @@ def test_a_program_that_ignores_errors_of_commits_loses_records() -> None:
 )
 def test_what_cannot_be_judged_is_refused_with_one_line(client: str, why: str) -> None:
     told = refusal(client)
-    assert why in told and "expected" in told and "\n" not in told
+    assert why in told
+    assert "expected" in told
+    assert "\n" not in told
 
 
 def test_recordings_or_a_client_but_not_both_and_not_neither(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The rules that say what a member did, what the model of the Java client does by them, and what counts as a failure."""
+"""The rules that say what a member did, what the Java client's model does by them, and what counts as a failure."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -181,6 +181,9 @@ def test_without_printed_lines_fetches_and_commits_tell() -> None:
 def test_a_record_is_written_as_clients_read_it() -> None:
     for value in (b"", b"records 1 17", b"x" * 300):
         made, header = batch(value, 1_700_000_000_000)
-        assert has_right_crc(made, header) and header.records == 1 and len(made) == header.length + 12
+        assert has_right_crc(made, header)
+        assert header.records == 1
+        assert len(made) == header.length + 12
         (record,) = records(made, header)
-        assert not record.has_key and made.endswith(value + b"\0")
+        assert not record.has_key
+        assert made.endswith(value + b"\0")
