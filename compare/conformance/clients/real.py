@@ -9,7 +9,7 @@ from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.model import moved
 from compare.conformance.clients.programs import CALLBACK_MS, Program, command_line
 from compare.conformance.clients.reactions import reaction
-from compare.conformance.clients.records import Outcome, committed, ends, outcome, write
+from compare.conformance.clients.records import Outcome, all_read, ends, outcome, write
 from compare.conformance.clients.situations import SLOW_MS, Situation
 from compare.conformance.clients.stage import (
     BROKERS,
@@ -129,15 +129,9 @@ class RealWorld:
         return known
 
     def handled_all(self) -> bool:
-        """Whether all that was written was handled (or, where programs do not tell, committed)."""
-        lines = {line for program in self.programs.values() for line in program.lines}
-        done = committed(self.exchanges)
-        for number, end in ends(self.cluster).items():
-            if lines and any((number, offset) not in lines for offset in range(end)):
-                return False
-            if not lines and done.get(number, 0) < end:
-                return False
-        return True
+        """Whether no record waits any more."""
+        lines = [line for program in self.programs.values() for line in program.lines]
+        return all_read(ends(self.cluster), self.exchanges, lines)
 
 
 async def play(template: str, situation: Situation, is_classic: bool) -> Played:

@@ -80,11 +80,11 @@ class Outcome:
 
 
 def outcome(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> Outcome:
-    """Of so many records per partition; ``lines``: partition and offset that programs printed, in their order."""
+    """Of the records before these offsets of each partition; ``lines``: partition and offset that programs printed, in their order."""
     printed = Counter(lines)
     handled = printed or Counter(fetched(exchanges))
-    done = committed(exchanges)
-    every = [(number, offset) for number, end in written.items() for offset in range(end)]
+    done, begins = committed(exchanges), begun(exchanges)
+    every = [(number, offset) for number, end in written.items() for offset in range(begins.get(number, 0), end)]
     return Outcome(
         BY_LINES if printed else BY_REQUESTS,
         len(every),
@@ -93,6 +93,27 @@ def outcome(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tu
         sum(1 for count in handled.values() if count > 1),
         sum(1 for number, offset in every if offset >= done.get(number, 0) and (number, offset) not in handled),
     )
+
+
+def begun(exchanges: Exchanges) -> dict[int, int]:
+    """Partition to the offset at which the group has begun to read: what stood before it was skipped by
+    ``auto.offset.reset=latest``, and nobody wanted it."""
+    found: dict[int, int] = {}
+    for each in exchanges.all:
+        if isinstance(each.request, Fetch):
+            for number, offset in _positions(each.request.body).items():
+                found.setdefault(number, offset)
+    return found
+
+
+def all_read(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> bool:
+    """Whether no record waits: each was handled, as far as programs tell, or is committed."""
+    handled, done, begins = set(lines), committed(exchanges), begun(exchanges)
+    for number, end in written.items():
+        first = max(done.get(number, 0), begins.get(number, 0))
+        if first < end and not (handled and all((number, at) in handled for at in range(first, end))):
+            return False
+    return True
 
 
 def committed(exchanges: Exchanges) -> dict[int, int]:

@@ -1,6 +1,7 @@
 """The rules that say what a member did, what the Java client's model does by them, and what counts as a failure."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,7 +11,7 @@ from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.judging import judgement
 from compare.conformance.clients.reactions import reaction
 from compare.conformance.clients.real import Played
-from compare.conformance.clients.records import BY_LINES, BY_REQUESTS, Outcome, batch, outcome
+from compare.conformance.clients.records import BY_LINES, BY_REQUESTS, Outcome, all_read, batch, outcome
 from compare.conformance.clients.situations import CLASSIC, CONSUMER, SITUATIONS, Situation
 from compare.conformance.clients.stage import BROKERS, FIRST, TOPIC, Mark, Stage
 from kafka_coordinator.messages import (
@@ -27,6 +28,7 @@ from kafka_coordinator.messages import (
 )
 from kafka_coordinator.wire.records.batches import has_right_crc
 from kafka_coordinator.wire.records.contents import records
+from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Message
 
 BY_NAME = {each.name: each for each in SITUATIONS}
@@ -172,6 +174,16 @@ def committed(offset: int) -> Exchanges:
 def test_a_record_is_lost_that_is_committed_and_was_never_handled() -> None:
     lines = [(0, 0), (0, 1), (0, 1), (0, 3)]
     assert outcome({0: 6}, committed(4), lines) == Outcome(BY_LINES, 6, 3, lost=1, twice=1, waiting=2)
+
+
+def test_what_stood_before_the_first_fetch_is_not_lost() -> None:
+    exchanges = committed(4)
+    topics = (SimpleNamespace(partitions=(SimpleNamespace(partition=0, fetch_offset=3),)),)
+    exchanges.sent(3.0, 3.0, "peer", BROKERS[0], Fetch(9, 18, "c", SimpleNamespace(topics=topics)), 0, 0)
+    assert outcome({0: 6}, exchanges, [(0, 3), (0, 4)]) == Outcome(BY_LINES, 3, 2, lost=0, twice=0, waiting=1)
+    assert not all_read({0: 6}, exchanges, [(0, 3), (0, 4)])
+    assert all_read({0: 6}, exchanges, [(0, 3), (0, 4), (0, 5)])
+    assert all_read({0: 4}, exchanges, [])
 
 
 def test_without_printed_lines_fetches_and_commits_tell() -> None:
