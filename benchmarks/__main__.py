@@ -7,10 +7,12 @@ NAMES = (
     "commands",
     "audits",
     "logs",
+    "watching",
     "assignors",
     "rocketmq_strategies",
     "optimum",
     "fairness",
+    "history",
     "engine",
     "coordinator",
     "consumer_groups",
@@ -22,6 +24,7 @@ NAMES = (
     "estimate",
     "plan",
     "serving",
+    "serving_records",
 )
 
 

@@ -10,7 +10,7 @@ In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartit
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from kafka_coordinator.broker import ClusterState, ReplicaRacks
+from kafka_coordinator.broker import ClusterState, GroupSettings, ReplicaRacks
 from kafka_coordinator.consumer.settings import whole_number
 from protocols.scenario.replication import Replicas
 
@@ -45,7 +45,7 @@ class Controller:
 
     __slots__ = (
         *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
-        *("assigned", "racks", "replicas", "topic_ids"),
+        *("assigned", "group_settings", "racks", "replicas", "topic_ids"),
     )
 
     def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
@@ -59,6 +59,8 @@ class Controller:
         """Topic to the replicas of each partition, where these do not follow from its preferred leader; all have all
         records, and the first live one leads."""
         self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.group_settings: GroupSettings = {}
+        """Group to its settings."""
         self.topic_ids: dict[str, int] = {}
         """Topic to its 128-bit id, where it has one that is not made from its name."""
         self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
@@ -69,8 +71,8 @@ class Controller:
     def state(self) -> ClusterState:
         """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
-        ids = dict(self.topic_ids)
-        return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks, ids)
+        ids, leaders = dict(self.topic_ids), dict(self._leaders)
+        return ClusterState(tuple(self.alive), leaders, self._offsets_leaders, racks, self.group_settings, ids)
 
     def put_topic(
         self,

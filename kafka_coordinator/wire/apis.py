@@ -48,6 +48,7 @@ _REQUESTS: Final[Mapping[int, type[Request]]] = {
     37: requests.CreatePartitions,
     44: requests.IncrementalAlterConfigs,
     60: requests.DescribeCluster,
+    74: requests.ListConfigResources,
     75: requests.DescribeTopicPartitions,
 }
 _TRANSLATIONS: Final[Mapping[int, Translation]] = {

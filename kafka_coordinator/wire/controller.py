@@ -135,7 +135,7 @@ class ControllerNode:
     def _tell(self, out: Outbox) -> None:
         state = self.cluster.news()
         if state is not None:
-            for broker in state.brokers:
+            for broker in self.cluster.controller.brokers:  # those that do not run do not hear it
                 out.send(broker, state)
 
 

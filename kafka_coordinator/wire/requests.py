@@ -80,6 +80,10 @@ class DescribeCluster(Request):
     __slots__ = ()
 
 
+class ListConfigResources(Request):
+    __slots__ = ()
+
+
 class DescribeTopicPartitions(Request):
     __slots__ = ()
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.administration.cluster import describe_cluster, describe_topic_partitions
-from kafka_coordinator.wire.administration.configs import describe_configs, own_settings
+from kafka_coordinator.wire.administration.configs import describe_configs, list_config_resources, own_settings
 from kafka_coordinator.wire.controller import Administer, Administered, CreateMissing
 from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.state import CONTROLLER, BrokerState
@@ -40,6 +40,7 @@ HANDLERS: Final[Mapping[type[Message], Callable[[BrokerState, Time, str, Any, Ou
     requests.IncrementalAlterConfigs: _pass_on,
     Administered: _answered,
     requests.DescribeConfigs: describe_configs,
+    requests.ListConfigResources: list_config_resources,
     requests.DescribeCluster: describe_cluster,
     requests.DescribeTopicPartitions: describe_topic_partitions,
 }

@@ -1,6 +1,6 @@
-"""DescribeConfigs.
+"""DescribeConfigs and ListConfigResources.
 
-In Kafka `ConfigHelper.handleDescribeConfigsRequest`.
+In Kafka `ConfigHelper.handleDescribeConfigsRequest` and `KafkaApis.handleListConfigResources`.
 """
 
 from datetime import timedelta
@@ -25,6 +25,8 @@ from kafka_coordinator.wire.topic_names import check_name
 from protocols.engine.nodes import Outbox, Time
 
 _KEY: Final = 32
+_LIST_KEY: Final = 74
+_BROKER_LOGGER, _CLIENT_METRICS = 8, 16
 _NO_TIME: Final = timedelta(0)
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
@@ -55,6 +57,34 @@ def describe_configs(state: BrokerState, now: Time, sender: str, request: Reques
             )
         )
     out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, results=tuple(results))))
+
+
+def list_config_resources(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """Names of what has settings: topics, brokers, and the groups to which some were given."""
+    brokers = [str(state.addresses[name].node_id) for name in state.cluster.brokers]
+    groups = [name for kind, name in state.storage.configs if kind == GROUP_CONFIG]
+    known = {
+        GROUP_CONFIG: groups,
+        _CLIENT_METRICS: list[str](),
+        _BROKER_LOGGER: brokers,
+        BROKER_CONFIG: brokers,
+        TOPIC_CONFIG: sorted(state.cluster.topics),
+    }
+    wanted = getattr(request.body, "resource_types", (_CLIENT_METRICS,)) or tuple(known)
+    kind = entities.response(_LIST_KEY, request.version)
+    item = entities.part(kind, "config_resources")
+    code, found = ErrorCode.none, list[Any]()
+    if not set(wanted) <= known.keys():
+        code = ErrorCode.unsupported_version
+    else:
+        found = [
+            entities.make(item, resource_name=name, resource_type=each)
+            for each, names in known.items()
+            if each in wanted
+            for name in names
+        ]
+    answer = entities.make(kind, throttle_time=_NO_TIME, error_code=code, config_resources=tuple(found))
+    out.send(sender, Answer(request.correlation, answer))
 
 
 def own_settings(state: BrokerState) -> dict[str, str]:

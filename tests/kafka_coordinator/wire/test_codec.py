@@ -1,7 +1,9 @@
 """Bytes to messages and back, for every version of every API."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -119,11 +121,6 @@ def test_opaque_bytes_pass_untouched(raw: bytes) -> None:
         assert bytes_of(value) == raw
         assert value == read(bytes(raw))
         assert hash(value) == hash(read(bytes(raw)))
-    talk = conversation()
-    talk.feed(frame(any_request(12, 4, Random(1))))
-    (heartbeat,) = taken(talk)
-    assert bytes_of(raw) == raw
-    assert heartbeat[0] == 1
 
 
 def test_a_subscription_and_an_assignment_are_read_as_librdkafka_writes_them() -> None:
@@ -245,3 +242,11 @@ def test_members_are_called_by_their_client_ids_and_told_apart() -> None:
 def test_hosts_are_printed_as_kafka_prints_them() -> None:
     assert host_of("/127.0.0.1:5000") == "/127.0.0.1"
     assert host_of("/[::1]:5000") == "/0:0:0:0:0:0:0:1"
+
+
+def test_the_page_about_serving_lists_what_is_served() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serving.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"\| (\w+) \| (\d+(?: to \d+)?) (?=\|)", page))
+    listed |= dict(re.findall(r"(?<=\d) \| (\w+) \| (\d+(?: to \d+)?) \|", page))
+    versions = {api.name: sorted({*api.versions}) for api in APIS.values()}
+    assert listed == {name: " to ".join(map(str, each)) for name, each in versions.items()}

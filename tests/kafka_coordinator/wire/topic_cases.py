@@ -1,5 +1,6 @@
 """Conversations with a broker about topics and settings; see `tests.kafka_coordinator.wire.broker_cases`."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -173,6 +174,20 @@ def altering_settings(ask: Ask, topic: str) -> list[Any]:
     return [ask(each) for each in asked]
 
 
+def listing_what_has_settings(ask: Ask, topic: str) -> list[Any]:
+    """Groups by name once they have settings, and still when these are gone; types that nothing has."""
+
+    def listed(types: list[int]) -> Any:
+        answer = ask(request(74, 1, resource_types=types))
+        own = [each for each in answer.config_resources if each.resource_name in (topic, "1")]
+        return replace(answer, config_resources=tuple(own))
+
+    ask(alter(GROUP, topic, ("consumer.session.timeout.ms", SET, "50000")))
+    answers = [listed(each) for each in ([GROUP], [16], [GROUP, 99], [BROKER, 8])]
+    ask(alter(GROUP, topic, ("consumer.session.timeout.ms", DELETE, None)))
+    return [*answers, ask(request(74, 0)), listed([GROUP])]
+
+
 def describing_topics(ask: Ask, topic: str) -> list[Any]:
     """Page by page; unknown topics."""
     create(ask, f"{topic}-a", 3)
@@ -204,6 +219,7 @@ TOPIC_CASES: dict[str, Case] = {
         adding_partitions,
         describing_settings,
         altering_settings,
+        listing_what_has_settings,
         describing_topics,
         describing_the_cluster,
     )
