@@ -80,7 +80,7 @@ class Outcome:
 
 
 def outcome(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> Outcome:
-    """Of the records before these offsets of each partition; ``lines``: partition and offset that programs printed, in their order."""
+    """Of the records before these offsets of each partition; ``lines``: partition and offset that programs printed."""
     printed = Counter(lines)
     handled = printed or Counter(fetched(exchanges))
     done, begins = committed(exchanges), begun(exchanges)
