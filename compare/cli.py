@@ -16,7 +16,10 @@ from protocols.named_modules import module_named
 VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
-    "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
+    "conformance": (
+        "compare.conformance.command",
+        "Check the models against recordings, or a client of Kafka against the model.",
+    ),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
     "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),
     "logs": ("compare.logs.command", "Say from logs of brokers and clients why groups rebalanced."),

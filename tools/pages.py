@@ -47,7 +47,7 @@ NUMBER = re.compile(r"(?P<number>\d[\d,.]*)(?P<unit>[^\d<|]*)<!--=(?P<where>[^>]
 MORE: Mapping[str, str] = {
     "audit": "[audit.md](audit.md) describes the audit, [figures.md](figures.md) the figures.",
     "compare": "[compare.md](compare.md) describes the comparison, [scenario.md](scenario.md) the format of scenarios.",
-    "conformance": "[closeness.md](closeness.md) reports the results.",
+    "conformance": "[closeness.md](closeness.md) reports the results, [clients.md](clients.md) how clients are judged.",
     "states": "[architecture.md](architecture.md) explains the purpose of the machines.",
 }
 

@@ -27,18 +27,46 @@ MOST_CHARACTERS = 160
 MOST_IN_TABLE = 48
 """Length of a value in a table of what was measured; JSON has all of it."""
 
+OF_SERVE = frozenset({"kio", "crc32c"})
+"""Packages that only the extra `serve` installs."""
+
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--client", metavar="COMMAND", help="Judge this program: 'COMMAND {bootstrap} {topic} {group}'.")
+@click.option(
+    "--situation", multiple=True, metavar="NAME", help="With --client: only situations with this in the name."
+)
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="With --client: situations side by side.",
+)
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--verbose", is_flag=True, help="Show all differences and measurements, with full values.")
-def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
-    """Check the models against recordings of the real systems and report every difference.
+def conformance(
+    paths: tuple[str, ...], client: str | None, situation: tuple[str, ...], at_once: int, format: str, verbose: bool
+) -> int:
+    """Check the models against recordings of the real systems, or a client of Kafka against the model.
 
     PATH is a file of golden vectors (.jsonl, .jsonl.gz) or recorded traces, or a folder with such files. Cases of a
     kind without a player count as skipped. Exit code 1 if a case failed or no case was checked, 2 if a file could not
     be read.
+
+    With --client the program is started a few times on brokers in this process and taken through rebalances, errors,
+    lost connections and the like; the table says what it did, what Kafka's Java client does, and how many records were
+    lost or handled twice. It may print a line "topic partition offset" for each record that it has handled. Exit code
+    1 if it lost records, or ended or stopped reading where the Java client goes on; 2 if it cannot be started or joins
+    no group.
     """
+    if client is not None:
+        return _judged(client, paths, situation, at_once, format)
+    if not paths:
+        raise UserError(
+            "nothing to check: expected PATH... (recordings) or --client 'COMMAND {bootstrap} {topic} {group}'"
+        )
     files = _files(paths)
     results: list[FileResult] = []
     unreadable: list[str] = []
@@ -64,6 +92,22 @@ def conformance(paths: tuple[str, ...], format: str, verbose: bool) -> int:
         click.echo(visible(f"equipoise: no case was checked: {given} holds none, expected {expected}"), err=True)
         return 1
     return 1 if any(each.failed for each in results) else 0
+
+
+def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_once: int, format: str) -> int:
+    """The verb with --client; what it needs of sockets and codecs is imported only here."""
+    if paths:
+        raise UserError(f"{paths[0]}: recordings and --client do not go together, expected one of them")
+    try:
+        from compare.conformance.clients.judging import judge
+        from compare.conformance.clients.output import print_verdict
+    except ModuleNotFoundError as error:
+        if error.name not in OF_SERVE:
+            raise
+        raise UserError(f"--client needs {error.name}, expected: pip install 'equipoise[serve]'") from None
+    verdict = judge(client, situations, at_once)
+    print_verdict(verdict, format)
+    return 1 if verdict.failed else 0
 
 
 def _files(paths: Sequence[str]) -> list[Path]:

@@ -22,7 +22,8 @@ REACTIONS: Final[Mapping[str, str]] = {
     "UNKNOWN_MEMBER_ID": "reset",
     "FENCED_INSTANCE_ID": "reset, fatal",
 }
-"""Error of a heartbeat to what the client does; every other error makes poll() throw."""
+"""Error of a heartbeat to what the client does; every other error is a heartbeat that failed, and the
+user is not told."""
 
 
 def enable(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -63,7 +64,7 @@ def due(c: ConsumerState, now: Time, out: Outbox) -> None:
 def answered(c: ConsumerState, now: Time, answer: HeartbeatAnswer, about: tuple[int, str], out: Outbox) -> None:
     """What the coordinator says; refusals of an earlier membership's heartbeat say nothing about this one."""
     c.heartbeats.awaits_answer = False
-    reaction = REACTIONS.get(answer.error, "fatal")
+    reaction = REACTIONS.get(answer.error, "failed")
     if reaction in ("alive", "rejoin"):
         c.heartbeats.heard_at = now
         c.heartbeats.failures = 0
@@ -72,8 +73,8 @@ def answered(c: ConsumerState, now: Time, answer: HeartbeatAnswer, about: tuple[
     elif reaction == "rediscover":
         lookup.forget(c)
         failed(c, now, out)
-    elif reaction == "fatal":
-        c.user.fatal = answer.error
+    elif reaction == "failed":
+        failed(c, now, out)
     elif about == (c.membership.generation, c.membership.member_id):
         membership.reset(c, now, out, answer.error, keep_id=reaction == "reset generation")
         if reaction == "reset, fatal":

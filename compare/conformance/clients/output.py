@@ -1,0 +1,76 @@
+"""What was judged, for people and for programs."""
+
+from dataclasses import asdict
+from typing import Final
+
+from compare.conformance.clients.judging import MODEL, Judgement, Verdict
+from compare.conformance.clients.records import BY_LINES
+from compare.console.output import print_json, print_line, print_table
+
+_COLUMNS: Final = [
+    ("situation", "left"),
+    ("the client", "left"),
+    ("Kafka's Java client", "left"),
+    ("lost", "right"),
+    ("twice", "right"),
+    ("verdict", "left"),
+]
+
+
+def print_verdict(verdict: Verdict, format: str) -> None:
+    """On standard output, in one of `compare.console.output.FORMATS`."""
+    if format == "json":
+        print_json(document(verdict))
+        return
+    print_table(_COLUMNS, [_row(each) for each in verdict.judgements], format)
+    for line in _notes(verdict):
+        print_line(line, format)
+
+
+def document(verdict: Verdict) -> dict[str, object]:
+    """The verdict as JSON: `docs/clients.md` describes the fields."""
+    return {
+        "client": verdict.client,
+        "protocol": verdict.protocol,
+        "situations": [
+            {
+                "name": each.situation,
+                "client": list(each.did),
+                "java": list(each.java),
+                "java_from": each.java_from,
+                "tried": each.tried,
+                "same": each.same,
+                "failure": each.failure,
+                "exit_code": each.exit_code,
+                "last_line": each.last_line,
+                "records": asdict(each.records),
+            }
+            for each in verdict.judgements
+        ],
+        "same": sum(each.same for each in verdict.judgements),
+        "failed": sum(each.failure is not None for each in verdict.judgements),
+        "lost": sum(each.records.lost for each in verdict.judgements),
+        "twice": sum(each.records.twice for each in verdict.judgements),
+    }
+
+
+def _row(each: Judgement) -> list[str]:
+    java = "the same" if each.same else "; ".join(each.java)
+    verdict = (
+        f"FAILED: {each.failure}" if each.failure else "as Java" if each.same else "differs" if each.tried else "-"
+    )
+    return [each.situation, "; ".join(each.did), java, str(each.records.lost), str(each.records.twice), verdict]
+
+
+def _notes(verdict: Verdict) -> list[str]:
+    every = verdict.judgements
+    exact = sum(each.records.judged_by == BY_LINES for each in every)
+    same, failed = sum(each.same for each in every), sum(each.failure is not None for each in every)
+    notes = [f"{verdict.protocol} protocol: {len(every)} situations, {same} as Java, {failed} failed"]
+    if exact < len(every):
+        notes.append(
+            f"records judged by fetches and commits in {len(every) - exact} situations: the program printed no line"
+            " 'topic partition offset' there, and a record counts as handled when it was fetched"
+        )
+    notes += [f"{each.situation}: {each.java_from}" for each in every if each.java_from != MODEL]
+    return notes

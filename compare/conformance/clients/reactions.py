@@ -1,0 +1,143 @@
+"""What a member did, in words: rules over its requests, as one table.
+
+Every rule has a phrase and a condition on one request that followed. What the member did is the phrases whose
+conditions came true, in the order in which they first did. Requests that follow from others (SyncGroup after JoinGroup)
+and those that are due anyway (heartbeats) have no rule: a member of whom no rule tells anything *goes on* if it works.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from compare.conformance.clients.exchanges import Exchange
+from compare.conformance.clients.situations import SLOW_MS, Situation
+from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
+from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
+from kafka_coordinator.messages import (
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+)
+
+GOES_ON, NOTHING, STILL_OUT, NOT_REACHED, ENDS = "goes on", "does nothing more", "is still out", "not reached", "ends"
+NOT_TRIED: Final = "not tried"
+"""Its callbacks were not slow, though it was asked for that."""
+
+
+class Case(NamedTuple):
+    """One request in its place."""
+
+    request: Any
+    mark: Mark
+    before: Sequence[Exchange]
+    """What the member asked since the beginning, before this one."""
+    situation: Situation
+
+
+def _has_joined(case: Case) -> bool:
+    return any(each.joins for each in case.before)
+
+
+def _leaves(case: Case) -> bool:
+    request = case.request
+    return isinstance(request, LeaveGroup) or (isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch < 0)
+
+
+def _is_join(case: Case) -> bool:
+    request = case.request
+    return isinstance(request, JoinGroup) or (isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == 0)
+
+
+def _was_told_id(case: Case) -> bool:
+    """Whether the id of this JoinGroup is one that an answer since the beginning has given."""
+    return any(getattr(each.answer, "member_id", None) == case.request.member_id for each in case.before)
+
+
+def _keeps_session(case: Case) -> bool:
+    return (
+        case.situation.slow_callbacks
+        and isinstance(case.request, Heartbeat)
+        and not _has_joined(case)
+        and any(each.error == "REBALANCE_IN_PROGRESS" for each in case.before)
+    )
+
+
+def _is_again(case: Case, kind: type) -> bool:
+    refused = case.mark.refused
+    return isinstance(refused, kind) and isinstance(case.request, kind) and not _has_joined(case)
+
+
+class Rule(NamedTuple):
+    """``holds`` for a request: the member did what ``phrase`` says."""
+
+    phrase: str
+    holds: Callable[[Case], bool]
+    alone: bool = False
+    """Whether it is worth telling only of a member that keeps its membership: others do it by the way."""
+
+
+RULES: Final = (
+    Rule("looks for the coordinator", lambda case: isinstance(case.request, FindCoordinator)),
+    Rule("keeps its session", _keeps_session),
+    Rule(
+        "commits first",
+        lambda case: isinstance(case.request, OffsetCommit) and case.situation.commits_count and not _has_joined(case),
+    ),
+    Rule("commits again", lambda case: _is_again(case, OffsetCommit), alone=True),
+    Rule("asks for its share again", lambda case: _is_again(case, SyncGroup)),
+    Rule("asks for offsets again", lambda case: _is_again(case, OffsetFetch)),
+    Rule("joins as a new member", lambda case: _is_join(case) and not case.request.member_id),
+    Rule(
+        "joins as a new member",
+        lambda case: (
+            _is_join(case)
+            and bool(case.request.member_id)
+            and case.request.member_id != case.mark.member_id
+            and not _was_told_id(case)
+        ),
+    ),
+    Rule(
+        "rejoins with its member id",
+        lambda case: _is_join(case) and bool(case.request.member_id) and case.request.member_id == case.mark.member_id,
+    ),
+    Rule("leaves the group", _leaves),
+)
+"""In the order in which they are tried; several may hold for one request."""
+
+
+_ALONE: Final = frozenset(rule.phrase for rule in RULES if rule.alone)
+_ENDS_MEMBERSHIP: Final = frozenset(("joins as a new member", "rejoins with its member id", "leaves the group", ENDS))
+
+
+def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
+    """What the first member did since the beginning of the situation."""
+    mark = stage.mark
+    if mark is None:
+        return (NOT_REACHED,)
+    if situation.slow_callbacks and _is_quick(stage, mark):
+        return (NOT_TRIED,)
+    found: dict[str, None] = {}
+    before: list[Exchange] = []
+    for each in stage.exchanges.of(FIRST, mark.place):
+        case = Case(each.request, mark, before, situation)
+        found.update((rule.phrase, None) for rule in RULES if rule.holds(case))
+        before.append(each)
+    if not stage.world.alive(FIRST):
+        found[ENDS] = None
+    if not _ENDS_MEMBERSHIP.isdisjoint(found):
+        found = {phrase: None for phrase in found if phrase not in _ALONE}
+    if ENDS in found:
+        return tuple(found)
+    if not stage.works(FIRST, mark.place):
+        return (*found, STILL_OUT) if found else (NOTHING,)
+    return tuple(found) or (GOES_ON,)
+
+
+def _is_quick(stage: Stage, mark: Mark) -> bool:
+    """Whether the member asked to join sooner than after a slow callback."""
+    others = [each.at for each in stage.exchanges.of(SECOND, mark.place) if each.joins]
+    own = [each.at for each in stage.exchanges.of(FIRST, mark.place) if each.joins]
+    return bool(own and others) and own[0] - others[0] < SLOW_MS
