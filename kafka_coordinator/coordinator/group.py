@@ -6,24 +6,16 @@ In Kafka `ClassicGroup`; before 4.0 `GroupMetadata`.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
 from protocols.queues import Queue
-
-
-class CommittedOffset(NamedTuple):
-    """An offset that the group has stored."""
-
-    offset: int
-    metadata: str
-    committed_at: Time
 
 
 class Group:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
+from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.rebalance import restart_session
 from kafka_coordinator.coordinator.refusals import commit_refused
 from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset, store_offset
@@ -73,18 +74,22 @@ def store_commit(
 ) -> None:
     """Store the offsets of a request whose sender may do that, and answer it."""
     generation = None if request.generation < 0 else request.generation
-    most = core.settings.offset_metadata_max_bytes
+    most, stored = core.settings.offset_metadata_max_bytes, group.offsets
     errors = []
     for partition, offset, metadata in request.offsets:
-        error = OFFSET_METADATA_TOO_LARGE if len(metadata) > most else NONE
-        errors.append((partition, error))
-        refusal = "" if error == NONE else error
-        before = group.offsets.get(partition)
+        if len(metadata) > most:
+            errors.append((partition, OFFSET_METADATA_TOO_LARGE))
+            refused = Committed(
+                request.group, core.queue(partition), offset, name, generation, OFFSET_METADATA_TOO_LARGE
+            )
+            out.observe(refused)
+            continue
+        errors.append((partition, NONE))
+        before = stored.get(partition)
         # A commit that repeats what is stored changes nothing: it is not observed, so that it can be skipped.
-        if refusal or before is None or before[:2] != (offset, metadata):
-            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, refusal))
-        if error == NONE:
-            store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
+        if before is None or before[0] != offset or before[1] != metadata:
+            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, ""))
+        store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
     out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
 
 

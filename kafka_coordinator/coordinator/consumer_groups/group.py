@@ -14,7 +14,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember,
 from kafka_coordinator.coordinator.consumer_groups.orders import preferred
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
-from kafka_coordinator.coordinator.group import CommittedOffset
+from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.queues import Queue
