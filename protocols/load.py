@@ -5,6 +5,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from protocols.engine.nodes import TICK, Time
+from protocols.quick_records import quickly_made
 
 
 class Production(NamedTuple):
@@ -63,8 +64,11 @@ class Reading(NamedTuple):
         """The same, counted from the position that it has reached now."""
         start, since, turn, at_once = self
         if turn <= 0:
-            return Reading(max(production.end_offset(now), start), now, turn, at_once)
+            return _reading((max(production.end_offset(now), start), now, turn, at_once))
         position = self.position(now, production)
         if position >= production.end_offset(now):
             return Reading(position, now, turn, at_once)
         return Reading(position, since + (position - start) // at_once * turn, turn, at_once)
+
+
+_reading = quickly_made(Reading)

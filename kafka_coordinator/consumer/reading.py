@@ -20,7 +20,10 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
 from protocols.load import Reading
 from protocols.poison import moved_on, not_beyond
+from protocols.quick_records import quickly_made
 from protocols.sharing import shared_anew
+
+_delivered = quickly_made(Delivered)
 
 
 def is_still(c: ConsumerState) -> bool:
@@ -45,8 +48,8 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     for partition, each in with_leader(c).items():
         after = moved_on(load.poison, partition, each, now, load.production(partition))
         if after.start > each.start:
-            fact = Delivered(config.group, config.name, queue_of(partition), each.start, after.start, each.since)
-            out.observe(fact)
+            fact = config.group, config.name, queue_of(partition), each.start, after.start, each.since
+            out.observe(_delivered(fact))
             positions[partition] = after
 
 

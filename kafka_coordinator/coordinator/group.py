@@ -16,6 +16,9 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
+
+_transition = quickly_made(Transition)
 
 
 class Group:
@@ -95,7 +98,7 @@ class Group:
             self.previous = before
             self.state = after
             self.since = now
-        out.observe(Transition("group", self.id, before, event, after))
+        out.observe(_transition(("group", self.id, before, event, after)))
 
     @property
     def can_rebalance(self) -> bool:

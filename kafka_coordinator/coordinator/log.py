@@ -13,6 +13,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import Opaque
 from protocols.engine.nodes import Time
 from protocols.java import string_hash
+from protocols.quick_records import quickly_made
 
 
 class OffsetKey(NamedTuple):
@@ -85,6 +86,9 @@ class Record(NamedTuple):
     value: Value | None
 
 
+_record = quickly_made(Record)
+
+
 class PartitionLog:
     """The records of one partition, compacted when too many are outdated."""
 
@@ -102,7 +106,7 @@ class PartitionLog:
     def append(self, key: Key, value: Value | None) -> None:
         """Write a record; it counts from now on."""
         records, end = self.records, self.end
-        records.append(Record(end, key, value))
+        records.append(_record((end, key, value)))
         self.end = end + 1
         self._keys[key] = value is not None
         count = len(records)

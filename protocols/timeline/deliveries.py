@@ -9,6 +9,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Delivered, PassedOver
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 from protocols.timeline.lifetimes import Lifetimes
 
 WINDOW: Time = 1000.0
@@ -29,12 +30,15 @@ class Delivery(NamedTuple):
     @classmethod
     def of(cls, now: Time, fact: Delivered) -> "Delivery":
         """From a fact that a node observed now."""
-        return cls(*fact, now)
+        return _delivery((*fact, now))
 
     @classmethod
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
         """Of a record that was not handled, but read past now."""
         return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
+
+
+_delivery = quickly_made(Delivery)
 
 
 def handled_more_than_once(

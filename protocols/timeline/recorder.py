@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Granted, Owns, RebalanceEnded, Transition
+from protocols.quick_records import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.process_peers import ProcessPeers
 from protocols.timeline.causes import Call, Causes
@@ -22,8 +22,7 @@ from protocols.timeline.trace import HandledEvent, Sent, Trace
 T = TypeVar("T", Interval, Gap, Double)
 
 
-_observed = partial(tuple.__new__, ObservedFact)
-"""Of a tuple of its fields, in half the time: every fact comes by here."""
+_observed = quickly_made(ObservedFact)
 
 
 class Recorder:
