@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
@@ -147,8 +147,7 @@ class Numbers:
                 held = [list(map(find, queues if key is None else map(key, queues))) for queues in had]
             except KeyError:
                 continue
-            every = list(chain.from_iterable(held))
-            return held if held and len(set(every)) == len(every) else None
+            return held if held and len(set().union(*held)) == sum(map(len, held)) else None
         return None
 
     def _iterated(self, ids: Mapping[str, int], numbers: Sequence[int]) -> list[int]:

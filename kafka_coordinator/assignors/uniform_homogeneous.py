@@ -38,7 +38,7 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     subscribed = {topic: first[topic] for topic in members[0].topics}
     order = group.topic_order or topic_order(group, members[0].topics)
     held = group.held or HeldNumbers([_numbers(each.claims, subscribed, group) for each in members], list)
-    claimed = set(chain.from_iterable(held.numbers))
+    claimed = set[int]().union(*held.numbers)
     unassigned = [
         number
         for topic in order
