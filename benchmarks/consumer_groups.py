@@ -3,7 +3,7 @@
 Every message and timer is simulated. The members are the least that keeps such a group going: they heartbeat every five
 seconds, and say at once what they own whenever they are told something new.
 
-python -m benchmarks.consumer_groups [--size N]
+python -m benchmarks.consumer_groups [--size N [--assignor range]]
 """
 
 import json
@@ -22,7 +22,7 @@ from kafka_coordinator.consumer_group_messages import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
 )
-from kafka_coordinator.coordinator import Coordinator, Topics
+from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
 from kafka_coordinator.coordinator.consumer_groups.states import STABLE
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
@@ -84,10 +84,10 @@ class ReconcilingMember:
         out.send(BROKER, request)
 
 
-def begun(partitions: int) -> tuple[Simulation, Coordinator]:
+def begun(partitions: int, assignor: str = "uniform") -> tuple[Simulation, Coordinator]:
     """A simulation with a broker whose one topic has so many partitions."""
     simulation = Simulation()
-    broker = Coordinator(BROKER)
+    broker = Coordinator(BROKER, BrokerSettings(group_consumer_assignors=assignor))
     simulation.start(BROKER, broker)
     simulation.command(BROKER, Topics({TOPIC: partitions}))
     return simulation, broker
@@ -117,10 +117,10 @@ def joins_per_second() -> float:
     return ROUNDS / spent
 
 
-def large(members: int) -> dict[str, float]:
+def large(members: int, assignor: str = "uniform") -> dict[str, float]:
     """A group of as many partitions as members forms and loses ten."""
     began = time.process_time()
-    simulation, broker = begun(members)
+    simulation, broker = begun(members, assignor)
     names = [f"c{number}" for number in range(members)]
     for name in names:
         simulation.start(name, ReconcilingMember(name))
@@ -142,10 +142,11 @@ def large(members: int) -> dict[str, float]:
 
 @click.command()
 @click.option("--size", type=int, help="Only one group of so many members, its costs as JSON.")
-def main(size: int | None) -> None:
+@click.option("--assignor", default="uniform", help="Of that group.")
+def main(size: int | None, assignor: str) -> None:
     """A third member's join, and large groups."""
     if size is not None:
-        print(json.dumps(large(size)))
+        print(json.dumps(large(size, assignor)))
         return
     print(f"A third member joins a stable two until all are reconciled, tracing off: {joins_per_second():,.0f} per CPU")
     print(f"second (must reach {LEAST_PER_SECOND:,})\n")

@@ -79,7 +79,7 @@ def of_coordinator_with_targets(assign: Callable[[GroupMetadata, bool], Assignme
     def with_targets(
         group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None
     ) -> Allocation:
-        numbers = Numbers.of(group)
-        return numbers.allocation(assign(numbers.for_server(previous, topic_ids), same_subscriptions(group)))
+        numbers, alike = Numbers.of(group), same_subscriptions(group)
+        return numbers.allocation(assign(numbers.for_server(previous, topic_ids, alike=alike), alike))
 
     return Assignor(with_targets, assign)

@@ -6,12 +6,13 @@ which Java's HashMap lists their ids, put in as the group lists them: what a coo
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, Partition, Subscription
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
 from kafka_coordinator.assignors.uniform_homogeneous import id_hash
 from protocols.allocations import Allocation
 from protocols.errors import StrategyError
@@ -89,11 +90,13 @@ class Numbers:
             )
         return GroupMetadata(self.topics, tuple(members), self.group.replica_racks)
 
-    def for_server(self, previous: Owned | None = None, topic_ids: Mapping[str, object] | None = None) -> GroupMetadata:
+    def for_server(
+        self, previous: Owned | None = None, topic_ids: Mapping[str, object] | None = None, *, alike: bool = False
+    ) -> GroupMetadata:
         """What the coordinator's own assignor is given: ``previous`` is the target assignment before.
 
         Topics and partitions that no longer exist are left out, as the coordinator leaves them out; of a queue's
-        several owners the first counts. ``topic_ids``: see `topic_id`.
+        several owners the first counts. ``topic_ids``: see `topic_id`. ``alike``: all members have equal subscriptions.
         """
         if topic_ids is not None and not isinstance(topic_ids, Mapping):
             raise StrategyError(f"setting topic_ids is {topic_ids!r}, expected topics with their ids")
@@ -104,20 +107,20 @@ class Numbers:
         if len(set(ids.values())) != len(ids):
             raise StrategyError("topic_ids: two topics have one id, expected a different one for each")
         topics_of = _Subscriptions(self.topics)
+        held = self._held(previous) if alike and previous and self.plain else None
+        if held is not None and len(topics_of[self.members[0].subscription]) == len(self.topics):
+            return GroupMetadata(
+                self.topics,
+                tuple([_member(each, topics_of) for each in self.members]),
+                self.group.replica_racks,
+                ids,
+                held=HeldNumbers(held, partial(self._iterated, ids)),
+            )
         claims = self._plain_claims(previous or {})
         if claims is None:
             claims = self._claims(previous or {})
-        members = [
-            Subscription(
-                member.id,
-                topics_of[member.subscription],
-                member.instance_id,
-                member.rack,
-                _iterated(claims[member.id], ids),
-            )
-            for member in self.members
-        ]
-        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, ids)
+        members = tuple([_member(each, topics_of, _iterated(claims[each.id], ids)) for each in self.members])
+        return GroupMetadata(self.topics, members, self.group.replica_racks, ids)
 
     def allocation(self, answer: Assignment) -> Allocation:
         """The assignor's answer with the group's own queues and members, and those that are gone and given all the
@@ -133,6 +136,28 @@ class Numbers:
                 owned[member.id] = in_order if ascending else sort_queues(in_order)
         withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
         return Allocation.trusted(self.group, owned, withheld, gone)
+
+    def _held(self, previous: Owned) -> list[list[int]] | None:
+        """Of each member the numbers of what it had, in that order; None where a queue is gone or is owned twice, or
+        nobody is there. The group's own queues, as an allocation of it has them, are known without a comparison."""
+        had = [tuple(previous.get(member.id, ())) for member in self.members]
+        for known, key in ((map(id, self.queues), id), (self.queues, None)):
+            find = dict(zip(known, range(len(self.queues)), strict=True)).__getitem__
+            try:
+                held = [list(map(find, queues if key is None else map(key, queues))) for queues in had]
+            except KeyError:
+                continue
+            return held if held and len(set().union(*held)) == sum(map(len, held)) else None
+        return None
+
+    def _iterated(self, ids: Mapping[str, int], numbers: Sequence[int]) -> list[int]:
+        """Partition numbers in the order in which Java's map of sets lists them."""
+        claims: dict[str, list[int]] = {}
+        for number in numbers:
+            topic, _, partition = self.queues[number]
+            claims.setdefault(topic, []).append(partition)
+        number_of = {(self.queues[number][0], self.queues[number][2]): number for number in numbers}
+        return [number_of[each] for each in _iterated(claims, ids)]
 
     def _plain_claims(self, previous: Owned) -> dict[str, dict[str, list[int]]] | None:
         """The same as `_claims` in less time; None where queues have brokers, are gone, or are owned twice."""
@@ -173,6 +198,10 @@ class Numbers:
         """Each queue of the group as (topic, its place in the topic)."""
         places = ((topic, place) for topic, count in self.topics.items() for place in range(count))
         return dict(zip(self.queues, places, strict=True))
+
+
+def _member(member: Member, topics_of: "_Subscriptions", claims: tuple[Partition, ...] = ()) -> Subscription:
+    return Subscription(member.id, topics_of[member.subscription], member.instance_id, member.rack, claims)
 
 
 class _Subscriptions(dict[tuple[str, ...], tuple[str, ...]]):

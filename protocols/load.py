@@ -5,6 +5,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from protocols.engine.nodes import TICK, Time
+from protocols.quick_records import quickly_made
 
 
 class Production(NamedTuple):
@@ -20,12 +21,13 @@ class Production(NamedTuple):
 
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
-        end, since = self.before, self.since
-        for pause, again in self.pauses:
+        per_second, since, end, _, pauses = self
+        for pause, again in pauses:
             if pause < now and since < again:
-                end += floor(max(pause - since, 0.0) * self.per_second / 1000)
+                end += floor(max(pause - since, 0.0) * per_second / 1000)
                 since = again
-        end += floor(max(now - since, 0.0) * self.per_second / 1000)
+        if now > since:
+            end += floor((now - since) * per_second / 1000)
         for at, count in self.bursts:
             if at > now:
                 break
@@ -60,7 +62,13 @@ class Reading(NamedTuple):
 
     def moved_on(self, now: Time, production: Production) -> "Reading":
         """The same, counted from the position that it has reached now."""
+        start, since, turn, at_once = self
+        if turn <= 0:
+            return _reading((max(production.end_offset(now), start), now, turn, at_once))
         position = self.position(now, production)
-        if position >= production.end_offset(now) or self.turn <= 0:
-            return self._replace(start=position, since=now)
-        return self._replace(start=position, since=self.since + (position - self.start) // self.at_once * self.turn)
+        if position >= production.end_offset(now):
+            return Reading(position, now, turn, at_once)
+        return Reading(position, since + (position - start) // at_once * turn, turn, at_once)
+
+
+_reading = quickly_made(Reading)

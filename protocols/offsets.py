@@ -21,13 +21,21 @@ class OffsetSet:
 
     def __init__(self, ranges: Iterable[Range] = ()) -> None:
         self._bounds: list[int] = []
-        self.update(ranges)
+        if ranges:
+            self.update(ranges)
 
     def add(self, first: int, end: int) -> int:
         """Add a range. Returns how many of its offsets are new."""
         if first >= end:
             return 0
         bounds = self._bounds
+        if bounds and first >= bounds[-1]:
+            # What comes in order, as nearly everything does.
+            if first == bounds[-1]:
+                bounds[-1] = end
+            else:
+                bounds += (first, end)
+            return end - first
         begin, stop = bisect_left(bounds, first), bisect_right(bounds, end)
         new = end - first - self._held(first, end, begin, stop)
         bounds[begin:stop] = [first] * (begin % 2 == 0) + [end] * (stop % 2 == 0)
@@ -49,7 +57,7 @@ class OffsetSet:
 
     def count(self, first: int, end: int) -> int:
         """How many offsets of a range are in the set."""
-        if first >= end:
+        if first >= end or not self._bounds or first >= self._bounds[-1]:
             return 0
         return self._held(first, end, bisect_left(self._bounds, first), bisect_right(self._bounds, end))
 

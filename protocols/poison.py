@@ -80,6 +80,8 @@ def not_beyond(poison: PoisonRecords[Q], queue: Q, start: int, end: int) -> int:
 def moved_on(poison: PoisonRecords[Q], queue: Q, reading: Reading, now: Time, production: Production) -> Reading:
     """The reading counted from where it has come to now, which is not beyond poison."""
     after = reading.moved_on(now, production)
+    if queue not in poison:
+        return after
     return after._replace(start=not_beyond(poison, queue, reading.start, after.start))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from compare.measure.runs.checks import properties_of, settled
-from compare.measure.runs.phases import Phase, at_other_times, outcomes, phases_of
+from compare.measure.runs.checks import has_settled
+from compare.measure.runs.phases import aftermath
 from compare.measure.runs.record import run_record
 from compare.measure.runs.spread import percentile
 from compare.narrative.harm import harm
@@ -17,8 +17,8 @@ from compare.planning.timetable import Timing, events_of, fields_after
 from compare.process_pool import process_pool
 from compare.scenarios.reading import scenario
 from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.systems import system_of
 from compare.scenarios.variants import Variant
+from protocols.cycle_search import no_cycle_search
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.facts import Noted
@@ -155,11 +155,10 @@ def _costs(packs: Sequence[tuple[int, Variant, Sequence[int]]]) -> Iterator[list
 
 def run_costs(variant: Variant, seeds: Sequence[int]) -> list[RunCost]:
     """What the events of a variant cost with each of the seeds."""
-    phases = phases_of(variant.scenario, system_of(variant.part.system).numbering)
     found = []
     for seed in seeds:
-        lived = at_another_time(variant, seed)
-        found.append(_cost(run_variant(lived), at_other_times(phases, lived.scenario)))
+        with no_cycle_search():
+            found.append(_cost(run_variant(at_another_time(variant, seed))))
     return found
 
 
@@ -174,21 +173,19 @@ def at_another_time(variant: Variant, seed: int) -> Variant:
     return replace(variant, scenario=moved, seed=seed, beginning=Beginning.of(written, seed))
 
 
-def _cost(result: RunResult, phases: Sequence[Phase]) -> RunCost:
-    timeline, begin = result.timeline, phases[1].at
-    after = list(outcomes(timeline, phases))[1:]
+def _cost(result: RunResult) -> RunCost:
+    timeline, begin = result.timeline, result.variant.scenario.events[0].at
+    after = aftermath(timeline, begin)
     pauses = {queue: 0.0 for _, queue in result.ending.expected()}
-    for outcome in after:
-        for gap, lasted in outcome.gaps:
-            pauses[gap.queue] = pauses.get(gap.queue, 0.0) + lasted
-    earlier = redelivered((each for each in timeline.deliveries_by_reader() if each.until < begin), timeline.lives)
+    for gap, lasted in after.gaps:
+        pauses[gap.queue] = pauses.get(gap.queue, 0.0) + lasted
     return RunCost(
         list(pauses.values()),
-        sum(outcome.moves for outcome in after),
-        timeline.redelivered - earlier,
-        sum(lasted for outcome in after for _, lasted in outcome.doubles),
+        after.moves,
+        redelivered(timeline.deliveries_by_reader(), timeline.lives, since=begin),
+        sum(lasted for _, lasted in after.doubles),
         timeline.settle,
-        settled(properties_of(result)),
+        has_settled(result),
     )
 
 

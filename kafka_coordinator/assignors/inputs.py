@@ -4,7 +4,7 @@ Partitions are numbers 0..N-1 over all topics: topic by topic in the order of `G
 topic ascending. Names and `Queue` records appear only at the edges (`kafka_coordinator.assign`, the players).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -34,6 +34,15 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldNumbers:
+    """The members' claims as numbers of partitions that there are, each claimed once: ``numbers[i]`` are those of
+    ``members[i]``, in any order. ``iterated`` puts those of a member in iteration order, which few have to be asked."""
+
+    numbers: Sequence[Sequence[int]]
+    iterated: Callable[[Sequence[int]], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupMetadata:
     """The assignor's input.
 
@@ -41,7 +50,8 @@ class GroupMetadata:
     ``members``: in the iteration order of the real code's members map (spec 5.2 "M-order").
     ``replica_racks``: topic to the racks of each partition's replicas. ``topic_ids`` (server kinds): topic to
     its 128-bit id as an unsigned integer. ``topic_order`` (server kinds): the order in which a homogeneous
-    group's topics are iterated, where a recording gives it; else it follows from the ids.
+    group's topics are iterated, where a recording gives it; else it follows from the ids. ``held`` (`uniform` for equal
+    subscriptions to all topics): the claims, in place of those of the members.
     """
 
     topics: Mapping[str, int]
@@ -49,6 +59,7 @@ class GroupMetadata:
     replica_racks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     topic_ids: Mapping[str, int] = field(default_factory=dict)
     topic_order: tuple[str, ...] | None = None
+    held: HeldNumbers | None = None
 
     def first_numbers(self) -> dict[str, int]:
         """Topic to the number of its partition 0."""

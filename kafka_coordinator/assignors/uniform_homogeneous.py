@@ -4,10 +4,10 @@ In Kafka `UniformHomogeneousAssignmentBuilder`.
 """
 
 from collections.abc import Sequence
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 
-from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, HeldNumbers, Partition
 from protocols.java import entry_order, size_for_set_of
 
 
@@ -37,8 +37,8 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     first = group.first_numbers()
     subscribed = {topic: first[topic] for topic in members[0].topics}
     order = group.topic_order or topic_order(group, members[0].topics)
-    targets = [_by_topic(member.claims, subscribed, group) for member in members]
-    claimed = {number for target in targets for numbers in target for number in numbers}
+    held = group.held or HeldNumbers([_numbers(each.claims, subscribed, group) for each in members], list)
+    claimed = set[int]().union(*held.numbers)
     unassigned = [
         number
         for topic in order
@@ -48,14 +48,17 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     total = sum(group.topics[topic] for topic in subscribed)
     share, surplus = divmod(total, len(members))
     unfilled: list[tuple[int, int]] = []
-    for position, target in enumerate(targets):
+    for position, numbers in enumerate(held.numbers):
         extra = surplus > 0
         room = share + extra
-        for numbers in target:
-            kept = numbers[:room]
-            owned[position] += kept
-            unassigned += numbers[room:]
-            room -= len(kept)
+        if len(numbers) > room:
+            in_order = held.iterated(numbers)
+            owned[position] += in_order[:room]
+            unassigned += in_order[room:]
+            room = 0
+        else:
+            owned[position] += numbers
+            room -= len(numbers)
         if room and extra and len(members) - position > surplus:
             room -= 1
             extra = False
@@ -70,7 +73,7 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     return Assignment(owned)
 
 
-def _by_topic(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[list[int]]:
+def _numbers(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[int]:
     """The claims as partition numbers, topic by topic in the order given, without topics not subscribed to."""
     found: dict[str, list[int]] = {}
     for topic, run in groupby(claims, _TOPIC):
@@ -80,7 +83,7 @@ def _by_topic(claims: Sequence[Partition], subscribed: dict[str, int], group: Gr
             if max(numbers) >= first + group.topics[topic]:
                 raise AssignorError("PartitionAssignorException", f"{topic}-{max(numbers) - first} was left unassigned")
             found.setdefault(topic, []).extend(numbers)
-    return list(found.values())
+    return list(chain.from_iterable(found.values()))
 
 
 _TOPIC = itemgetter(0)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import reading, timers
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
+from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
 from protocols.java import sorted_pairs
@@ -26,7 +27,7 @@ def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
 
 def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
     """Partitions as queues of the shared model, which have no broker here."""
-    return tuple([Queue(topic, "", number) for topic, number in partitions])
+    return tuple([queue_of(each) for each in partitions])
 
 
 def invoke(

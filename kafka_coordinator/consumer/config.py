@@ -5,6 +5,7 @@ In Kafka `ConsumerConfig` and the arguments of `subscribe`; the load stands for 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -37,6 +38,8 @@ class Load(NamedTuple):
 
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
+        if not (self.rates or self.since or self.bursts or self.pauses):
+            return _even(self.per_second)
         per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
         return Production(per_second, since, 0, self.bursts.get(partition, ()), self.pauses.get(partition, ()))
 
@@ -50,6 +53,12 @@ class Load(NamedTuple):
             tuple(self.poison.items()),
             tuple([(each, since - now, until - now) for each, of in self.pauses.items() for since, until in of]),
         )
+
+
+@lru_cache(maxsize=1 << 10)
+def _even(per_second: float) -> Production:
+    """Of every partition of a load that is the same everywhere."""
+    return Production(per_second)
 
 
 NO_LOAD = Load()

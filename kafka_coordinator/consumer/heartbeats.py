@@ -12,6 +12,9 @@ from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, STABLE
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
+from protocols.quick_records import quickly_made
+
+_heartbeat = quickly_made(Heartbeat)
 
 REACTIONS: Final[Mapping[str, str]] = {
     "NONE": "alive",
@@ -56,7 +59,7 @@ def due(c: ConsumerState, now: Time, out: Outbox) -> None:
     else:
         c.heartbeats.awaits_answer = True
         config, member_id, generation = c.config, c.membership.member_id, c.membership.generation
-        message = Heartbeat(requests.number(c), config.group, member_id, generation, config.instance_id)
+        message = _heartbeat((requests.number(c), config.group, member_id, generation, config.instance_id))
         requests.send(c, now, c.lookup.coordinator, message, out, about=(generation, member_id))
         out.set_timer(timers.HEARTBEAT, now + settings.heartbeat_interval_ms)
 

@@ -127,7 +127,8 @@ class Consumer:
                 break
             if c.config.by_hand:
                 by_hand.begin_reading(c, now, out)
-            if not (user.deferred or _has_work(c)) or polling.is_elsewhere(c, now, out):
+            has_work = polling.has_work if c.kip848 is None else kip848_polling.has_work
+            if not (user.deferred or has_work(c)) or polling.is_elsewhere(c, now, out):
                 return
             if user.deferred:
                 message, about = user.deferred.pop(0)
@@ -145,10 +146,6 @@ class Consumer:
         if isinstance(message, Close):
             self._successor = message.successor
         operator.COMMANDS[type(message)](self.state, now, message, out)
-
-
-def _has_work(c: ConsumerState) -> bool:
-    return polling.has_work(c) if c.kip848 is None else kip848_polling.has_work(c)
 
 
 def _poll(c: ConsumerState, now: Time, out: Outbox) -> bool:
@@ -178,9 +175,9 @@ def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: c
 
 def _waits_for(c: ConsumerState, answer: Message, about: object) -> bool:
     """Whether the answer is taken wherever the user's thread is: it waits in commitSync(), or has not to be asked."""
-    if isinstance(answer, OffsetFetchAnswer) and c.config.by_hand:
+    if c.config.by_hand and type(answer) is OffsetFetchAnswer:
         return c.user.listener_call is None
-    return isinstance(about, commits.About) and about.purpose == commits.USER
+    return type(about) is commits.About and about.purpose == commits.USER
 
 
 def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:

@@ -12,10 +12,10 @@ from kafka_coordinator.consumer import lookup, reading, requests, timers
 from kafka_coordinator.consumer.config import Load
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import NO_OFFSET, OffsetFetch, OffsetFetchAnswer
+from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
 from protocols.load import Reading
-from protocols.queues import Queue
 
 REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_LOAD_IN_PROGRESS": "again",
@@ -103,5 +103,4 @@ def _reset(c: ConsumerState, now: Time, partition: Partition, out: Outbox) -> No
 
 def _read_from(c: ConsumerState, now: Time, partition: Partition, offset: int, why: str, out: Outbox) -> None:
     c.subscription.positions[partition] = Reading(offset, now, 0.0)
-    topic, number = partition
-    out.observe(Position(c.config.group, c.config.name, Queue(topic, "", number), offset, why))
+    out.observe(Position(c.config.group, c.config.name, queue_of(partition), offset, why))

@@ -15,12 +15,15 @@ from math import ceil
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import poison_watch, timers
 from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
 from protocols.load import Reading
 from protocols.poison import moved_on, not_beyond
-from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 from protocols.sharing import shared_anew
+
+_delivered = quickly_made(Delivered)
 
 
 def is_still(c: ConsumerState) -> bool:
@@ -30,9 +33,10 @@ def is_still(c: ConsumerState) -> bool:
 
 def with_leader(c: ConsumerState) -> dict[Partition, Reading]:
     """The positions that can advance: of partitions that have a leader and will not be revoked."""
-    positions, still = c.subscription.positions, c.load.leaderless | c.subscription.pending_revocation
-    if not still:
+    positions, leaderless, pending = c.subscription.positions, c.load.leaderless, c.subscription.pending_revocation
+    if not leaderless and not pending:
         return positions
+    still = leaderless | pending
     return {partition: each for partition, each in positions.items() if partition not in still}
 
 
@@ -40,13 +44,12 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Move the positions on to now, and observe what was handled since the last time."""
     if not c.subscription.reading:
         return
-    load, positions = c.load, c.subscription.positions
+    load, positions, config = c.load, c.subscription.positions, c.config
     for partition, each in with_leader(c).items():
         after = moved_on(load.poison, partition, each, now, load.production(partition))
         if after.start > each.start:
-            topic, number = partition
-            queue = Queue(topic, "", number)
-            out.observe(Delivered(c.config.group, c.config.name, queue, each.start, after.start, each.since))
+            fact = config.group, config.name, queue_of(partition), each.start, after.start, each.since
+            out.observe(_delivered(fact))
             positions[partition] = after
 
 
@@ -74,7 +77,7 @@ def _share(c: ConsumerState, now: Time, out: Outbox, *, goes_on: bool) -> None:
     production = {partition: c.load.production(partition) for partition in positions} if handle else {}
     shared, until = shared_anew(now, handle, threads, positions, production, goes_on=goes_on)
     c.subscription.positions = {
-        partition: shared.get(partition, each._replace(since=now))
+        partition: shared[partition] if partition in shared else each._replace(since=now)
         for partition, each in c.subscription.positions.items()
     }
     if until is not None and c.subscription.reading:

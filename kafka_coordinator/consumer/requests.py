@@ -20,6 +20,9 @@ from kafka_coordinator.messages import (
     SyncGroup,
 )
 from protocols.engine.nodes import TICK, Message, Outbox, Time
+from protocols.quick_records import quickly_made
+
+_in_flight = quickly_made(InFlightRequest)
 
 REQUESTS = (
     MetadataRequest,
@@ -53,8 +56,9 @@ def send(
     # of two is first would depend on when the timer was set.
     deadline = now + (within or c.config.settings.request_timeout_ms) + TICK
     requests = c.requests
-    requests.in_flight[message[0]] = InFlightRequest(to, type(message), deadline, about)
-    if requests.check_at is None or deadline < requests.check_at:
+    requests.in_flight[message[0]] = _in_flight((to, type(message), deadline, about))
+    check_at = requests.check_at
+    if check_at is None or deadline < check_at:
         requests.check_at = deadline
         out.set_timer(timers.REQUESTS, deadline)
     out.send(to, message)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.log import Key, OffsetsTopic, Value, offsets_partition
+from kafka_coordinator.coordinator.log import Key, OffsetsTopic, PartitionLog, Value, offsets_partition
 from kafka_coordinator.coordinator.members import AliveParked, Parked
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import Opaque
+from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.queues import Queue, sort_queues
 
@@ -81,9 +82,13 @@ class Core:
             return NOT_COORDINATOR
         return COORDINATOR_LOAD_IN_PROGRESS if partition in self.loading else NONE
 
+    def log(self, partition: int) -> PartitionLog:
+        """The log of a partition."""
+        return self.storage.partitions[partition]
+
     def write(self, partition: int, key: Key, value: Value | None) -> None:
         """Append a record to the log of a partition."""
-        self.storage.partitions[partition].append(key, value)
+        self.log(partition).append(key, value)
 
     def parked(self, sender: str, correlation: int) -> Parked:
         """A request that is answered later."""
@@ -98,7 +103,7 @@ class Core:
         """The queue that stands for a partition in facts."""
         topic, number = partition
         queues = self.queues.get(topic, ())
-        return queues[number] if 0 <= number < len(queues) else Queue(topic, "", number)
+        return queues[number] if 0 <= number < len(queues) else queue_of(partition)
 
     def queues_of(self, assignment: Opaque) -> tuple[Queue, ...]:
         """The queues of an assignment, sorted; none if it is not a tuple of partitions."""

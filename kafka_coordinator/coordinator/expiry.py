@@ -8,7 +8,8 @@ from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.describe import delete_empty
 from kafka_coordinator.coordinator.consumer_groups.offsets import expire_offsets
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.storing import delete_group, delete_offset
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE
 from protocols.engine.nodes import Outbox, Time

@@ -6,24 +6,19 @@ In Kafka `ClassicGroup`; before 4.0 `GroupMetadata`.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Epoch, Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 
-
-class CommittedOffset(NamedTuple):
-    """An offset that the group has stored."""
-
-    offset: int
-    metadata: str
-    committed_at: Time
+_transition = quickly_made(Transition)
 
 
 class Group:
@@ -106,7 +101,7 @@ class Group:
             self.previous = before
             self.state = after
             self.since = now
-        out.observe(Transition("group", self.id, before, event, after))
+        out.observe(_transition(("group", self.id, before, event, after)))
         if self.generation != self.told_generation:
             self.told_generation = self.generation
             out.observe(Epoch(self.id, "group", self.id, states.GENERATION, self.generation))

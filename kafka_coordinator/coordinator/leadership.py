@@ -13,8 +13,8 @@ from kafka_coordinator.coordinator.consumer_groups.loading import resign as resi
 from kafka_coordinator.coordinator.consumer_groups.loading import take_over as take_over_group
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.expiry import expiry_timer, start_expiry
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
-from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, OffsetValue
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, OffsetKey
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
 from kafka_coordinator.coordinator.refusals import join_refused, sync_refused
@@ -98,13 +98,12 @@ def _replayed(core: Core, partition: int) -> tuple[list[Group], list[ConsumerGro
     groups: dict[str, Group] = {}
     others = replayed(core, partition, latest)
     for key, value in latest.items():
-        if isinstance(key, OffsetKey) and isinstance(value, OffsetValue):
-            offset = CommittedOffset(*value)
+        if isinstance(key, OffsetKey) and isinstance(value, CommittedOffset):
             if key.group in others:
-                others[key.group].offsets[key.topic, key.number] = offset
+                others[key.group].offsets[key.topic, key.number] = value
             else:
                 group = groups.setdefault(key.group, Group(key.group, partition))
-                group.offsets[key.topic, key.number] = offset
+                group.offsets[key.topic, key.number] = value
         elif isinstance(key, GroupKey) and isinstance(value, GroupValue):
             _restore(core, groups.setdefault(key.group, Group(key.group, partition)), value)
     return list(groups.values()), list(others.values())

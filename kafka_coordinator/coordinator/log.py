@@ -6,11 +6,14 @@ The topic is replicated: it lives outside of the brokers, and whoever leads a pa
 In Kafka the internal topic, `CoordinatorLoaderImpl` and `LogCleaner`.
 """
 
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import Opaque
 from protocols.engine.nodes import Time
 from protocols.java import string_hash
+from protocols.quick_records import quickly_made
 
 
 class OffsetKey(NamedTuple):
@@ -21,13 +24,21 @@ class OffsetKey(NamedTuple):
     number: int
 
 
+@lru_cache(maxsize=1 << 16)
+def offset_key(group: str, partition: Partition) -> OffsetKey:
+    """The key of a group's commits of a partition: one object for all records."""
+    return OffsetKey(group, *partition)
+
+
 class GroupKey(NamedTuple):
     """Key of a classic group's metadata."""
 
     group: str
 
 
-class OffsetValue(NamedTuple):
+class CommittedOffset(NamedTuple):
+    """An offset that a group has stored: value of an `OffsetKey`."""
+
     offset: int
     metadata: str
     committed_at: Time
@@ -64,7 +75,7 @@ class Key(Protocol):
 
 
 Value: TypeAlias = Any
-"""An `OffsetValue`, a `GroupValue`, or a value of `consumer_groups.records`; immutable."""
+"""A `CommittedOffset`, a `GroupValue`, or a value of `consumer_groups.records`; immutable."""
 
 
 class Record(NamedTuple):
@@ -73,6 +84,9 @@ class Record(NamedTuple):
     position: int
     key: Key
     value: Value | None
+
+
+_record = quickly_made(Record)
 
 
 class PartitionLog:
@@ -91,10 +105,11 @@ class PartitionLog:
 
     def append(self, key: Key, value: Value | None) -> None:
         """Write a record; it counts from now on."""
-        self.records.append(Record(self.end, key, value))
-        self.end += 1
+        records, end = self.records, self.end
+        records.append(_record((end, key, value)))
+        self.end = end + 1
         self._keys[key] = value is not None
-        count = len(self.records)
+        count = len(records)
         if count >= self._least and count - len(self._keys) >= self._ratio * count:
             self.compact()
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
+from kafka_coordinator.coordinator.log import CommittedOffset, offset_key
 from kafka_coordinator.coordinator.rebalance import restart_session
 from kafka_coordinator.coordinator.refusals import commit_refused
-from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset, store_offset
+from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -36,6 +37,9 @@ from kafka_coordinator.messages import (
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
 from protocols.java import sorted_pairs
+from protocols.quick_records import quickly_made
+
+_committed, _stored = quickly_made(Committed), quickly_made(CommittedOffset)
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 """From this version of OffsetCommit on a missing group has an error of its own."""
@@ -73,18 +77,19 @@ def store_commit(
 ) -> None:
     """Store the offsets of a request whose sender may do that, and answer it."""
     generation = None if request.generation < 0 else request.generation
-    most = core.settings.offset_metadata_max_bytes
+    most, stored, log = core.settings.offset_metadata_max_bytes, group.offsets, core.log(group.partition)
     errors = []
     for partition, offset, metadata in request.offsets:
         error = OFFSET_METADATA_TOO_LARGE if len(metadata) > most else NONE
         errors.append((partition, error))
-        refusal = "" if error == NONE else error
-        before = group.offsets.get(partition)
+        before = stored.get(partition)
         # A commit that repeats what is stored changes nothing: it is not observed, so that it can be skipped.
-        if refusal or before is None or before[:2] != (offset, metadata):
-            out.observe(Committed(request.group, core.queue(partition), offset, name, generation, refusal))
+        if before is None or before[0] != offset or before[1] != metadata or error != NONE:
+            refusal = "" if error == NONE else error
+            out.observe(_committed((group.id, core.queue(partition), offset, name, generation, refusal)))
         if error == NONE:
-            store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
+            committed = stored[partition] = _stored((offset, metadata, now))
+            log.append(offset_key(group.id, partition), committed)
     out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
 
 

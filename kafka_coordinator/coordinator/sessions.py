@@ -19,7 +19,10 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
+from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
+
+_answer = quickly_made(HeartbeatAnswer)
 
 
 def heartbeat(core: Core, now: Time, sender: str, request: Heartbeat, out: Outbox) -> None:
@@ -40,7 +43,7 @@ def heartbeat(core: Core, now: Time, sender: str, request: Heartbeat, out: Outbo
         return
     out.set_timer(member.timer, now + member.session_timeout_ms)
     rebalancing = group.state == states.PREPARING_REBALANCE
-    out.send(sender, HeartbeatAnswer(correlation, REBALANCE_IN_PROGRESS if rebalancing else NONE))
+    out.send(sender, _answer((correlation, REBALANCE_IN_PROGRESS if rebalancing else NONE)))
 
 
 def session_timed_out(core: Core, group: Group, member_id: str, now: Time, out: Outbox) -> None:

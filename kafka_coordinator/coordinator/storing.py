@@ -8,8 +8,8 @@ from typing import Protocol
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
-from kafka_coordinator.coordinator.log import GroupKey, GroupValue, OffsetKey, OffsetValue, StoredMember
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, StoredMember, offset_key
 from kafka_coordinator.coordinator.members import session_timer
 from protocols.engine.nodes import Outbox, Time
 from protocols.state_machine import ALWAYS
@@ -55,13 +55,13 @@ def store_group(core: Core, group: Group) -> None:
 def store_offset(core: Core, group: WithOffsets, partition: Partition, committed: CommittedOffset) -> None:
     """Store a committed offset: the last write wins."""
     group.offsets[partition] = committed
-    core.write(group.partition, OffsetKey(group.id, *partition), OffsetValue(*committed))
+    core.write(group.partition, offset_key(group.id, partition), committed)
 
 
 def delete_offset(core: Core, group: WithOffsets, partition: Partition) -> None:
     """Forget a committed offset, if there is one."""
     if group.offsets.pop(partition, None) is not None:
-        core.write(group.partition, OffsetKey(group.id, *partition), None)
+        core.write(group.partition, offset_key(group.id, partition), None)
 
 
 def delete_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:

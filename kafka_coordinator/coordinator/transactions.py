@@ -7,8 +7,9 @@ In Kafka `OffsetMetadataManager.commitTransactionalOffset`, `completeTransaction
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.commands import OffsetsDecided
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.identity import identity_error
+from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.storing import create_group, store_offset
 from kafka_coordinator.errors import ILLEGAL_GENERATION, NONE, REBALANCE_IN_PROGRESS
 from protocols.engine.nodes import Outbox, Time

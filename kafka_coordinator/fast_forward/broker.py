@@ -18,7 +18,8 @@ from kafka_coordinator.coordinator.consumer_groups.reconciliation import reconci
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import CommittedOffset, Group
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.storing import store_offset
 from kafka_coordinator.messages import Heartbeat, OffsetCommit

@@ -1,9 +1,9 @@
 """One variant of a scenario from its first to its last moment."""
 
-import gc
 from dataclasses import dataclass
 from functools import partial
 
+from protocols.cycle_search import no_cycle_search
 from protocols.engine.links import Latency
 from protocols.engine.simulation import Observer, Simulation
 from protocols.scenario.cluster import Cluster, MakeCluster
@@ -68,14 +68,9 @@ class Run:
         """Let everything happen, up to and including the end of the run; returns itself."""
         # What a run makes lives on, or goes at once with its last reference: searching it for cycles again and again
         # would cost a large group as much as its run.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with no_cycle_search():
             self.simulation.run(self.end)
             self.cluster.finish()
-        finally:
-            if collecting:
-                gc.enable()
         return self
 
 

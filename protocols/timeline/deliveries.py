@@ -9,6 +9,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Delivered, PassedOver
 from protocols.offsets import OffsetSet
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 from protocols.timeline.lifetimes import Lifetimes
 
 WINDOW: Time = 1000.0
@@ -29,7 +30,7 @@ class Delivery(NamedTuple):
     @classmethod
     def of(cls, now: Time, fact: Delivered) -> "Delivery":
         """From a fact that a node observed now."""
-        return cls(*fact, now)
+        return _delivery((*fact, now))
 
     @classmethod
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
@@ -37,36 +38,66 @@ class Delivery(NamedTuple):
         return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
 
 
+_delivery = quickly_made(Delivery)
+
+
 def handled_more_than_once(
     deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({})
 ) -> dict[tuple[str, Queue], list[tuple[int, int]]]:
     """(Group, queue) to the ranges of offsets that were handled more than once, by one member or several; disjoint,
     in order, and touching ones joined, each life of the queue for itself. Queues without any are left out."""
-    once: dict[tuple[str, Queue, int], OffsetSet] = {}
-    again: dict[tuple[str, Queue, int], OffsetSet] = {}
+    handled = _Handled(lives)
     for each in deliveries:
-        # What is handled comes from the life that had begun before: a topic created again has other records.
-        spans = lives.get(each.queue, ())
-        key = each.group, each.queue, sum(start < each.until for start, _ in spans)
-        known = once.setdefault(key, OffsetSet())
-        if known.count(each.first, each.end):
-            repeated = again.setdefault(key, OffsetSet())
-            at = each.first
-            for first, end in known.gaps(each.first, each.end):
-                repeated.add(at, first)
-                at = end
-            repeated.add(at, each.end)
-        known.add(each.first, each.end)
+        handled.add(each)
     found: dict[tuple[str, Queue], list[tuple[int, int]]] = {}
-    for (group, queue, _), of_life in sorted(again.items(), key=lambda each: each[0][2]):
+    for (group, queue, _), of_life in sorted(handled.again.items(), key=lambda each: each[0][2]):
         found.setdefault((group, queue), []).extend(of_life.ranges())
     return found
 
 
-def redelivered(deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({})) -> int:
-    """How many records were delivered to more than one member, or twice to one."""
-    ranges = handled_more_than_once(deliveries, lives).values()
-    return sum(end - first for of_queue in ranges for first, end in of_queue)
+def redelivered(
+    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), since: Time | None = None
+) -> int:
+    """How many records were delivered to more than one member, or twice to one, for the first time; with ``since`` only
+    those of which that is so since then (milliseconds; the deliveries are in the order of ``until``)."""
+    handled = _Handled(lives)
+    count = 0
+    for each in deliveries:
+        repeated = handled.add(each)
+        if repeated and (since is None or each.until >= since):
+            count += repeated
+    return count
+
+
+class _Handled:
+    """(Group, queue, number of its life) to what was handled ``once`` at least, and what ``again``."""
+
+    __slots__ = ("_lives", "_once", "again")
+
+    def __init__(self, lives: Lifetimes) -> None:
+        self._lives = lives
+        self._once: dict[tuple[str, Queue, int], OffsetSet] = {}
+        self.again: dict[tuple[str, Queue, int], OffsetSet] = {}
+
+    def add(self, each: Delivery) -> int:
+        """How many records are handled a second time with it."""
+        group, _, queue, first, end, _, until = each
+        spans = self._lives.get(queue) if self._lives else None
+        # What is handled comes from the life that had begun before: a topic created again has other records.
+        key = group, queue, sum([start < until for start, _ in spans]) if spans else 0
+        known = self._once.get(key)
+        if known is None:
+            known = self._once[key] = OffsetSet()
+        count = 0
+        if known.count(first, end):
+            repeated = self.again.setdefault(key, OffsetSet())
+            at = first
+            for missing, there in known.gaps(first, end):
+                count += repeated.add(at, missing)
+                at = there
+            count += repeated.add(at, end)
+        known.add(first, end)
+        return count
 
 
 def bursts(deliveries: Iterable[Delivery]) -> dict[tuple[str, str], float]:

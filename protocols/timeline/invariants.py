@@ -13,7 +13,8 @@ from protocols.scenario.groups import MemberPart
 from protocols.scenario.model import Scenario
 
 MayOwn = Callable[[Time, str, str, str], bool]
-"""Whether, at a time, a group's member may believe that it owns queues of a topic: it subscribes, or did."""
+"""Whether, at a time, a group's member may believe that it owns queues of a topic: it subscribes, or did. Who may at
+one time may at all later ones."""
 
 
 class InvariantError(AssertionError):
@@ -23,12 +24,14 @@ class InvariantError(AssertionError):
 class Invariants:
     """Checked with each fact."""
 
-    __slots__ = ("_completed", "_generations", "_may_own")
+    __slots__ = ("_completed", "_generations", "_known", "_may_own")
 
     def __init__(self, may_own: MayOwn | None = None) -> None:
         self._may_own = may_own
         self._generations: dict[tuple[str, str], int] = {}
         self._completed: dict[str, int] = {}
+        self._known: set[tuple[str, str, str]] = set()
+        """Group, member and topic of which that was asked: who may own does so for ever."""
 
     def owns(self, now: Time, fact: Owns) -> None:
         """A member believes; `InvariantError` if it cannot."""
@@ -45,11 +48,14 @@ class Invariants:
                 )
             self._generations[key] = fact.generation
         if self._may_own is not None:
-            for topic in dict.fromkeys(queue.topic for queue in fact.queues):
-                if not self._may_own(now, fact.group, fact.member, topic):
-                    raise InvariantError(
-                        f"{now} ms: {fact.member} of {fact.group} owns queues of {topic} and never subscribed to it"
-                    )
+            for topic in {queue[0]: None for queue in fact.queues}:
+                asked = fact.group, fact.member, topic
+                if asked not in self._known:
+                    if not self._may_own(now, *asked):
+                        raise InvariantError(
+                            f"{now} ms: {fact.member} of {fact.group} owns queues of {topic} and never subscribed to it"
+                        )
+                    self._known.add(asked)
 
     def ended(self, now: Time, fact: RebalanceEnded) -> None:
         """A generation is complete; `InvariantError` if a later one was already."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 from protocols.timeline.intervals import Double, Gap, Interval
 from protocols.timeline.lifetimes import Lifetimes, time_existing
 
@@ -16,6 +17,7 @@ HeldQueues = dict[Queue, tuple[Time, int | None]]
 """Queue to since when it is held, in which generation."""
 
 _NOTHING: tuple[Queue, ...] = ()
+_interval = quickly_made(Interval)
 
 
 class OwnershipFigures(NamedTuple):
@@ -52,7 +54,12 @@ class OwnershipView:
         if stated == (queues, generation):
             return _NOTHING, _NOTHING
         self._stated[key] = queues, generation
-        held = self.held.setdefault(key, {})
+        held = self.held.get(key)
+        if held is None:
+            held = self.held[key] = {}
+        if not held:
+            held.update(dict.fromkeys(queues, (now, generation)))
+            return _NOTHING, queues
         if not queues:
             lost = list(held)
             self._close(now, key, lost, held)
@@ -69,10 +76,11 @@ class OwnershipView:
         return lost, gained
 
     def _close(self, now: Time, key: tuple[str, str], lost: Sequence[Queue], held: HeldQueues) -> None:
+        group, member = key
         for queue in lost:
             since, generation = held.pop(queue)
             if self._intervals is not None:
-                self._intervals.append(Interval(*key, queue, since, now, generation))
+                self._intervals.append(_interval((group, member, queue, since, now, generation)))
 
     def open(self) -> list[Interval]:
         """What is held now, as intervals without an end."""

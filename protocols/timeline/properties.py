@@ -127,13 +127,16 @@ def _goes_on(timeline: Timeline) -> Iterator[Failure]:
     """Groups whose members gain and lose queues again and again after the last event: it has been quiet at the end for
     no longer than between two of these changes."""
     last_event = max((each.at for each in timeline.causes.happenings if each.at <= timeline.end), default=0.0)
-    began = {(each.group, each.member, each.queue, each.since) for each in timeline.beliefs}
-    ended = {(each.group, each.member, each.queue, each.until) for each in timeline.beliefs}
+    began, ended = set(), set()
+    for each in timeline.beliefs:
+        if each.since > last_event:
+            began.add((each.group, each.member, each.queue, each.since))
+        if each.until is not None and each.until > last_event:
+            ended.add((each.group, each.member, each.queue, each.until))
     changes: dict[str, dict[Time, Queue]] = {}
     # A queue that is kept from one generation to the next has not changed.
-    for group, _, queue, at in sorted(began ^ {each for each in ended if each[3] is not None}):
-        if at is not None and at > last_event:
-            changes.setdefault(group, {})[at] = queue
+    for group, _, queue, at in sorted(began ^ ended):
+        changes.setdefault(group, {})[at] = queue
     for group in changes:
         ordered = sorted(changes[group])
         quiet = [after - before for before, after in pairwise((*ordered, timeline.end))]

@@ -52,9 +52,10 @@ def rebalances(
     passes: dict[tuple[str, Happening], list[tuple[ObservedFact, list[ObservedFact]]]] = {}
     for observed in facts:
         fact = observed.fact
-        if isinstance(fact, RebalanceBegan):
+        kind = type(fact)
+        if kind is RebalanceBegan:
             open_now.setdefault((fact.group, fact.member), []).append(observed)
-        elif isinstance(fact, RebalanceEnded):
+        elif kind is RebalanceEnded:
             begun = open_now.pop((fact.group, fact.member), [])
             if fact.member is None:
                 by_coordinator.append(_rebalance([*begun, observed], attribution))

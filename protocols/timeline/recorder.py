@@ -6,22 +6,23 @@ from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
-from protocols.facts import Committed, Delivered, Granted, Owns, PassedOver, RebalanceEnded, Transition
+from protocols.facts import Granted, Owns, RebalanceEnded, Transition
+from protocols.quick_records import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.process_peers import ProcessPeers
 from protocols.timeline.causes import Call, Causes
-from protocols.timeline.commits import commits
-from protocols.timeline.deliveries import Delivery
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.observed import ObservedFact
 from protocols.timeline.ownership import Beliefs, OwnershipView
-from protocols.timeline.rebalances import rebalances
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.trace import HandledEvent, Sent, Trace
 
 T = TypeVar("T", Interval, Gap, Double)
+
+
+_observed = quickly_made(ObservedFact)
 
 
 class Recorder:
@@ -70,7 +71,7 @@ class Recorder:
     # The simulation's side.
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        self._facts.append(ObservedFact(now, node, fact, root, cause))
+        self._facts.append(_observed((now, node, fact, root, cause)))
         live = self._live.get(type(fact))
         if live is not None:
             live(now, fact)
@@ -105,7 +106,6 @@ class Recorder:
         to how many were sent (`protocols.engine.simulation.Simulation.messages`). The recorder may go on afterwards.
         """
         causes = Causes(self._calls, events, self._peers, self._reads)
-        gaps = _ordered([*self._gaps, *self._beliefs.open_gaps()])
         pauses = [each for each in self._pauses if not causes.ended_between(each.member, each.since, each.until)]
         return Timeline(
             end=end,
@@ -113,16 +113,10 @@ class Recorder:
             facts=tuple(self._facts),
             beliefs=tuple(_ordered([*self._believed, *self._beliefs.view.open()])),
             grants=tuple(_ordered([*self._granted, *self._grants.open()])),
-            gaps=tuple(gaps),
+            gaps=tuple(_ordered([*self._gaps, *self._beliefs.open_gaps()])),
             doubles=tuple(_ordered([*self._doubles, *self._beliefs.open_doubles()])),
             ownership=self._beliefs.figures(end),
             pauses=tuple(pauses),
-            rebalances=tuple(rebalances(self._facts, causes, gaps, pauses)),
-            commits=tuple(commits((each.now, each.fact) for each in self._facts if isinstance(each.fact, Committed))),
-            deliveries=tuple(Delivery.of(each.now, each.fact) for each in self._facts if type(each.fact) is Delivered),
-            passed_over=tuple(
-                Delivery.passed_over(each.now, each.fact) for each in self._facts if type(each.fact) is PassedOver
-            ),
             messages=_by_name(messages or {}),
             lost=_by_name(self._lost),
             trace=self._trace,

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from protocols.engine.nodes import Time
-from protocols.facts import Owns
+from protocols.facts import Committed, Delivered, Owns, PassedOver
 from protocols.queues import Queue, sort_queues
 from protocols.timeline.causes import Causes
-from protocols.timeline.commits import Commit
+from protocols.timeline.commits import Commit, commits
 from protocols.timeline.deliveries import Delivery, burst, redelivered
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.observed import ObservedFact
 from protocols.timeline.ownership import OwnershipFigures
-from protocols.timeline.rebalances import Rebalance, completed
+from protocols.timeline.rebalances import Rebalance, completed, rebalances
 from protocols.timeline.trace import Sent, Trace
 
 
@@ -37,9 +37,6 @@ class Timeline:
     """Queues with several owners, by beliefs."""
     ownership: OwnershipFigures
     pauses: tuple[Pause, ...]
-    rebalances: tuple[Rebalance, ...]
-    commits: tuple[Commit, ...]
-    deliveries: tuple[Delivery, ...]
     messages: Mapping[str, int]
     """Type of message to how many were sent."""
     lost: Mapping[str, int]
@@ -47,11 +44,30 @@ class Timeline:
     trace: Trace | None = None
     """Every message and cause, where the simulation traced."""
     lives: Lifetimes = field(default_factory=dict)
-    passed_over: tuple[Delivery, ...] = ()
-    """Records that were read past without being handled: no deliveries, but no lag either."""
     uncounted: tuple[str, ...] = ()
     broadcasting: frozenset[str] = frozenset()
     """Groups in which every member reads every queue: ``gaps``, ``doubles`` and ``ownership`` are of the others."""
+
+    @cached_property
+    def rebalances(self) -> tuple[Rebalance, ...]:
+        """In the order of their beginnings; members' passes that changed nothing are left out."""
+        return tuple(rebalances(self.facts, self.causes, self.gaps, self.pauses))
+
+    @cached_property
+    def commits(self) -> tuple[Commit, ...]:
+        """What brokers were asked to take, and what administrators set."""
+        return tuple(commits((each.now, each.fact) for each in self.facts if type(each.fact) is Committed))
+
+    @cached_property
+    def deliveries(self) -> tuple[Delivery, ...]:
+        """What the users' code handled."""
+        return tuple([Delivery.of(each.now, each.fact) for each in self.facts if type(each.fact) is Delivered])
+
+    @cached_property
+    def passed_over(self) -> tuple[Delivery, ...]:
+        """Records that were read past without being handled: no deliveries, but no lag either."""
+        passed = [each for each in self.facts if type(each.fact) is PassedOver]
+        return tuple([Delivery.passed_over(each.now, each.fact) for each in passed])
 
     @cached_property
     def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:

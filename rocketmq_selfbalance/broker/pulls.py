@@ -7,6 +7,7 @@ whatever becomes of the topic or of the group's offsets in the meantime.
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
+from protocols.quick_records import quickly_made
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
@@ -25,6 +26,8 @@ from rocketmq_selfbalance.codes import (
 )
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
+_committed, _answer = quickly_made(Committed), quickly_made(PullAnswer)
+
 
 def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """A client pulls (``PullMessageProcessor.processRequest``)."""
@@ -33,7 +36,7 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
         out.send(sender, PullAnswer(message.correlation, code, message.offset, 0, 0))
         return
     if message.commit_offset is not None:
-        fact = Committed(message.group, message.queue, message.commit_offset, sender, None, "")
+        fact = _committed((message.group, message.queue, message.commit_offset, sender, None, ""))
         commit(broker, now, fact, out)
     answer = get_message(broker, now, message)
     if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
@@ -104,14 +107,14 @@ def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
         code, following = PULL_NOT_FOUND, end
     else:
         return _found(broker, message, queue, end)
-    return PullAnswer(message.correlation, code, following, least, end)
+    return _answer((message.correlation, code, following, least, end, ()))
 
 
 def _found(broker: Broker, message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
     following = min(end, message.offset + message.max_messages)
     broker.offsets.commit_pull(message.group, message.queue.topic, message.queue.number, following)
     retried = tuple(queue.records[message.offset : following])
-    return PullAnswer(message.correlation, SUCCESS, following, queue.min_offset, end, retried)
+    return _answer((message.correlation, SUCCESS, following, queue.min_offset, end, retried))
 
 
 def held_due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:

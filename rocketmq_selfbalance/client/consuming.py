@@ -9,6 +9,7 @@ from collections.abc import Callable
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import SentBack
@@ -17,6 +18,8 @@ from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack
+
+_delivered = quickly_made(Delivered)
 
 _MOST_EXPIRED = 16
 """Records of a queue that one round of the clean-up sends back."""
@@ -60,7 +63,7 @@ def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
         if ahead:
             end = min(ahead) if min(ahead) > batch.first else batch.first + 1
     end = pool.poison.alone(batch.queue, batch.first, end)
-    return batch._replace(end=end)
+    return batch if end == batch.end else batch._replace(end=end)
 
 
 def _begin(
@@ -120,7 +123,7 @@ def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Ou
     queue, number, first, end = work.batch
     poison = consumer.pool.poison.find(queue, first)
     if poison is None:
-        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+        out.observe(_delivered((consumer.group, consumer.member, queue, first, end, work.since)))
     process_queue = consumer.current(queue, number)
     if process_queue is None or process_queue.dropped:
         return  # nothing is done with the result: neither kept nor sent back

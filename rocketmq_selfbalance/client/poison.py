@@ -59,7 +59,9 @@ class Poison:
     def alone(self, queue: Queue, first: int, end: int) -> int:
         """Where a piece of work that begins with ``first`` ends, ``end`` at the latest: a poison record is one of its
         own (code that is given several says which of them failed)."""
-        offsets = self.copies.get(queue) or self.known.get(queue, {})
+        offsets = self.copies.get(queue) or self.known.get(queue)
+        if not offsets:
+            return end
         ahead = min([offset for offset in offsets if first <= offset < end], default=None)
         return end if ahead is None else max(ahead, first + 1)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
 from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, polling, repairing
 from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
@@ -20,6 +21,8 @@ from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNIN
 
 DISPATCHER = "dispatcher"
 _MIB = 1 << 20
+
+_pull = quickly_made(PullMessage)
 
 
 class _Relocated(NamedTuple):
@@ -126,7 +129,7 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
     settings, push = consumer.settings, consumer.kind == PUSH
     kept = consumer.store.table.offsets.get(queue, 0)
     commits = kept > 0 and consumer.message_model == CLUSTERING and push
-    return PullMessage(
+    fields = (
         number,
         consumer.group,
         queue,
@@ -136,6 +139,7 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
         kept if commits else None,
         consumer.subscriptions.get(queue.topic, 0.0),
     )
+    return _pull(fields)
 
 
 def failed(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_coordinator import STRATEGIES, assign, register
-from kafka_coordinator.translation import topic_id
+from kafka_coordinator.assignors.uniform import uniform
+from kafka_coordinator.translation import Numbers, topic_id
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
@@ -251,6 +252,29 @@ def test_trusted_allocations_are_what_checked_ones_are(name: str, topics: dict[s
     for allocation in (previous, assign(name, group, previous)):
         allocation.check()
         assert allocation == Allocation(group, allocation)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(st.sampled_from(["t", "T", "é", "u"]), st.integers(1, 9), min_size=1), st.data())
+def test_uniform_keeps_what_members_had_as_if_their_claims_were_read_one_by_one(
+    topics: dict[str, int], data: st.DataObject
+) -> None:
+    ids = data.draw(st.lists(st.text(max_size=3), unique=True, min_size=1, max_size=6))
+    group = Group.of(topics, dict.fromkeys(ids, sorted(topics)))
+    queues = data.draw(st.permutations(group.queues))
+    gone = [Queue("t", "", 99)] if data.draw(st.booleans()) else []
+    twice = queues[:1] if data.draw(st.booleans()) else []
+    owners = [data.draw(st.sampled_from([*ids, "who left", None])) for _ in queues]
+    made_anew = data.draw(st.booleans())
+    previous: dict[str, list[Queue]] = {id: [] for id in ids}
+    for queue, owner in zip(queues, owners, strict=True):
+        if owner is not None:
+            previous.setdefault(owner, []).append(Queue(*queue) if made_anew else queue)
+    previous[ids[-1]] += [*gone, *twice]
+    numbers = Numbers.of(group)
+    one_by_one = numbers.for_server(previous)
+    assert one_by_one.held is None
+    assert assign("uniform", group, previous) == numbers.allocation(uniform(one_by_one, same_subscriptions=True))
 
 
 def test_the_package_is_quick_to_import() -> None:

@@ -36,6 +36,11 @@ def properties_of(result: RunResult) -> list[PropertyResult]:
     return measure(result.timeline, _expected(result))
 
 
+def has_settled(result: RunResult) -> bool:
+    """The same as `settled` of its `properties_of`, without the others."""
+    return settled(measure(result.timeline, _expected(result), [SETTLES]))
+
+
 def settled(measured: Sequence[PropertyResult]) -> bool:
     """Whether ownership came to rest, with one owner for every queue, by the properties of the run."""
     return next(each.held for each in measured if each.name == SETTLES)

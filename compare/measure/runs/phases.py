@@ -123,6 +123,31 @@ def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
         before = after
 
 
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What came of everything from a moment on: ``moves`` as the figure; the ``gaps`` and ``doubles`` that began then,
+    milliseconds of each while its queue existed."""
+
+    moves: int
+    gaps: tuple[tuple[Gap, Time], ...]
+    doubles: tuple[tuple[Double, Time], ...]
+
+
+def aftermath(timeline: Timeline, since: Time) -> Aftermath:
+    """The same as the `outcomes` of all moments from this one on, added up."""
+    beliefs = Beliefs(timeline.lives, timeline.uncounted, broadcasting=timeline.broadcasting)
+    for told in timeline.facts:
+        if told.now >= since:
+            break
+        if type(told.fact) is Owns:
+            beliefs.change(told.now, *told.fact)
+    return Aftermath(
+        timeline.ownership.moves - beliefs.moves,
+        tuple(_lasting(timeline, [each for each in timeline.gaps if each.since >= since])),
+        tuple(_lasting(timeline, [each for each in timeline.doubles if each.since >= since])),
+    )
+
+
 def ownership_changes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[tuple[Time, Phase, Owned]]:
     """After each time at which a belief changed or an event happened: the time, the moment it is in, who owns what."""
     said = [told for told in timeline.facts if isinstance(told.fact, Owns)]

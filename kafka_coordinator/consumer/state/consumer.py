@@ -21,7 +21,10 @@ from kafka_coordinator.consumer.state.user import UserLoop
 from kafka_coordinator.consumer.states import CONSUMER, GENERATION, JOINED, RESET, UNJOINED
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Epoch, Transition
+from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
+
+_transition = quickly_made(Transition)
 
 CLASSIC_CLIENT = "client"
 """What facts call the state machine of a classic consumer."""
@@ -80,7 +83,7 @@ class ConsumerState:
         after = self.membership.state = machine.next_state(before, event, guard)
         if before != after:
             name = CLASSIC_CLIENT if self.kip848 is None else machine.name
-            out.observe(Transition(name, self.config.name, before, event, after))
+            out.observe(_transition((name, self.config.name, before, event, after)))
             if self.kip848 is None and event in (JOINED, RESET):
                 out.observe(Epoch(self.config.group, name, self.config.name, GENERATION, self.membership.generation))
 

@@ -12,10 +12,10 @@ from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.counting import Counts, count
 from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
-from kafka_coordinator.coordinator.consumer_groups.orders import preferred
+from kafka_coordinator.coordinator.consumer_groups.orders import IteratedTargets, preferred
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
-from kafka_coordinator.coordinator.group import CommittedOffset
+from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.queues import Queue
@@ -46,6 +46,7 @@ class ConsumerGroup:
         "granted",
         "id",
         "image_hash",
+        "iterated",
         "members",
         "metadata_hash",
         "most_members",
@@ -86,6 +87,8 @@ class ConsumerGroup:
         """Member id to its target, topics and partitions in the order in which they were given."""
         self.balance: UniformBalance | None = None
         """What the last computation of a uniform target left for the next one."""
+        self.iterated: IteratedTargets | None = None
+        """The targets as the last computation of another one saw them."""
         self.owners: dict[Partition, str] = {}
         """Partition to the member that has it assigned or pending revocation."""
         self.by_name: Counts[str] = {}
@@ -274,7 +277,7 @@ class ConsumerGroup:
         for name in ConsumerGroup.__slots__:
             value = getattr(self, name)
             setattr(copied, name, dict(value) if isinstance(value, dict) else value)
-        copied.balance = None
+        copied.balance = copied.iterated = None
         copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
         return copied
 

@@ -54,6 +54,31 @@ def iterated(target: Iterable[Partition], ids: Mapping[str, int]) -> list[Partit
     return [(topic, number) for topic in topics for number in number_entry_order(numbers[topic])]
 
 
+class IteratedTargets:
+    """The targets of a group's members as an assignor sees them (`iterated`), without partitions that are gone; of a
+    target that stays the same from one computation to the next the answer is kept. ``counts``: topic to its partitions;
+    ``ids``: their ids; both must stay what they are."""
+
+    __slots__ = ("_known", "counts", "ids")
+
+    def __init__(self, counts: Mapping[str, int], ids: Mapping[str, int]) -> None:
+        self.counts, self.ids = counts, ids
+        self._known: dict[str, tuple[tuple[Partition, ...], tuple[Partition, ...]]] = {}
+
+    def of(self, member_id: str, target: tuple[Partition, ...]) -> tuple[Partition, ...]:
+        """The target of this member."""
+        known = self._known.get(member_id)
+        if known is None or known[0] is not target:
+            there = [each for each in target if each[1] < self.counts.get(each[0], 0)]
+            known = self._known[member_id] = target, tuple(iterated(there, self.ids))
+        return known[1]
+
+    def keep(self, member_ids: Sequence[str]) -> None:
+        """Who is not among these has left."""
+        if len(self._known) > 2 * len(member_ids):
+            self._known = {each: self._known[each] for each in member_ids if each in self._known}
+
+
 def member_order(members: Iterable[str], most: int, newcomer: str | None) -> list[str]:
     """The order in which an assignor sees the members: a HashMap of them, filled from the coordinator's own map, and
     then with the one that is new."""

@@ -10,7 +10,7 @@ from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupM
 from kafka_coordinator.assignors.server_side import SERVER_ASSIGNORS
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.orders import iterated, member_order, voted
+from kafka_coordinator.coordinator.consumer_groups.orders import IteratedTargets, member_order, voted
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
 from kafka_coordinator.coordinator.core import Core
@@ -64,17 +64,22 @@ def _assigned(core: Core, group: ConsumerGroup, name: str, newcomer: str | None)
         _check(name, answer, metadata)
     except AssignorError as error:
         raise UserError(f"server-side assignor {name} for group {group.id}: {error}") from None
-    partitions = [(topic, number) for topic, count in metadata.topics.items() for number in range(count)]
+    partitions = _partitions(tuple(metadata.topics.items()))
     return {
         member.member_id: [partitions[number] for number in numbers]
         for member, numbers in zip(metadata.members, answer.owned, strict=True)
     }
 
 
+@lru_cache(maxsize=16)
+def _partitions(counts: tuple[tuple[str, int], ...]) -> list[Partition]:
+    return [(topic, number) for topic, count in counts for number in range(count)]
+
+
 def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partition]) -> None:
     """The member's target from now on; what it keeps stays in its order."""
     before = group.target.get(member_id)
-    if before is not None and len(before) == len(given) and set(before) == set(given):
+    if before is not None and len(before) == len(given) and (before == tuple(given) or set(before) == set(given)):
         return
     wanted = set(given)
     kept = [partition for partition in before or () if partition in wanted]
@@ -92,7 +97,11 @@ def _topics(core: Core, group: ConsumerGroup) -> tuple[dict[str, int], dict[str,
 
 def _input(core: Core, group: ConsumerGroup, in_order: list[str]) -> GroupMetadata:
     topics, ids = _topics(core, group)
-    members = tuple([_member(group, group.members[member_id], topics, ids) for member_id in in_order])
+    claims = group.iterated
+    if claims is None or claims.counts != topics or claims.ids != ids:
+        claims = group.iterated = IteratedTargets(topics, ids)
+    members = tuple([_member(group, group.members[member_id], topics, claims) for member_id in in_order])
+    claims.keep(in_order)
     return GroupMetadata(topics, members, core.racks, ids)
 
 
@@ -101,19 +110,20 @@ def _id_of(topic: str, given: int | None) -> int:
     return topic_id(topic, given)
 
 
-def _member(group: ConsumerGroup, member: ConsumerMember, topics: dict[str, int], ids: dict[str, int]) -> Subscription:
+def _member(
+    group: ConsumerGroup, member: ConsumerMember, topics: dict[str, int], claims: IteratedTargets
+) -> Subscription:
     profile = member.profile
     named: Iterable[str] = profile.topics
     if profile.regex:
         resolved = group.resolved.get(profile.regex)
         named = sorted_as_java({*named, *(resolved.topics if resolved else ())})
-    known = [each for each in group.target.get(member.id, ()) if each[1] < topics.get(each[0], 0)]
     return Subscription(
         member.id,
         tuple([topic for topic in named if topic in topics]),
         profile.instance_id,
         profile.rack,
-        tuple(iterated(known, ids)),
+        claims.of(member.id, group.target.get(member.id, ())),
     )
 
 

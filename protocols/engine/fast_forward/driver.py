@@ -5,11 +5,11 @@ somebody was soon found who is not quiescent), and where all are quiescent the n
 busy run loses little, a quiet one gains nearly all.
 """
 
-import gc
 from collections.abc import Mapping, Sequence
 from heapq import heappush
 from math import inf
 
+from protocols.cycle_search import no_cycle_search
 from protocols.engine.fast_forward.adapters import Adapter, Adapters
 from protocols.engine.fast_forward.flows import Currents
 from protocols.engine.fast_forward.quiescent import Active, QuiescentWorld
@@ -105,13 +105,8 @@ class FastForward:
         elif handled >= UNLIKELY * size or not self._is_lively():
             sent = sum(simulation.messages.values())
             # All that is made here lives on, or goes at once: there is nothing for the collector to find.
-            collecting = gc.isenabled()
-            gc.disable()
-            try:
+            with no_cycle_search():
                 passed, horizon = self._pass_over()
-            finally:
-                if collecting:
-                    gc.enable()
             self._last_number, self._last_time = simulation.number, max(horizon, simulation.now)
             if self._active:
                 self._price = max(self._asked * ASKING, min(size, SOME))

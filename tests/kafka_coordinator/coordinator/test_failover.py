@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_coordinator.coordinator import BrokerSettings, OffsetsLeaders, OffsetsTopic
-from kafka_coordinator.coordinator.log import GroupKey, OffsetKey, OffsetValue, PartitionLog, offsets_partition
+from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, OffsetKey, PartitionLog, offsets_partition
 from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
 from kafka_coordinator.coordinator.states import (
     DEAD,
@@ -201,7 +201,7 @@ def test_compaction_changes_nothing_that_a_loader_sees(
     compacted, whole = PartitionLog(ratio, least), PartitionLog(1.0, 10_000)
     for group, topic, offset in writes:
         for log in (compacted, whole):
-            value = None if offset is None else OffsetValue(offset, "", 0.0)
+            value = None if offset is None else CommittedOffset(offset, "", 0.0)
             log.append(OffsetKey(group, topic, 0) if topic else GroupKey(group), value)
     assert list(compacted.latest().items()) == list(whole.latest().items())
     assert compacted.end == whole.end == len(writes)
@@ -220,7 +220,7 @@ def test_a_log_is_compacted_before_most_of_it_is_outdated() -> None:
     log = desk.world.node.core.storage.partitions[0]
     assert len(log.records) <= 256
     assert log.end > 2000
-    assert log.latest()[OffsetKey("g", "t", 0)] == OffsetValue(1999, "", desk.now)
+    assert log.latest()[OffsetKey("g", "t", 0)] == CommittedOffset(1999, "", desk.now)
 
 
 def test_two_groups_on_one_partition_share_its_log() -> None:
