@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: the brokers of this package before clients that nobody here wrote (extra ``serve``)."""

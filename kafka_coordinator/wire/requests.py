@@ -1,0 +1,84 @@
+"""Requests that are not about groups, as the wire brings them: one type per API, whatever its version.
+
+What groups are about has records of its own (`kafka_coordinator.messages` and `consumer_group_messages` beside it),
+because the coordinator of the simulation reads them, too. These here are for brokers on sockets alone: ``body`` is the
+entity that the codec has read, of the request's own version (`kafka_coordinator.wire.entities`).
+"""
+
+from typing import Any, NamedTuple
+
+
+class Request(NamedTuple):
+    """A request; the answer repeats ``correlation``, which is unique on its connection."""
+
+    correlation: int
+    version: int
+    client_id: str
+    body: Any
+
+
+class Answer(NamedTuple):
+    """An answer; ``body`` is an entity of the version that was asked in. None: the request asks for no answer."""
+
+    correlation: int
+    body: Any
+
+
+class ApiVersions(Request):
+    __slots__ = ()
+
+
+class Metadata(Request):
+    __slots__ = ()
+
+
+class Produce(Request):
+    __slots__ = ()
+
+
+class Fetch(Request):
+    __slots__ = ()
+
+
+class ListOffsets(Request):
+    __slots__ = ()
+
+
+class OffsetForLeaderEpoch(Request):
+    __slots__ = ()
+
+
+class InitProducerId(Request):
+    __slots__ = ()
+
+
+class CreateTopics(Request):
+    __slots__ = ()
+
+
+class DeleteTopics(Request):
+    __slots__ = ()
+
+
+class CreatePartitions(Request):
+    __slots__ = ()
+
+
+class DeleteRecords(Request):
+    __slots__ = ()
+
+
+class DescribeConfigs(Request):
+    __slots__ = ()
+
+
+class IncrementalAlterConfigs(Request):
+    __slots__ = ()
+
+
+class DescribeCluster(Request):
+    __slots__ = ()
+
+
+class DescribeTopicPartitions(Request):
+    __slots__ = ()

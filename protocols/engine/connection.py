@@ -1,0 +1,176 @@
+"""A client's connection in the world on sockets: what is read becomes messages, messages are written, within limits."""
+
+import asyncio
+import logging
+import socket
+from contextlib import suppress
+from typing import NamedTuple, Protocol, cast
+
+from protocols.engine.conversations import Conversation, MakeConversation, WireError
+from protocols.engine.nodes import Message
+
+LOG = logging.getLogger("equipoise.sockets")
+
+
+class Limits(NamedTuple):
+    """What one client may cost. ``connections`` at once per node, further ones are closed; ``unread`` bytes written
+    that the client has not read, above which nothing more is read from it, and above four times of which it is cut off;
+    ``idle_s`` seconds without a byte from it, after which its connection is closed (Kafka's
+    ``connections.max.idle.ms``)."""
+
+    connections: int = 10_000
+    unread: int = 16 * 1024 * 1024
+    idle_s: float = 600.0
+
+
+class Server(Protocol):
+    """What a connection needs of its world."""
+
+    loop: asyncio.AbstractEventLoop
+    limits: Limits
+
+    def opened(self, connection: "Connection") -> bool: ...
+
+    def received(self, name: str, peer: str, message: Message) -> None: ...
+
+    def lost(self, connection: "Connection") -> None: ...
+
+    def hangs(self, name: str) -> bool: ...
+
+
+class Connection(asyncio.Protocol):
+    """One connection with a client, as asyncio drives it.
+
+    Requests go to the node one after the other, as the conversation gives them. Nothing is read from a client that does
+    not read what is written to it, nor for a node that hangs.
+    """
+
+    def __init__(self, world: Server, name: str, make_conversation: MakeConversation) -> None:
+        self.world, self.name = world, name
+        self.peer = ""
+        """The client's ``address:port``, its name to the node."""
+        self.last_read = 0.0
+        """When something came last, on the event loop's clock, in seconds."""
+        self.cut = False
+        """Whether the network is cut: nothing is read and nothing written, and neither side is told."""
+        self._make = make_conversation
+        self._conversation: Conversation | None = None
+        self._transport: asyncio.Transport | None = None
+        self._is_full = self._is_pumping = False
+        self._held: list[bytes] = []
+        """Written while the network is cut."""
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        host, port = transport.get_extra_info("peername")[:2]
+        self.peer = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.last_read = self.world.loop.time()
+        handle = transport.get_extra_info("socket")
+        handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._transport.set_write_buffer_limits(self.world.limits.unread)
+        self._conversation = self._make(self.peer)
+        if not self.world.opened(self):
+            self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        assert self._conversation is not None
+        self.last_read = self.world.loop.time()
+        try:
+            self._conversation.feed(data)
+        except WireError as error:
+            self._refuse(error)
+        else:
+            self.pump()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.world.lost(self)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+        self._set_reading()
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._set_reading()
+        self.pump()
+
+    # What the world calls.
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing more comes from the client."""
+        return self._transport is None or self._transport.is_closing()
+
+    def pump(self) -> None:
+        """Hand on the requests that may be handled now."""
+        if self._is_pumping:
+            return
+        self._is_pumping = True
+        try:
+            while self._may_read() and (message := self._next()) is not None:
+                self.world.received(self.name, self.peer, message)
+        except WireError as error:
+            self._refuse(error)
+        finally:
+            self._is_pumping = False
+
+    def write(self, message: Message) -> None:
+        """Write what the node sends; the next request may follow."""
+        assert self._conversation is not None
+        assert self._transport is not None
+        content = self._conversation.encode(message)
+        if self.cut:
+            self._held += content
+        elif content and not self.is_closing:
+            self._transport.writelines(content)
+            if self._transport.get_write_buffer_size() > 4 * self.world.limits.unread:
+                LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
+                self._transport.abort()
+        self.pump()
+
+    def hang_up(self) -> None:
+        """Write what is left, and close."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def set_cut(self, cut: bool) -> None:
+        """Cut the network, or mend it: what was written meanwhile goes out now."""
+        self.cut = cut
+        self._set_reading()
+        if not cut and self._transport is not None and not self.is_closing:
+            held, self._held = self._held, []
+            self._transport.writelines(held)
+            self.pump()
+
+    def rest(self) -> None:
+        """The node hangs, or goes on: read no more, or again."""
+        self._set_reading()
+        self.pump()
+
+    def _next(self) -> Message | None:
+        assert self._conversation is not None
+        return self._conversation.next()
+
+    def _may_read(self) -> bool:
+        return not (self._is_full or self.cut or self.is_closing or self.world.hangs(self.name))
+
+    def _set_reading(self) -> None:
+        assert self._transport is not None
+        if self.is_closing:
+            return
+        with suppress(RuntimeError):
+            if self._may_read():
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _refuse(self, error: WireError) -> None:
+        LOG.warning("%s: the connection of %s is closed: %s", self.name, self.peer, error)
+        self.abort()

@@ -1,0 +1,312 @@
+"""The world on sockets: nodes of a small line protocol, before clients that asyncio brings along."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple, Self
+
+import pytest
+
+from protocols.engine.conversations import WireError
+from protocols.engine.loop_thread import LoopThread
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.sockets import Limits, Sockets
+from protocols.facts import Noted
+
+
+class Line(NamedTuple):
+    text: str
+
+
+class Lines:
+    """A conversation in lines of text; a line that begins with ``!`` is none of it."""
+
+    def __init__(self, peer: str) -> None:
+        self.read = b""
+
+    def feed(self, data: bytes) -> None:
+        self.read += data
+
+    def next(self) -> Message | None:
+        line, end, rest = self.read.partition(b"\n")
+        if not end:
+            return None
+        self.read = rest
+        if line.startswith(b"!"):
+            raise WireError(f"a line that begins with '!': {line.decode()!r}")
+        return Line(line.decode())
+
+    def encode(self, message: Message) -> Sequence[bytes]:
+        return [message[0].encode(), b"\n"]
+
+
+class Teller:
+    """Answers what it is asked, and remembers what came to it."""
+
+    def __init__(self, other: str = "") -> None:
+        self.seen: list[tuple[Any, ...]] = []
+        self.other = other
+
+    def start(self, now: Time, out: Outbox) -> None:
+        self.seen.append(("start",))
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        text = message[0]
+        self.seen.append(("receive", sender, text))
+        out.observe(Noted(text))
+        if text == "later":
+            out.set_timer(("answer", sender), now + 60)
+            out.set_timer(("answer", sender), now + 30)
+        elif text == "fail":
+            raise ZeroDivisionError("planted")
+        elif text == "bye":
+            out.close(sender)
+        elif text.startswith("pass ") and self.other:
+            out.send(self.other, Line(f"passed {text[5:]}"))
+        elif text.startswith("many "):
+            out.send(sender, Line("x" * int(text[5:])))
+        elif not text.startswith("passed "):
+            out.send(sender, Line(f"{text}!"))
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        self.seen.append(("timeout", timer, now))
+        out.send(timer[1], Line("at last"))
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        self.seen.append(("connected", peer))
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self.seen.append(("closed", peer))
+
+    def copy(self) -> Self:
+        raise NotImplementedError
+
+    def key(self, now: Time) -> tuple[Any, ...]:
+        return tuple(self.seen)
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def say(self, text: str) -> None:
+        self.writer.write(f"{text}\n".encode())
+
+    async def hear(self) -> str:
+        return (await asyncio.wait_for(self.reader.readline(), 5)).decode().rstrip("\n")
+
+    async def ask(self, text: str) -> str:
+        await self.say(text)
+        return await self.hear()
+
+
+class Setting(NamedTuple):
+    world: Sockets
+    node: Teller
+    connect: Callable[[], Awaitable[Client]]
+
+
+def in_world(story: Callable[[Setting], Awaitable[None]], limits: Limits = Limits()) -> None:  # noqa: B008
+    async def told() -> None:
+        world = Sockets(seed=1, limits=limits)
+        node = Teller("other")
+        world.start("teller", node)
+        address = await world.listen("teller", Lines)
+
+        async def connect() -> Client:
+            return Client(*await asyncio.open_connection(*address))
+
+        try:
+            await story(Setting(world, node, connect))
+        finally:
+            await world.close()
+
+    asyncio.run(told())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+def test_a_node_answers_a_client_and_hears_that_it_goes() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        assert await client.ask("hello") == "hello!"
+        client.writer.close()
+        await until(lambda: it.node.seen[-1][0] == "closed")
+        peer = it.node.seen[1][1]
+        assert it.node.seen == [("start",), ("connected", peer), ("receive", peer, "hello"), ("closed", peer)]
+        assert peer.startswith("127.0.0.1:")
+
+    in_world(story)
+
+
+def test_requests_of_one_read_are_handled_in_order() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        await client.say("one\ntwo\nthree")
+        assert [await client.hear() for _ in range(3)] == ["one!", "two!", "three!"]
+
+    in_world(story)
+
+
+def test_a_timer_that_was_moved_to_earlier_fires_once_and_on_time() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        began = perf_counter()
+        assert await client.ask("later") == "at last"
+        assert 0.025 <= perf_counter() - began < 1
+        await asyncio.sleep(0.06)
+        assert [each[0] for each in it.node.seen].count("timeout") == 1
+
+    in_world(story)
+
+
+def test_a_node_closes_a_connection_after_what_it_wrote_and_is_not_told() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        await client.say("hello\nbye")
+        assert await client.hear() == "hello!"
+        assert await client.hear() == ""
+        assert ("closed", it.node.seen[1][1]) not in it.node.seen
+
+    in_world(story)
+
+
+def test_bytes_that_are_no_request_close_one_connection_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(it: Setting) -> None:
+        bad, good = await it.connect(), await it.connect()
+        await bad.say("!what")
+        assert await bad.hear() == ""
+        assert await good.ask("still here") == "still here!"
+
+    in_world(story)
+    assert len(caplog.records) == 1
+    assert "a line that begins with '!': '!what'" in caplog.text
+
+
+def test_a_fault_of_a_node_closes_the_connection_and_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(it: Setting) -> None:
+        bad, good = await it.connect(), await it.connect()
+        await bad.say("fail")
+        assert await bad.hear() == ""
+        assert await good.ask("still here") == "still here!"
+        assert [type(each) for each in it.world.failures] == [ZeroDivisionError]
+
+    in_world(story)
+
+
+def test_nodes_of_one_world_reach_each_other() -> None:
+    async def story(it: Setting) -> None:
+        client, other = await it.connect(), Teller()
+        await client.say("pass early")
+        await asyncio.sleep(0.02)
+        it.world.start("other", other)
+        await client.say("pass on")
+        await until(lambda: ("receive", "teller", "passed on") in other.seen)
+        assert other.seen[:2] == [("start",), ("connected", "teller")]
+        it.world.end("other")
+        assert it.node.seen[-1] == ("closed", "other")
+        await client.say("pass late")
+        await until(lambda: it.node.seen.count(("closed", "other")) == 2)
+
+    in_world(story)
+
+
+def test_a_node_that_hangs_answers_when_it_goes_on() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        await client.ask("hello")
+        it.world.hang("teller")
+        await client.say("are you there")
+        await asyncio.sleep(0.05)
+        assert it.node.seen[-1][2] == "hello"
+        it.world.wake("teller")
+        assert await client.hear() == "are you there!"
+
+    in_world(story)
+
+
+def test_a_gate_keeps_a_message_until_it_is_delivered() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        kept: list[tuple[str, str, Message]] = []
+
+        def gate(name: str, sender: str, message: Message) -> bool:
+            kept.append((name, sender, message))
+            return len(kept) == 1
+
+        it.world.gate = gate
+        await client.say("first\nsecond")
+        assert await client.hear() == "second!"
+        it.world.deliver(*kept[0])
+        assert await client.hear() == "first!"
+
+    in_world(story)
+
+
+def test_a_cut_connection_is_told_to_both_sides_and_an_ended_node_can_come_again() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        await client.ask("hello")
+        it.world.disconnect("teller")
+        with pytest.raises((ConnectionError, AssertionError)):
+            assert await client.hear() != ""
+        await until(lambda: it.node.seen[-1][0] == "closed")
+        it.world.end("teller")
+        with pytest.raises(ConnectionError):
+            await it.connect()
+        again = Teller()
+        it.world.start("teller", again)
+        address = await it.world.listen("teller", Lines)
+        client = Client(*await asyncio.open_connection(*address))
+        assert await client.ask("hello") == "hello!"
+
+    in_world(story)
+
+
+def test_a_client_that_does_not_read_is_cut_off_and_one_that_says_nothing_is_closed() -> None:
+    async def story(it: Setting) -> None:
+        slow, idle = await it.connect(), await it.connect()
+        await slow.say("\n".join(["many 4000000"] * 40))
+        assert await idle.hear() == ""
+        await until(lambda: sum(each[0] == "closed" for each in it.node.seen) == 2)
+        answered = [each for each in it.node.seen if each[0] == "receive"]
+        assert len(answered) < 20
+
+    in_world(story, Limits(unread=100_000, idle_s=0.2))
+
+
+def test_more_connections_than_allowed_are_turned_away() -> None:
+    async def story(it: Setting) -> None:
+        first, second = await it.connect(), await it.connect()
+        assert await first.ask("hello") == "hello!"
+        with pytest.raises((ConnectionError, AssertionError)):
+            assert await second.hear() != ""
+        first.writer.close()
+        await until(lambda: not it.world.processes["teller"].connections)
+        assert await (await it.connect()).ask("again") == "again!"
+
+    in_world(story, Limits(connections=1))
+
+
+def test_a_world_beside_a_thread() -> None:
+    with LoopThread() as loop:
+
+        async def made() -> tuple[Sockets, tuple[str, int]]:
+            world = Sockets()
+            world.start("teller", Teller())
+            return world, await world.listen("teller", Lines)
+
+        world, address = loop.run(made())
+
+        async def talk() -> str:
+            return await Client(*await asyncio.open_connection(*address)).ask("hello")
+
+        assert asyncio.run(talk()) == "hello!"
+        assert loop.call(world.is_running, "teller")
+        loop.run(world.close())
