@@ -13,8 +13,8 @@ MOST_ROWS = 500
 """Groups in the table; the rest is counted."""
 
 _WIDTH, _HEIGHT, _BAR = 720, 120, 0.8
-_LABEL_EVERY = 90
-"""Pixels between two dates below the picture, at least."""
+_LABEL, _LABEL_EVERY = 75, 90
+"""Pixels that a date below the picture takes, and from one to the next at least."""
 
 
 def write_report(found: HistoryDocument, top: int) -> str:
@@ -109,7 +109,7 @@ def _picture(days: Sequence[DayRecord]) -> Markup:
                 dots.append(
                     f'<circle class="restless" cx="{middle:.1f}" cy="{y:.1f}" r="3"><title>{told}</title></circle>'
                 )
-        if x >= labelled + _LABEL_EVERY:
+        if x >= labelled + _LABEL_EVERY and (x == 0 or x + _LABEL <= _WIDTH):
             labelled = x
             parts.append(f'<text class="value" x="{x:.1f}" y="{_HEIGHT + 16}">{day["day"]}</text>')
     if line:
