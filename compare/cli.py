@@ -18,12 +18,14 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": ("compare.conformance.command", "Check the models against recordings of the real systems."),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
+    "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),
     "logs": ("compare.logs.command", "Say from logs of brokers and clients why groups rebalanced."),
     "plan": (
         "compare.planning.command",
         "Plan the way of a group to another way of sharing, with the cost of each step.",
     ),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
+    "watch": ("compare.watching.command", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 

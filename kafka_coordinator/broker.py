@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
+from kafka_coordinator.coordinator import commands
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.node import Coordinator
@@ -18,6 +19,7 @@ from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
 ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
+GroupSettings = Mapping[str, Mapping[str, int]]
 
 
 class ClusterState(NamedTuple):
@@ -30,6 +32,8 @@ class ClusterState(NamedTuple):
     offsets_leaders: tuple[str, ...]
     """Leader of each partition of ``__consumer_offsets``."""
     replica_racks: ReplicaRacks = MappingProxyType({})
+    group_settings: GroupSettings = MappingProxyType({})
+    """Group to the settings that it has itself, under Kafka's names."""
 
 
 class Broker:
@@ -46,6 +50,7 @@ class Broker:
         """The broker takes over what it leads."""
         self.coordinator.start(now, out)
         self._tell_topics(now, out)
+        self._tell_group_settings(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         """A request, or the controller's news of the cluster."""
@@ -79,7 +84,9 @@ class Broker:
     def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples."""
         cluster = self.cluster
-        return self.coordinator.key(now), cluster.brokers, tuple(cluster.topics.items()), cluster.offsets_leaders
+        settings = tuple((group, tuple(sorted(own.items()))) for group, own in sorted(cluster.group_settings.items()))
+        topics = tuple(cluster.topics.items())
+        return self.coordinator.key(now), cluster.brokers, topics, cluster.offsets_leaders, settings
 
     def _learn(self, now: Time, sender: str, state: ClusterState, out: Outbox) -> None:
         before, self.cluster = self.cluster, state
@@ -88,6 +95,12 @@ class Broker:
             self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
         if state.topics != before.topics or state.replica_racks != before.replica_racks:
             self._tell_topics(now, out)
+        if state.group_settings != before.group_settings:
+            self._tell_group_settings(now, out)
+
+    def _tell_group_settings(self, now: Time, out: Outbox) -> None:
+        settings = commands.GroupSettings(self.cluster.group_settings)
+        self.coordinator.receive(now, self.coordinator.core.name, settings, out)
 
     def _tell_topics(self, now: Time, out: Outbox) -> None:
         counts = {topic: len(leaders) for topic, leaders in self.cluster.topics.items()}

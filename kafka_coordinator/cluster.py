@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from kafka_coordinator.admin import Admin, ResetOffsets
 from kafka_coordinator.broker import Broker
+from kafka_coordinator.brokers import Brokers
 from kafka_coordinator.consumer import (
     Close,
     CommitNow,
@@ -24,8 +25,8 @@ from kafka_coordinator.consumer import (
     Thaw,
 )
 from kafka_coordinator.controller import Controller, ControllerSettings
-from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.group_configs import GroupConfigs
 from kafka_coordinator.members import Members
 from kafka_coordinator.settings import SettingsByRole
 from kafka_coordinator.topics import TopicTable
@@ -55,11 +56,13 @@ class KafkaCluster:
         self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
         divided = SettingsByRole(system.settings, where)
-        self.settings = with_settings(BrokerSettings(), divided.coordinator, where)
-        self.timing = ControllerSettings.of(divided.controller)
-        self.storage = offsets_topic(self.settings)
+        settings = with_settings(BrokerSettings(), divided.coordinator, where)
+        timing = ControllerSettings.of(divided.controller)
+        self.group_configs = GroupConfigs(scenario, settings)
         replicas = scenario.replication.get("kafka")
-        self.controller = Controller(scenario.brokers, self.settings.offsets_topic_num_partitions, replicas)
+        self.controller = Controller(scenario.brokers, settings.offsets_topic_num_partitions, replicas)
+        self.controller.group_settings = self.group_configs.now
+        self.brokers = Brokers(self.controller, settings, timing, simulation, self._served_otherwise)
         self.topics = TopicTable(scenario, self.controller, where)
         self.topology = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.topology, divided.consumer, where)
@@ -68,8 +71,7 @@ class KafkaCluster:
 
     def start(self, beginning: Beginning = IN_STEP) -> None:
         """Brokers first, then the members in the order written."""
-        for broker in self.scenario.brokers:
-            self._start_broker(broker)
+        self.brokers.start_all()
         for key in list(self.members.parts):
             start_later(self.simulation, beginning.starts.get(key, 0.0), partial(self._start_listed, key))
 
@@ -217,66 +219,27 @@ class KafkaCluster:
         self._load_changed()
 
     def _topics_changed(self) -> None:
-        self._tell_brokers()
+        self.brokers.tell()
         self._load_changed()
 
     def _load_changed(self) -> None:
         for node in self.topology.members:
             self.command(node, NewLoad(self.topics.load))
 
-    def _reset(self, event: events.Reset) -> None:
-        if not self.simulation.is_running(ADMIN):
-            self.simulation.start(ADMIN, Admin(self.scenario.brokers))
-        self.simulation.command(ADMIN, ResetOffsets(event.reset_offsets, self.topics.offsets_at(event.topic, event.to)))
-
-    # Brokers.
-
-    def _start_broker(self, name: str) -> None:
-        self.simulation.start(name, Broker(name, self.settings, self.storage, self.controller.state))
-
-    def _broker(self, event: events.BrokerEvent) -> None:
-        name, simulation = event.broker, self.simulation
-        if event.does == "return":
-            if not simulation.is_running(name):
-                self.controller.unfence(name)
-                self._start_broker(name)
-                self._tell_brokers()
-                self._served_otherwise()
-                every = self.timing.leader_imbalance_check_interval_seconds * 1000.0
-                check = (simulation.now // every + 1) * every
-                simulation.at(check, self._rebalance_leaders, "partitions go back to their preferred leaders")
-        elif simulation.is_running(name):
-            self.controller.ended(name)
-            self._served_otherwise()
-            if event.does == "stop":
-                self._fence(name)
-                simulation.end(name)
-            else:
-                simulation.end(name)
-                noticed = simulation.now + self.timing.broker_session_timeout_ms
-                simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller detects the loss of {name}")
-
     def _served_otherwise(self) -> None:
         if self.topics.brokers_changed(self.simulation.now):
             self._load_changed()
 
-    def _fence_if_gone(self, name: str) -> None:
-        if not self.simulation.is_running(name):
-            self._fence(name)
+    # Groups.
 
-    def _fence(self, name: str) -> None:
-        self.controller.fence(name)
-        self._tell_brokers()
+    def _configure(self, event: events.Configure) -> None:
+        self.controller.group_settings = self.group_configs.set(event)
+        self.brokers.tell()
 
-    def _rebalance_leaders(self) -> None:
-        if self.controller.rebalance_leaders():
-            self._tell_brokers()
-
-    def _tell_brokers(self) -> None:
-        state = self.controller.state
-        for broker in self.scenario.brokers:
-            if self.simulation.is_running(broker):
-                self.simulation.command(broker, state)
+    def _reset(self, event: events.Reset) -> None:
+        if not self.simulation.is_running(ADMIN):
+            self.simulation.start(ADMIN, Admin(self.scenario.brokers))
+        self.simulation.command(ADMIN, ResetOffsets(event.reset_offsets, self.topics.offsets_at(event.topic, event.to)))
 
 
 _OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
@@ -293,7 +256,8 @@ _OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
     events.Queues: KafkaCluster._queues,
     events.AddTopic: KafkaCluster._add_topic,
     events.DeleteTopic: KafkaCluster._delete_topic,
-    events.BrokerEvent: KafkaCluster._broker,
+    events.BrokerEvent: lambda cluster, event: cluster.brokers.change(event),
+    events.Configure: KafkaCluster._configure,
     events.Reset: KafkaCluster._reset,
 }
 """Events that are Kafka's own; the others befall processes and the network."""

@@ -10,7 +10,7 @@ In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartit
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from kafka_coordinator.broker import ClusterState, ReplicaRacks
+from kafka_coordinator.broker import ClusterState, GroupSettings, ReplicaRacks
 from kafka_coordinator.consumer.settings import whole_number
 from protocols.scenario.replication import Replicas
 
@@ -45,7 +45,7 @@ class Controller:
 
     __slots__ = (
         *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
-        *("racks", "replicas"),
+        *("group_settings", "racks", "replicas"),
     )
 
     def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
@@ -56,6 +56,8 @@ class Controller:
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""
         self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.group_settings: GroupSettings = {}
+        """Group to its settings."""
         self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
         self._leaders: dict[str, tuple[str, ...]] = {}
         self._offsets_leaders = self.offsets_preferred
@@ -64,7 +66,7 @@ class Controller:
     def state(self) -> ClusterState:
         """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
-        return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks)
+        return ClusterState(tuple(self.alive), dict(self._leaders), self._offsets_leaders, racks, self.group_settings)
 
     def put_topic(
         self, topic: str, preferred: tuple[str, ...], racks: tuple[tuple[str, ...], ...] | None = None

@@ -14,6 +14,7 @@ from kafka_coordinator.settings import (
     REMOTE_ASSIGNOR,
     STRATEGY,
     check_assignors,
+    check_broker_pattern,
     check_member_settings,
     protocol_of_member,
     protocol_of_variant,
@@ -83,23 +84,30 @@ class Members:
 
     def subscribe(self, key: MemberKey, topics: tuple[str, ...]) -> None:
         """The member subscribes to these topics from now on, also when it starts again."""
-        self.parts[key] = self.parts[key].model_copy(update={"subscribe": topics, "pattern": None})
+        self.parts[key] = self.parts[key].model_copy(
+            update={"subscribe": topics, "pattern": None, "resolved_by": "client"}
+        )
 
     def config(self, group: str, member: str, part: MemberPart, load: Load) -> ConsumerConfig:
         """What its consumer is started with. Raises `UserError`."""
+        settings = self._consumer_settings(member, part)
+        of_broker = part.resolved_by == "broker" and not settings.is_classic
+        if of_broker and part.pattern is not None:
+            check_broker_pattern(part.pattern, f"member {member}")
         return ConsumerConfig(
             name=member,
             group=group,
             bootstrap=self.bootstrap,
             topics=part.subscribe,
-            pattern=part.pattern,
+            pattern=None if of_broker else part.pattern,
+            broker_pattern=part.pattern if of_broker else None,
             client_id=member,
             instance_id=part.settings.get(INSTANCE_ID, part.instance_id),
             rack=part.settings.get(RACK, part.rack) or None,
             handle=part.handle,
             threads=part.threads or 1,
             load=load,
-            settings=self._consumer_settings(member, part),
+            settings=settings,
             poll_wait=self.poll_wait.get(MemberKey(group, member), 0),
             by_hand=MemberKey(group, member) in self.by_hand,
         )

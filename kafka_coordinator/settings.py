@@ -12,6 +12,8 @@ from kafka_coordinator.catalogue import of_protocol
 from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
 from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, protocol_of
 from kafka_coordinator.consumer.settings import NAMES as CONSUMER
+from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled
+from kafka_coordinator.coordinator.group_settings import DEFAULTS as GROUP
 from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
 from protocols.errors import UserError
 
@@ -46,6 +48,11 @@ class SettingsByRole:
                 self.controller[name] = value
             else:
                 raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *COORDINATOR, *controller.NAMES))}")
+
+
+def group_settings() -> frozenset[str]:
+    """Names of what a group may have as settings."""
+    return frozenset(GROUP)
 
 
 def member_settings() -> frozenset[str]:
@@ -103,6 +110,14 @@ def check_assignors(names: Iterable[str], where: str) -> None:
         if not known_assignor(name):
             known = [each for each in STRATEGIES if known_assignor(each)]
             raise UserError(f"{where}: unknown assignor {name!r}, expected one of {', '.join(known)}")
+
+
+def check_broker_pattern(pattern: str, where: str) -> None:
+    """Raises `UserError` for a pattern that a coordinator would refuse (INVALID_REGULAR_EXPRESSION)."""
+    try:
+        compiled(pattern)
+    except BadPattern as error:
+        raise UserError(f"{where}: the broker takes no such pattern, expected one of RE2: {error}") from None
 
 
 def _unknown(name: str, names: tuple[str, ...]) -> str:

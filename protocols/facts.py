@@ -129,6 +129,21 @@ class Transition(NamedTuple):
     after: str
 
 
+class Epoch(NamedTuple):
+    """A number that goes up with what a group has agreed on has this value from now on.
+
+    ``name`` is the system's name of it: a group's ``generation``, or ``group epoch`` and ``assignment epoch``; a
+    member's ``generation``, or ``member epoch``. ``machine`` and ``of`` say whose it is, as in `Transition`. Before the
+    first of these facts a group's numbers are 0, and a member has none; a negative one means that it has none any more.
+    """
+
+    group: str
+    machine: str
+    of: str
+    name: str
+    value: int
+
+
 class TimedOut(NamedTuple):
     """A time limit of the member's client ran out, and the client acts on it. ``setting`` is the system's name of the
     limit, which is ``limit`` milliseconds long; ``why`` says in words what takes longer, ending with that word;
@@ -160,6 +175,7 @@ Fact: TypeAlias = (
     | StandsStill
     | Position
     | Transition
+    | Epoch
     | TimedOut
     | Noted
 )

@@ -254,5 +254,7 @@ _OWN: Final[Mapping[type[Event], Callable[[RocketMQCluster, Any], None]]] = {
     events.DeleteTopic: RocketMQCluster._delete_topic,
     events.BrokerEvent: lambda cluster, event: cluster.servers.change_broker(event),
     events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
+    events.Configure: lambda cluster, event: None,
 }
-"""Events that are RocketMQ's own, those of members first; the others befall processes and the network."""
+"""Events that are RocketMQ's own, those of members first; the others befall processes and the network. No setting of a
+group is modelled: what configures one has nothing of RocketMQ's."""

@@ -22,6 +22,11 @@ from rocketmq_selfbalance.strategies import Strategy
 _OF_CLIENTS = frozenset((*REAL_NAMES, *ONLY_DEFAULT, VERSION))
 
 
+def group_settings() -> frozenset[str]:
+    """Names of what a group may have as settings: none is modelled."""
+    return frozenset()
+
+
 def member_settings() -> frozenset[str]:
     """Names of what a single member may have as settings: a client's, and those of any strategy."""
     return _OF_CLIENTS.union(*(STRATEGIES[name].settings for name in STRATEGIES))

@@ -9,11 +9,11 @@ Owners: TypeAlias = Mapping[str, Sequence[Sequence[str | int]] | None]
 
 def moved_queues(before: Owners, after: Owners) -> list[list[str | int]]:
     """[topic, broker, number, from, to], sorted, of each queue with one owner in both."""
-    was, now = _owner(before), _owner(after)
+    was, now = single_owners(before), single_owners(after)
     return [[*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]]
 
 
-def _owner(owners: Owners) -> dict[tuple[str | int, ...], str]:
+def single_owners(owners: Owners) -> dict[tuple[str | int, ...], str]:
     """Queue to its owner, for queues with just one."""
     found: dict[tuple[str | int, ...], str | None] = {}
     for member, queues in owners.items():

@@ -5,11 +5,15 @@ from collections.abc import Iterator, Sequence
 from compare.documents.comparison import AssumptionRecord
 from compare.narrative.formatting import SYSTEM_NAMES, many
 from compare.scenarios.capacity import threads_of
+from compare.scenarios.systems import member_settings
 from compare.scenarios.variants import Variant
+from kafka_coordinator.catalogue import CLASSIC
+from kafka_coordinator.settings import protocol_of_member, protocol_of_variant
+from protocols.scenario.descriptions import listed
 from protocols.scenario.events import MemberChange
 from protocols.scenario.groups import MemberPart
 from protocols.scenario.model import Scenario
-from protocols.scenario.systems import split_system
+from protocols.scenario.systems import STATIC, split_system
 
 
 def assumptions(variants: Sequence[Variant]) -> list[AssumptionRecord]:
@@ -20,7 +24,7 @@ def assumptions(variants: Sequence[Variant]) -> list[AssumptionRecord]:
     return [
         {"system": system, "text": f"{SYSTEM_NAMES.get(system, system)}: {text}."}
         for system, of in of_system.items()
-        for tell in (_replication, _threads, _production)
+        for tell in (_replication, _threads, _production, _patterns)
         for text in tell(system, of)
     ]
 
@@ -64,6 +68,30 @@ def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
         yield "producers do not send to other queues what the broker of a queue cannot take while it is down"
     if system != "rocketmq":
         yield "fetching takes neither time nor messages, because what a fetch brings is computed"
+
+
+def _patterns(system: str, variants: Sequence[Variant]) -> Iterator[str]:
+    """Who resolves a pattern that the broker should, where it cannot."""
+    asked = [part for part in _parts(variants[0].scenario) if part.resolved_by == "broker" and part.pattern]
+    if not asked:
+        return
+    if system == "rocketmq":
+        yield "topics are subscribed to by name, and a pattern stands for those that match when the member starts"
+    elif system == "kafka-zookeeper":
+        yield "brokers resolve no patterns, so that every member does that itself (resolved_by)"
+    else:
+        classic = [each for each in variants if any(_is_classic(each, part) for part in asked)]
+        if classic:
+            labels = listed(dict.fromkeys(each.label for each in classic))
+            instead = "the client resolves them from its metadata, which it asks for every metadata.max.age.ms"
+            yield f"the classic protocol ({labels}) has no patterns of the broker, so that {instead}"
+
+
+def _is_classic(variant: Variant, part: MemberPart) -> bool:
+    where = variant.label
+    own = {name: value for name, value in part.settings.items() if name in member_settings(variant.part.system)}
+    of_variant = protocol_of_variant(split_system(variant.part.system)[1].removesuffix(STATIC), {}, where)
+    return protocol_of_member(part.strategy, own, of_variant, where) == CLASSIC
 
 
 def _parts(scenario: Scenario) -> Iterator[MemberPart]:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
-from compare.reading.group_kinds import kind_of, library_of
+from compare.reading.client_libraries import is_javas, library_of
+from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import ASSUMPTIONS, model_of
 from compare.reading.observed import ObservedGroup
 from compare.scenarios.ending import ending
@@ -41,7 +42,8 @@ class Subject:
 
     ``members``: name to its fields; ``topics``: name to its number of queues, in RocketMQ per broker; ``settings``: the
     brokers' (the clients' are the members'); ``libraries``: member to its client library, where that is recognised (it
-    is another one than Java's); ``assumptions``: what no source shows, a sentence each.
+    is another one than Java's); ``untold``: members whose library is not known, Java's or another; ``assumptions``:
+    what no source shows, a sentence each.
     """
 
     system: str
@@ -54,6 +56,7 @@ class Subject:
     load: Mapping[str, object] = field(default_factory=dict)
     latency: object = "1ms..5ms"
     libraries: Mapping[str, str] = field(default_factory=dict)
+    untold: Sequence[str] = ()
     assumptions: Sequence[str] = ()
 
     @property
@@ -104,6 +107,7 @@ def of_scenario(scenario: Scenario, group: str | None, system: str, today: str |
         {name: value for name, value in part.settings.items() if name not in clients},
         fields.get("load", {}),
         scenario.run.latency,
+        libraries=_libraries({member: str(each.get("client_id", "")) for member, each in members.items()}),
         assumptions=told if scenario.events else (),
     )
 
@@ -198,9 +202,8 @@ def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str |
         brokers or ("broker-a",),
         {},
         {"produce": ASSUMED_RATE},
-        libraries={
-            each.id: library for each in observed.members or () if (library := library_of(each.client_id or ""))
-        },
+        libraries=_libraries({each.id: each.client_id or "" for each in observed.members or ()}),
+        untold=[] if observed.system != "kafka" else _untold(observed),
         assumptions=(
             *(() if said is None else (said,)),
             f"No source shows settings and load: clients and brokers have their defaults, and {ASSUMED_RATE} per queue"
@@ -208,6 +211,20 @@ def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str |
         ),
     )
     return _with_rates(subject, observed)
+
+
+def _libraries(client_ids: Mapping[str, str]) -> dict[str, str]:
+    return {member: library for member, client_id in client_ids.items() if (library := library_of(client_id))}
+
+
+def _untold(observed: ObservedGroup) -> list[str]:
+    """Members with a client id that somebody chose."""
+    return [
+        each.id
+        for each in observed.members or ()
+        if not library_of(client_id := each.client_id or "")
+        and not is_javas(client_id, observed.name, each.instance_id)
+    ]
 
 
 def _with_rates(subject: Subject, observed: ObservedGroup) -> Subject:

@@ -20,6 +20,7 @@ import re
 from typing import Literal
 
 from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
+from compare.reading.client_libraries import assignors_of, library_of
 from compare.reading.observed import ObservedGroup
 
 Kind = Literal[
@@ -35,18 +36,6 @@ Kind = Literal[
     "broadcasting",
     "unknown",
 ]
-
-_LIBRARIES = (
-    (re.compile(r"rdkafka"), "librdkafka"),
-    (re.compile(r"(kafka-python|aiokafka)-[0-9].*"), "kafka-python or aiokafka"),
-    (re.compile(r"sarama"), "Sarama"),
-    (re.compile(r"kafkajs"), "KafkaJS"),
-)
-"""Client libraries other than Java's, by the client id that they use if they are given none."""
-
-_BROUGHT_ALONG = {"librdkafka": ("range", "roundrobin", "cooperative-sticky"), "KafkaJS": ("roundrobin",)}
-_ELSEWHERE = ("range", "roundrobin", "sticky")
-"""Assignors of the other libraries."""
 
 STREAMS: tuple[Kind, ...] = ("streams", "ksqldb")
 """Kinds that place tasks by themselves, whatever their partitions' numbers look like."""
@@ -84,16 +73,6 @@ def libraries_of(observed: ObservedGroup) -> tuple[str, ...]:
     and a client id of one's own tells nothing."""
     found = {library_of(each.client_id or "") for each in observed.members or observed.seen}
     return tuple(sorted(each for each in found if each))
-
-
-def library_of(client_id: str) -> str:
-    """The client library other than Java's that a client id gives away; empty where it tells nothing."""
-    return next((library for form, library in _LIBRARIES if form.fullmatch(client_id)), "")
-
-
-def assignors_of(library: str) -> tuple[str, ...]:
-    """The assignors of the classic protocol that a client library brings along; empty stands for Java's."""
-    return _BROUGHT_ALONG.get(library, _ELSEWHERE) if library else CLASSIC
 
 
 def usable_strategies(observed: ObservedGroup, kind: Kind) -> tuple[str, ...]:

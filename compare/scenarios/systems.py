@@ -13,9 +13,10 @@ from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Where a system's cluster is, where the names of its members' settings (``member_settings``) and its strategies
-    (a registry, or a mapping to records), and how it numbers queues. ``also``: variants for which its bare name stands
-    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
+    """Where a system's cluster is, where the names of its members' and groups' settings (``member_settings``,
+    ``group_settings``) and its strategies (a registry, or a mapping to records), and how it numbers queues. ``also``:
+    variants for which its bare name stands besides those that a scenario without ``systems`` has of it.
+    ``static_members``: whether members can be static."""
 
     module: str
     cluster: str
@@ -86,6 +87,12 @@ def member_settings(name: str | None = None) -> frozenset[str]:
     """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a single member."""
     of = [each for each in SYSTEMS if registered(each)] if name is None else [split_system(name)[0]]
     return frozenset().union(*(module_named(SYSTEMS[each].settings).member_settings() for each in of))
+
+
+def group_settings(name: str | None = None) -> frozenset[str]:
+    """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a group."""
+    of = [each for each in SYSTEMS if registered(each)] if name is None else [split_system(name)[0]]
+    return frozenset().union(*(module_named(SYSTEMS[each].settings).group_settings() for each in of))
 
 
 def variant_names() -> tuple[str, ...]:

@@ -59,7 +59,8 @@ NO_LOAD = Load()
 class ConsumerConfig:
     """One consumer. ``bootstrap``: node names of the brokers that it asks first, at least one.
 
-    It subscribes to ``topics``, or to those whose whole name matches the regular expression ``pattern``.
+    It subscribes to ``topics``, or to those whose whole name matches the regular expression ``pattern``, which it
+    resolves itself, or ``broker_pattern``, which the coordinator does (consumer protocol).
     ``handle``: milliseconds that the user's code takes for one record; ``threads``: to how many threads of his own the
     user's loop hands the records of a poll. It polls again when all of them are done.
     """
@@ -70,6 +71,7 @@ class ConsumerConfig:
     bootstrap: tuple[str, ...]
     topics: tuple[str, ...] = ()
     pattern: str | None = None
+    broker_pattern: str | None = None
     client_id: str = ""
     instance_id: str | None = None
     rack: str | None = None

@@ -34,7 +34,7 @@ from kafka_coordinator.consumer.state import (
     ConsumerState,
     ListenerCall,
 )
-from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE
+from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, JOINED, PREPARING_REBALANCE
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
 
@@ -189,7 +189,7 @@ def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: N
         c.joining.failures = 0
         member = c.membership
         member.generation, member.member_id, member.protocol = answer.generation, answer.member_id, answer.protocol
-        c.transition("joined", out)
+        c.transition(JOINED, out)
         heartbeats.enable(c, now, out)
         if answer.leader == answer.member_id:
             _on_leader_elected(c, now, answer, out)

@@ -6,7 +6,7 @@ In Kafka `AbstractCoordinator.resetStateOnResponseError`, `resetStateAndRejoin` 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer import requests, timers
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.consumer.states import HEARTBEATS, UNJOINED
+from kafka_coordinator.consumer.states import HEARTBEATS, RESET, UNJOINED
 from kafka_coordinator.messages import LeaveGroup, Leaving
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import TimedOut
@@ -14,8 +14,8 @@ from protocols.facts import TimedOut
 
 def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:
     """Generation (and member id) are void. The listener is called at the next poll; until then the member owns on."""
-    c.transition("reset", out)
     c.membership.generation = NO_GENERATION
+    c.transition(RESET, out)
     c.membership.protocol = None
     if not keep_id:
         c.membership.member_id = ""

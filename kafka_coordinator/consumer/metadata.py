@@ -1,26 +1,34 @@
 """What topics there are: asked for at the start, every ``metadata.max.age.ms``, and when new topics matter (spec 4.8).
 
-A changed number of partitions matters to the leader alone, who keeps a snapshot of what it computed with; topics
-that come and go matter to whoever subscribes by pattern.
+An answer without a topic that was named (UNKNOWN_TOPIC_OR_PARTITION) is asked for again soon, after a pause that grows
+up to ``retry.backoff.max.ms``: so a topic that is created later is noticed within a second. Where the user's loop is
+code outside of the model, the client is another one than Java's, which waits for the maximum age.
 
-In Kafka `ConsumerMetadata`, `Metadata.requestUpdate`, and `updatePatternSubscription` and `MetadataSnapshot` of
-`ConsumerCoordinator`.
+A changed number of partitions matters to the leader alone, who keeps a snapshot of what it computed with; topics that
+come and go matter to whoever subscribes by pattern.
+
+In Kafka `ConsumerMetadata`, `Metadata.requestUpdate` with its ``equivalentResponseCount``, and
+`updatePatternSubscription` and `MetadataSnapshot` of `ConsumerCoordinator`.
 """
 
 import re
 from functools import lru_cache
 
 from kafka_coordinator.consumer import lookup, requests, timers
-from kafka_coordinator.consumer.state import ConsumerState, MetadataSnapshot
+from kafka_coordinator.consumer.state import ConsumerState, MetadataSnapshot, protocol_member
 from kafka_coordinator.messages import METADATA_CHANGED, MetadataAnswer, MetadataRequest
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 
 
 def wanted(c: ConsumerState) -> tuple[str, ...] | None:
-    """The topics to ask for: the subscription, on the leader those of the whole group; None: all."""
+    """The topics to ask for: the subscription, on the leader those of the whole group, where the coordinator resolves a
+    pattern those that it assigned (real clients ask for them by topic id); None: all."""
     if c.config.pattern is not None:
         return None
+    if c.config.broker_pattern is not None:
+        assigned = protocol_member(c).target.partitions
+        return tuple(dict.fromkeys(topic for topic, _ in assigned))
     return c.assigning.group_topics or c.subscription.topics
 
 
@@ -49,7 +57,11 @@ def answered(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[s
         known.topics, known.replica_racks = answer.topics, answer.replica_racks
     if about != wanted(c):
         refresh(c, now, out)
+    elif not c.config.by_hand and any(topic not in answer.topics for topic in about or ()):
+        out.set_timer(timers.METADATA, now + c.config.settings.backoff(known.incomplete))
+        known.incomplete += 1
     else:
+        known.incomplete = 0
         out.set_timer(timers.METADATA, now + c.config.settings.metadata_max_age_ms)
 
 

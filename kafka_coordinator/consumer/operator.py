@@ -48,7 +48,7 @@ _MOST_NAMES = 12
 
 
 def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
-    c.config = replace(c.config, topics=command.topics, pattern=command.pattern)
+    c.config = replace(c.config, topics=command.topics, pattern=command.pattern, broker_pattern=None)
     if not command.topics and command.pattern is None:
         c.subscription.topics = ()
         leaving.unsubscribe(c, now, out)

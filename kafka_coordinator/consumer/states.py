@@ -14,20 +14,26 @@ PREPARING_REBALANCE = "PREPARING_REBALANCE"
 COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
 STABLE = "STABLE"
 
+JOINED = "joined"
+RESET = "reset"
+"""The events with which the member has another generation, or none."""
+GENERATION = "generation"
+"""What facts call its number."""
+
 CONSUMER = StateMachine(
     "consumer",
     (UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE),
     (
         Edge(UNJOINED, "join sent", ALWAYS, PREPARING_REBALANCE),
         Edge(STABLE, "join sent", ALWAYS, PREPARING_REBALANCE),
-        Edge(PREPARING_REBALANCE, "joined", ALWAYS, COMPLETING_REBALANCE),
+        Edge(PREPARING_REBALANCE, JOINED, ALWAYS, COMPLETING_REBALANCE),
         Edge(PREPARING_REBALANCE, "failed", ALWAYS, UNJOINED),
         Edge(COMPLETING_REBALANCE, "failed", ALWAYS, UNJOINED),
         Edge(COMPLETING_REBALANCE, "synced", ALWAYS, STABLE),
-        Edge(UNJOINED, "reset", ALWAYS, UNJOINED),
-        Edge(PREPARING_REBALANCE, "reset", ALWAYS, UNJOINED),
-        Edge(COMPLETING_REBALANCE, "reset", ALWAYS, UNJOINED),
-        Edge(STABLE, "reset", ALWAYS, UNJOINED),
+        Edge(UNJOINED, RESET, ALWAYS, UNJOINED),
+        Edge(PREPARING_REBALANCE, RESET, ALWAYS, UNJOINED),
+        Edge(COMPLETING_REBALANCE, RESET, ALWAYS, UNJOINED),
+        Edge(STABLE, RESET, ALWAYS, UNJOINED),
     ),
 )
 """The table. The code runs from it, `equipoise states kafka --machine consumer` draws it."""

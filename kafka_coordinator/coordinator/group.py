@@ -13,7 +13,7 @@ from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Transition
+from protocols.facts import Epoch, Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
 from protocols.queues import Queue
 
@@ -54,6 +54,7 @@ class Group:
         "static_members",
         "subscribed",
         "supported",
+        "told_generation",
     )
 
     def __init__(self, group_id: str, partition: int) -> None:
@@ -92,6 +93,8 @@ class Group:
         """Client id to the queues that were granted to it as the observer saw; only names that have some."""
         self.changed = False
         """Whether a member's grant has ended since the last generation was complete."""
+        self.told_generation = 0
+        """The generation as the observer saw it last."""
         self._peak = 0
         self._order: list[str] | None = []
 
@@ -104,6 +107,9 @@ class Group:
             self.state = after
             self.since = now
         out.observe(Transition("group", self.id, before, event, after))
+        if self.generation != self.told_generation:
+            self.told_generation = self.generation
+            out.observe(Epoch(self.id, "group", self.id, states.GENERATION, self.generation))
 
     @property
     def can_rebalance(self) -> bool:

@@ -22,6 +22,9 @@ DEAD = "Dead"
 ABSENT = "(none)"
 """Not a state: there is no such group. The first edge of every group leaves from here."""
 
+GENERATION = "generation"
+"""What facts call the number of a group's generation."""
+
 CREATED = "group created"
 LOADED = "loaded from the log"
 ID_HANDED_OUT = "member id handed out"

@@ -5,6 +5,7 @@ A commit that repeats the stored offset tells the observer nothing; so it can be
 """
 
 from collections.abc import Hashable
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -14,7 +15,8 @@ from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import reconcile
-from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
+from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
+from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import CommittedOffset, Group
 from kafka_coordinator.coordinator.members import Member, session_timer
@@ -54,13 +56,13 @@ class BrokerAdapter:
     def quiescence(self, now: Time) -> Quiescence | None:
         found = _senders(self._core)
         self._senders = found or {}
-        return None if found is None else _quiescence(found)
+        return None if found is None else _quiescence(self._core, found)
 
     def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
         found = self._senders[sender]
         if isinstance(found, Sender):
             out.set_timer(found.member.timer, now + found.member.session_timeout_ms)
-        elif kind is ConsumerGroupHeartbeat:
+        elif kind in (ConsumerGroupHeartbeat, Heartbeat):
             restart_session(self._core, found.group, found.member, now, out)
         if kind is OffsetCommit:
             for partition in _assigned(found):
@@ -88,7 +90,7 @@ def _senders(core: Core) -> Senders | None:
                 return None
             found[name] = Sender(group, member)
     for consumer_group in core.consumer_groups.values():
-        if not _is_settled(consumer_group):
+        if not _is_settled(consumer_group) or _is_to_resolve(core, consumer_group):
             return None
         for each in consumer_group.members.values():
             name = each.profile.host.removeprefix("/")
@@ -99,20 +101,35 @@ def _senders(core: Core) -> Senders | None:
 
 
 def _is_settled(group: ConsumerGroup) -> bool:
-    """Whether no member's heartbeat would change anything in a group of the consumer protocol. With patterns, which a
-    heartbeat may resolve, or classic members, which go through JoinGroup, a group is not taken for settled."""
-    if group.patterns or group.spoken_classic:
-        return False
+    """Whether no member's heartbeat would change anything in a group of the consumer protocol, but for patterns that it
+    may resolve (`_is_to_resolve`)."""
     if group.members and (group.epoch != group.target_epoch or group.stale):
         return False
     for member in group.members.values():
         before, target = member.standing, frozenset(group.target.get(member.id, ()))
         if reconcile(before, group.target_epoch, target, None, group.is_free) != before:
             return False
+        if member.profile.classic is not None and (before.state != M_STABLE or before.epoch != group.epoch):
+            return False  # it will be told to join again
     return True
 
 
-def _quiescence(found: Senders) -> Quiescence:
+def _is_to_resolve(core: Core, group: ConsumerGroup) -> bool:
+    """Whether a heartbeat resolves the group's patterns, as soon as it may, or they are being resolved."""
+    if not group.patterns:
+        return False
+    last = next(iter(group.resolved.values()), None)
+    unresolved = last is None or len(group.patterns) != len(group.resolved)
+    return bool(group.refreshing) or unresolved or (last is not None and last.image < core.image_of_new_topics)
+
+
+def _resolves_at(core: Core) -> Time:
+    """From when on a heartbeat resolves the patterns of a group anew, because that was long ago."""
+    last = (next(iter(group.resolved.values())).at for group in core.consumer_groups.values() if group.patterns)
+    return min(last, default=inf) + core.settings.group_consumer_regex_refresh_interval_ms
+
+
+def _quiescence(core: Core, found: Senders) -> Quiescence:
     """How the coordinator of these members is quiescent."""
     harmless: dict[tuple[str, type[Message]], Any] = {}
     guarded: dict[TimerName, Guard] = {}
@@ -125,12 +142,18 @@ def _quiescence(found: Senders) -> Quiescence:
         else:
             of, each = sender
             who = (of.id, each.id, each.standing.epoch)
-            harmless[name, ConsumerGroupHeartbeat] = (*who, _assigned(sender))
-            guarded[session_timer(of.id, each.id)] = Guard(name, ConsumerGroupHeartbeat)
+            kind: type[Message] = Heartbeat
+            if each.profile.classic is not None:
+                harmless[name, Heartbeat] = who
+            else:
+                kind = ConsumerGroupHeartbeat
+                # A member that heartbeats at another interval is told the group's with the next answer.
+                harmless[name, kind] = (*who, _assigned(sender), heartbeat_interval_ms(core, of))
+            guarded[session_timer(of.id, each.id)] = Guard(name, kind)
         stored = _stored(sender)
         if stored is not None:
             harmless[name, OffsetCommit] = (*who, stored)
-    return Quiescence((), harmless, guarded)
+    return Quiescence((), harmless, guarded, until=_resolves_at(core))
 
 
 def _assigned(sender: Sender | ConsumerSender) -> tuple[Partition, ...]:

@@ -81,7 +81,7 @@ def _who(c: ConsumerState) -> tuple[str, str, int]:
 
 def _heartbeats(c: ConsumerState, coordinator: str) -> Exchange:
     m = protocol_member(c)
-    claim = (*_who(c), m.current.partitions)
+    claim = (*_who(c), m.current.partitions, m.interval)
     beat = Call((coordinator,), ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer, claim=claim)
     within = c.config.settings.request_timeout_ms
     return Exchange(timers.HEARTBEAT, m.interval, (beat,), within=within)

@@ -34,6 +34,7 @@ from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
     Commit,
+    Configure,
     Crash,
     DeleteTopic,
     Event,
@@ -271,4 +272,5 @@ _OWN: Final[Mapping[type[Event], Callable[[ZooKeeperCluster, Any], None]]] = {
     DeleteTopic: ZooKeeperCluster._delete_topic,
     BrokerEvent: ZooKeeperCluster._broker,
     Reset: ZooKeeperCluster._reset,
+    Configure: lambda cluster, event: None,
 }

@@ -50,6 +50,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def group_settings() -> frozenset[str]:
+    """Names of what a group may have as settings: none is modelled."""
+    return frozenset()
+
+
 def member_settings() -> frozenset[str]:
     """Names of what a single member may have as settings."""
     return frozenset(NAMES)

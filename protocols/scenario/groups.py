@@ -1,5 +1,7 @@
 """What there is: topics with their queues, groups with their members."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from protocols.scenario.fields import Count, Duration, Number, Part, Settings
@@ -12,6 +14,10 @@ class MemberPart(Part):
     """Topics, in the order in which the member lists them; they need not exist."""
     pattern: str | None = None
     """A regular expression that matches whole names of topics, instead of ``subscribe``."""
+    resolved_by: Literal["client", "broker"] = "client"
+    """Who finds the topics that match the pattern: the client, from its metadata, or the group's coordinator, as for
+    `SubscriptionPattern` in Kafka's consumer protocol (the pattern is one of RE2 then). Where there is no such thing,
+    the client does."""
     instance_id: str | None = None
     """Makes the member static (Kafka)."""
     rack: str | None = None
@@ -38,6 +44,10 @@ class GroupPart(Part):
 
     members: dict[str, MemberPart] = Field(default_factory=dict)
     """By name. ``c1..c20`` stands for twenty equal members, a list of topics for a member that subscribes to them."""
+    settings: Settings = Field(default_factory=dict)
+    """Settings of the group itself, as `kafka-configs --entity-type groups` sets them (Kafka's consumer protocol:
+    `consumer.session.timeout.ms`, `consumer.heartbeat.interval.ms`). A system passes over those that only others
+    have."""
 
 
 class TopicPart(Part):

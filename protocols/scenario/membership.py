@@ -74,7 +74,8 @@ class Membership:
                     member: part
                     for member, part in each.members.items()
                     if self._members[MemberKey(name, member)].is_there
-                }
+                },
+                settings=each.settings,
             )
             for name, each in self._groups.items()
         }

@@ -86,7 +86,8 @@ def all_static(scenario: Scenario) -> Scenario:
             members={
                 member: part if part.instance_id is not None else part.model_copy(update={"instance_id": member})
                 for member, part in group.members.items()
-            }
+            },
+            settings=group.settings,
         )
         for name, group in scenario.groups.items()
     }

@@ -120,7 +120,8 @@ def group(given: object, path: Path) -> tuple[GroupPart, dict[str, Path]]:
             if name in found:
                 raise PartError((*inside, written), f"two members {name!r}, expected each name once in a group")
             found[name], places[name] = made, (*inside, written)
-    return GroupPart(members=found), places
+    settings = {name: fields[name] for name in ("settings",) if name in fields}
+    return validated(GroupPart, {"members": found, **settings}, path), places
 
 
 def member(given: object, path: Path) -> MemberPart:
@@ -133,6 +134,8 @@ def member(given: object, path: Path) -> MemberPart:
             path, "subscribes to nothing, expected subscribe: [topic, ...] or pattern: a regular expression"
         )
     check_subscription(made.subscribe, made.pattern, path)
+    if made.resolved_by == "broker" and made.pattern is None:
+        raise PartError((*path, "resolved_by"), "broker without a pattern, expected pattern: a regular expression")
     return made
 
 

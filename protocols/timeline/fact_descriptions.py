@@ -8,6 +8,7 @@ from protocols.facts import (
     Callback,
     Committed,
     Delivered,
+    Epoch,
     Granted,
     Noted,
     Owns,
@@ -89,6 +90,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     ),
     Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
     Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
+    Epoch: lambda fact: f"{fact.of}: {fact.name} {fact.value}",
     StandsStill: lambda fact: (
         f"{fact.member} stands still on record {fact.offset} of {queue_name(fact.queue)}, which it cannot handle"
     ),

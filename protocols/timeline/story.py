@@ -5,7 +5,7 @@ from heapq import merge
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.facts import Committed, Delivered, Owns, Position, RebalanceBegan, Transition
+from protocols.facts import Committed, Delivered, Epoch, Owns, Position, RebalanceBegan, Transition
 from protocols.queues import Queue
 from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.fact_descriptions import describe_fact, generation_suffix, queue_name, queue_names, seconds
@@ -57,14 +57,14 @@ def _happenings(timeline: Timeline) -> Iterator[StoryLine]:
 
 
 def _facts(timeline: Timeline) -> Iterator[StoryLine]:
-    """Facts in the order in which they were observed, without commits and deliveries (`_commits`, `_at_the_end`) and
-    without beliefs that change nothing; repeated transitions are counted."""
+    """Facts in the order in which they were observed, without commits and deliveries (`_commits`, `_at_the_end`),
+    without epochs, which others name, and without beliefs that change nothing; repeated transitions are counted."""
     repeats = RepeatedTransitions()
     stated: dict[tuple[str, str], tuple[Queue, ...]] = {}
     cause_of = {observed: each.cause for each in timeline.rebalances for observed in each.facts}
     for observed in timeline.facts:
         fact = observed.fact
-        if isinstance(fact, Committed | Delivered | Position):
+        if isinstance(fact, Committed | Delivered | Position | Epoch):
             continue
         if isinstance(fact, Owns):
             key = fact.group, fact.member

@@ -79,6 +79,7 @@ class Story:
         replicas: int | None = None,
         events: Sequence[Event] = (),
         settings: dict[str, Any] | None = None,
+        group_settings: dict[str, Any] | None = None,
         latency: tuple[float, float] = (2.0, 2.0),
         seed: int = 1,
         tracing: bool = False,
@@ -98,7 +99,8 @@ class Story:
                     members={
                         name: MemberPart(**({} if "pattern" in part else {"subscribe": ("t",)}) | part)
                         for name, part in parts.items()
-                    }
+                    },
+                    settings=group_settings or {},
                 )
             },
             load={"produce": float(rate), "rates": rates or {}},

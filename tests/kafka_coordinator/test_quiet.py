@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.scenario.events import (
+    AddTopic,
     BrokerEvent,
     Commit,
+    Configure,
     Crash,
     Disconnect,
     Event,
@@ -20,6 +22,7 @@ from protocols.scenario.events import (
     Restart,
     StopPolling,
 )
+from protocols.scenario.groups import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 
 MEMBERS = ("c1", "c2", "c3", "c4")
@@ -51,6 +54,10 @@ EVENTS = st.lists(
         st.builds(
             lambda at, attempts, pause: Poison(at=at, poison="t-3", attempts=attempts, pause=pause),
             *(MOMENTS, st.sampled_from([None, 1, 7]), SHORT),
+        ),
+        st.builds(
+            lambda at, interval: Configure(at=at, configure="g", settings={"consumer.heartbeat.interval.ms": interval}),
+            *(MOMENTS, st.sampled_from([None, 7_000, 9_000])),
         ),
         MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="kill")),
         MOMENTS.map(lambda at: BrokerEvent(at=at, broker="b1", does="return")),
@@ -124,6 +131,75 @@ def test_full_and_skipping_runs_observe_the_same(
     assert some == every
 
 
+KINDS: dict[str, dict[str, Any]] = {
+    "named": {},
+    "pattern": {"pattern": "t|n.*", "resolved_by": "broker"},
+    "another": {"pattern": "[tu]", "resolved_by": "broker"},
+    "classic": {"settings": {"group.protocol": "classic", "session.timeout.ms": 10_000}},
+}
+
+
+@given(
+    system=st.sampled_from(["kafka:uniform", "kafka:server-range"]),
+    kinds=st.lists(st.sampled_from(list(KINDS)), min_size=4, max_size=4),
+    events=EVENTS,
+    topic=st.none() | MOMENTS,
+    rate=st.sampled_from([0.0, 10.0]),
+    seed=st.integers(0, 1000),
+    static=st.booleans(),
+    refresh=st.sampled_from([600_000, 25_000, 60_000]),
+)
+@settings(max_examples=60, deadline=None)
+def test_full_and_skipping_runs_of_groups_with_patterns_and_classic_members_observe_the_same(
+    system: str,
+    kinds: list[str],
+    events: list[Event],
+    topic: float | None,
+    rate: float,
+    seed: int,
+    static: bool,
+    refresh: int,
+) -> None:
+    new = [] if topic is None else [AddTopic(at=topic, add_topic={"n": TopicPart(queues={"b1": 2, "b2": 1})})]
+    given_ = {"group.consumer.regex.refresh.interval.ms": refresh, "metadata.max.age.ms": 30_000}
+
+    def run(full: bool) -> tuple[Observed, dict[Any, int]]:
+        story = Story(
+            system,
+            members={
+                name: {**KINDS[kind], **({"instance_id": f"i-{name}"} if static else {})}
+                for name, kind in zip(MEMBERS, kinds, strict=True)
+            },
+            topics={"t": 7, "u": 2},
+            brokers=("b1", "b2"),
+            rate=rate,
+            events=sorted([*events, *new], key=lambda event: event.at),
+            seed=seed,
+            latency=(1.0, 5.0),
+            settings={**CONSUMER, **given_},
+            full=full,
+        )
+        return story.to_end(300), story.simulation.messages
+
+    (skipping, some), (full, every) = run(False), run(True)
+    assert skipping.facts == full.facts
+    assert some == every
+
+
+@pytest.mark.parametrize("after", [2, 5, 8, 11])
+def test_patterns_that_were_resolved_while_nothing_happened_are_not_resolved_again_at_once(after: int) -> None:
+    """A new topic soon after the patterns were resolved again waits until ten seconds are over since then."""
+    found = []
+    for full in (True, False):
+        new = AddTopic(at=(183 + after) * 1000.0, add_topic={"n": TopicPart(queues={"b1": 2})})
+        interval = {"group.consumer.regex.refresh.interval.ms": 60_000}
+        members = {"c1": KINDS["pattern"], "c2": KINDS["pattern"]}
+        story = Story("kafka:uniform", members=members, events=[new], settings=interval, full=full)
+        found.append(story.to_end(240).facts)
+    assert found[0] == found[1]
+    assert any(now > new.at for now, _, _ in found[0])
+
+
 def test_a_consumer_that_does_not_wait_for_slow_answers() -> None:
     """A heartbeat and its answer take up to 10 ms."""
     given_: dict[str, Any] = {"latency": (1.0, 5.0), "settings": {"request.timeout.ms": 8}}
@@ -133,15 +209,24 @@ def test_a_consumer_that_does_not_wait_for_slow_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "kind", "each"), [("kafka:range", "Heartbeat", 1190), ("kafka:uniform", "ConsumerGroupHeartbeat", 710)]
+    ("system", "kind", "each", "member"),
+    [
+        ("kafka:range", "Heartbeat", 1190, {}),
+        ("kafka:uniform", "ConsumerGroupHeartbeat", 710, {}),
+        ("kafka:uniform", "ConsumerGroupHeartbeat", 710, KINDS["pattern"]),
+        ("kafka:uniform", "Heartbeat", 1120, KINDS["classic"]),
+    ],
 )
-def test_a_quiet_hour_costs_next_to_nothing(system: str, kind: str, each: int) -> None:
-    story = Story(system, members=[f"c{number}" for number in range(20)], topics={"t": 40})
+def test_a_quiet_hour_costs_next_to_nothing(system: str, kind: str, each: int, member: dict[str, Any]) -> None:
+    members: dict[str, dict[str, Any]] = {f"c{number}": member for number in range(20)}
+    members["c0"] = {}
+    story = Story(system, members=members, topics={"t": 40})
     seen = story.until(20)
     before, generations = story.simulation.number, seen.generations()
     story.until(3600)
     assert story.simulation.messages is not None
     beats = {kind.__name__: count for kind, count in story.simulation.messages.items()}[kind]
     assert beats > 20 * each
-    assert story.simulation.number - before < beats / 4
+    # Every ten minutes the patterns are resolved anew, and that is simulated.
+    assert story.simulation.number - before < beats / (2 if "pattern" in member else 4)
     assert seen.generations() == generations

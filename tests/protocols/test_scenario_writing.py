@@ -17,13 +17,16 @@ def test_every_example_survives_being_written(path: Path) -> None:
     assert read_text(as_yaml(found)) == found
 
 
+OWN = {"consumer.heartbeat.interval.ms": 9000, "consumer.session.timeout.ms": 60000}
+
+
 def test_every_kind_of_event_survives_with_all_its_digits() -> None:
     at = 7 * TICK
     found = scenario(
         name="everything: once",
         brokers=["broker-a", "broker-b"],
         topics={"orders": {"queues": {"broker-a": 2, "broker-b": 1}, "replica_racks": [["a"], ["b"], ["a", "b"]]}},
-        group={"name": "g", "members": {"c1": {"pattern": "ord.*", "handle": 0.5}, "c2": ["orders"]}},
+        group={"name": "g", "members": {"c1": {"pattern": "ord.*", "handle": 0.5}, "c2": ["orders"]}, "settings": OWN},
         load={"produce": 0.00001},
         run={"for": "10min", "seed": 3, "latency": "1ms..2500us"},
         systems=[{"system": "kafka:range", "label": "a label", "settings": {"session.timeout.ms": 6000}}],
@@ -40,6 +43,7 @@ def test_every_kind_of_event_survives_with_all_its_digits() -> None:
             {"at": 8000.0, "reset_offsets": "g", "topic": "orders", "to": "1s"},
             {"at": 9000.0, "add_topic": {"more: of it": 2}},
             {"at": 9500.0, "delete_topic": "more: of it"},
+            {"at": 9600.0, "configure": "g", "settings": {**OWN, "consumer.session.timeout.ms": None}},
             {"at": 590000.0, "stop_polling": "c2", "for": "1s"},
         ],
         expect={"settles_within": "90s", "idle_members": 0, "max_over_mean": 1.5},

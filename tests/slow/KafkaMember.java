@@ -6,6 +6,7 @@ import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 
 /** A consumer that polls and prints what its listener is told: milliseconds of the wall clock, kind, partitions, epoch. */
@@ -20,7 +21,7 @@ public class KafkaMember {
         settings.put("key.deserializer", deserializer);
         settings.put("value.deserializer", deserializer);
         KafkaConsumer<String, String> consumer = new KafkaConsumer<>(settings);
-        consumer.subscribe(List.of(arguments[0]), new Listener(consumer));
+        subscribe(consumer, arguments[0]);
         AtomicReference<String> command = new AtomicReference<>("");
         Thread reader = new Thread(() -> read(command));
         reader.setDaemon(true);
@@ -30,7 +31,7 @@ public class KafkaMember {
             if (now.startsWith("sleep ")) {
                 Thread.sleep(Long.parseLong(now.substring(6)));
             } else if (now.startsWith("subscribe ")) {
-                consumer.subscribe(List.of(now.substring(10).split(",")), new Listener(consumer));
+                subscribe(consumer, now.substring(10));
             } else if (now.equals("close")) {
                 break;
             }
@@ -43,6 +44,15 @@ public class KafkaMember {
         }
         consumer.close();
         print("closed", "", -1);
+    }
+
+    /** Topics with commas between, or behind a tilde a pattern that the broker resolves. */
+    private static void subscribe(KafkaConsumer<String, String> consumer, String to) {
+        if (to.startsWith("~")) {
+            consumer.subscribe(new SubscriptionPattern(to.substring(1)), new Listener(consumer));
+        } else {
+            consumer.subscribe(List.of(to.split(",")), new Listener(consumer));
+        }
     }
 
     private static void read(AtomicReference<String> command) {

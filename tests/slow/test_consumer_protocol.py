@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from protocols.facts import Callback
-from protocols.scenario.events import Event, Join, Leave, StopPolling, Subscribe
+from protocols.scenario.events import AddTopic, Event, Join, Leave, StopPolling, Subscribe
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.slow.java import find_java, released_jars
 from tests.slow.real_kafka import _ARTIFACTS, VERSION, RealKafka, UnavailableError, running
@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
 
 INTERVAL_MS: Final = 1_000
 """Of the heartbeats of this broker; see `real_kafka`."""
+INITIAL_DELAY_MS: Final = 500
+"""Of classic groups at this broker."""
+RANGE: Final = "org.apache.kafka.clients.consumer.RangeAssignor"
 SLACK_MS: Final = 900
 """What a busy machine and the clients' loops may add; a heartbeat is longer."""
 SOURCE = Path(__file__).with_name("KafkaMember.java")
@@ -59,14 +62,14 @@ class Member:
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
     try:
         with running(tmp_path_factory.mktemp("kafka")) as node:
-            for topic, partitions in (("t", 6), ("u", 2)):
+            for topic, partitions in (("t", 6), ("u", 2), ("p-a", 2)):
                 node.topics("--create", "--topic", topic, "--partitions", str(partitions))
             yield node
     except UnavailableError as error:
         pytest.skip(str(error))
 
 
-def start(kafka: RealKafka, classes: Path, name: str, began: float, **settings: str) -> Member:
+def start(kafka: RealKafka, classes: Path, name: str, began: float, subscription: str = "t", **settings: str) -> Member:
     jars = released_jars("kafka", VERSION, _ARTIFACTS)
     given = {
         "bootstrap.servers": kafka.plaintext,
@@ -76,7 +79,7 @@ def start(kafka: RealKafka, classes: Path, name: str, began: float, **settings: 
         "auto.offset.reset": "earliest",
         **settings,
     }
-    arguments = ["t", *(f"{key}={value}" for key, value in given.items())]
+    arguments = [subscription, *(f"{key}={value}" for key, value in given.items())]
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     command = [find_java(), "-cp", f"{classes}:{jars}/*", "-Xmx128m", "-XX:TieredStopAtLevel=1", quiet, "KafkaMember"]
     process = subprocess.Popen(
@@ -109,9 +112,9 @@ class Script:
         self.moments: dict[str, float] = {}
         self.members: dict[str, Member] = {}
 
-    def start(self, name: str, **settings: str) -> None:
+    def start(self, name: str, subscription: str = "t", **settings: str) -> None:
         given = {"group.id": self._group, **settings}
-        self.members[name] = start(self._kafka, self._classes, name, self.began, **given)
+        self.members[name] = start(self._kafka, self._classes, name, self.began, subscription, **given)
 
     def at(self, seconds: float, what: str, name: str = "", command: str = "") -> None:
         time.sleep(max(0.0, self.began / 1000 + seconds - time.time()))
@@ -188,18 +191,67 @@ def test_static_members_come_back_to_what_they_had_and_a_second_one_is_refused(k
     assert seen.notes() == ["poll() of c throws: UNRELEASED_INSTANCE_ID"]
 
 
+def test_a_pattern_that_the_broker_resolves_finds_a_new_topic(kafka: RealKafka, classes: Path) -> None:
+    """a begins, b joins it, a topic that matches is created, b closes."""
+    from confluent_kafka import admin
+
+    client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
+    script = Script(kafka, classes, "patterns")
+    try:
+        script.start("a", "~p-[a-z]+")
+        script.at(8, "b starts")
+        script.start("b", "~p-[a-z]+")
+        script.at(16, "p-b is created")
+        client.create_topics([admin.NewTopic("p-b", 2, 1)])["p-b"].result(30)
+        script.at(34, "b closes", "b", "close")
+        script.at(42, "end")
+    finally:
+        real = script.end()
+    pattern = {"pattern": "p-[a-z]+", "resolved_by": "broker"}
+    created = {"at": script.moments["p-b is created"], "add_topic": {"p-b": {"queues": {"b1": 2}}}}
+    events: list[Event] = [
+        *(Join.model_validate({"at": joined(told), "join": name, **pattern}) for name, told in real.items()),
+        AddTopic.model_validate(created),
+        Leave(at=script.moments["b closes"], leave="b"),
+    ]
+    compare(real, played(events, 42).by_member())
+
+
+def test_a_classic_member_hears_soon_of_a_topic_that_was_not_there(kafka: RealKafka, classes: Path) -> None:
+    """a subscribes to t and to late, which is created when it has been in the group for a while."""
+    from confluent_kafka import admin
+
+    client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
+    script = Script(kafka, classes, "late")
+    try:
+        script.start("a", "t,late", **{"group.protocol": "classic", "partition.assignment.strategy": RANGE})
+        script.at(14, "late is created")
+        client.create_topics([admin.NewTopic("late", 2, 1)])["late"].result(30)
+        script.at(22, "end")
+    finally:
+        real = script.end()
+    created = {"at": script.moments["late is created"], "add_topic": {"late": {"queues": {"b1": 2}}}}
+    # The initial delay is over before the first callback.
+    joins = Join(at=joined(real["a"]) - INITIAL_DELAY_MS, join="a", subscribe=("t", "late"))
+    events: list[Event] = [joins, AddTopic.model_validate(created)]
+    delay = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS}
+    modelled = played(events, 22, system="kafka:range", **delay).by_member()
+    compare(real, modelled)
+    assert [each.kind for each in real["a"]] == ["assigned", "revoked", "assigned"]
+
+
 def joined(told: Sequence[Told]) -> float:
     """When a client joined: a little before its first callback."""
     return told[0].at - 10
 
 
-def played(events: Sequence[Event], seconds: float, **settings: int) -> "_Epochs":
+def played(events: Sequence[Event], seconds: float, *, system: str = "kafka:uniform", **settings: int) -> "_Epochs":
     """The same in the model."""
     seen = _Epochs()
     story = Story(
-        "kafka:uniform",
+        system,
         members={},
-        topics={"t": 6, "u": 2},
+        topics={"t": 6, "u": 2, "p-a": 2},
         events=sorted(events, key=lambda event: event.at),
         settings={
             "group.consumer.heartbeat.interval.ms": INTERVAL_MS,

@@ -19,7 +19,8 @@ GAP, LANE, PORT = 20, 9, 7
 def graphs(system: str) -> list[dict[str, object]]:
     """The machines of a system: name, its states and edges with their places; none for a system without.
 
-    ``machine`` is what the facts of `protocols.facts.Transition` call it.
+    ``machine`` is what the facts of `protocols.facts.Transition` call it; ``members``: the machine of the members,
+    where it is that of a group; ``over``: states in which there is no such thing any more, or not yet.
     """
     return [_graph(machine(system, name)) for name in MACHINES.get(system, {})]
 
@@ -39,6 +40,7 @@ def _graph(drawn: Machine) -> dict[str, object]:
         {(place[before], place[after]) for before, after in drawn.between() if before != after},
         key=lambda pair: (abs(pair[1] - pair[0]), pair),
     )
+    leading_on = {before for before, _ in pairs}
     lanes: dict[bool, list[list[tuple[int, int]]]] = {True: [], False: []}
     lane_of = {}
     for before, after in pairs:
@@ -70,7 +72,9 @@ def _graph(drawn: Machine) -> dict[str, object]:
     return {
         "name": drawn.name,
         "machine": _MACHINE.get((drawn.system, drawn.name), drawn.name),
+        "members": _MEMBERS.get((drawn.system, drawn.name)),
         "outside": next((state for state in OUTSIDE if state in place), None),
+        "over": [state for state in place if state in OUTSIDE or place[state] not in leading_on],
         "states": [
             {"name": state, "shown": drawn.shown(state), "x": left, "y": at * (HEIGHT + GAP) + 4}
             for state, at in place.items()
@@ -81,6 +85,9 @@ def _graph(drawn: Machine) -> dict[str, object]:
         "box": [WIDTH, HEIGHT],
     }
 
+
+_MEMBERS = {("kafka", "group"): "client", ("kafka", "consumer group"): "consumer group member"}
+"""System and machine of a group to that of its members, as the nodes call it."""
 
 _MACHINE = {("kafka", "consumer"): "client"}
 """What the nodes call a machine, where the drawings call it otherwise."""

@@ -22,7 +22,17 @@ from protocols.scenario.jitter import shifted
 from protocols.scenario.model import LoadPart, Scenario
 from protocols.scenario.units import duration_text
 
-SCRIPTS = ("data.js", "axis.js", "ownership.js", "strips.js", "variants.js", "graph.js", "sequence.js", "player.js")
+SCRIPTS = (
+    "data.js",
+    "axis.js",
+    "ownership.js",
+    "strips.js",
+    "variants.js",
+    "graph.js",
+    "epochs.js",
+    "sequence.js",
+    "player.js",
+)
 PACKAGE = "compare.comparison.report"
 
 MOST_TYPES = 40

@@ -13,7 +13,7 @@ from compare.console.output import visible
 from compare.narrative.formatting import duration
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CALL, CONNECTED, TIMER
-from protocols.facts import Owns, Transition
+from protocols.facts import Epoch, Owns, Transition
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect
 from protocols.timeline.fact_descriptions import describe_fact
@@ -51,8 +51,9 @@ class _Table:
 
 def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str, object]:
     """``steps``: [handled, sent, kind, from, to, text, step that caused it or -1, effects, what was passed over before
-    or -1]. Effects are [node] whose process ended, [node, text], or [node, machine, whose, before, event, after].
-    ``unseen``: step to the changes of states in steps before it that were left out. ``starts``: times of the events.
+    or -1]. Effects are [node] whose process ended, [node, text], [group, machine, whose, name of an epoch, its number],
+    or [node, machine, whose, before, event, after]. ``unseen``: step to the changes of states and epochs in steps
+    before it that were left out. ``starts``: times of the events.
     """
     trace = timeline.trace or _events_only(timeline)
     facts = [told for told in timeline.facts if _is_effect(told)]
@@ -65,7 +66,7 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
         effects.setdefault(told.cause, []).append(told)
     unseen: dict[int, list[list[int]]] = {}
     for step, at in _left_out(shown, place):
-        changes = [told for told in effects.get(step.number, []) if isinstance(told.fact, Transition)]
+        changes = [told for told in effects.get(step.number, []) if isinstance(told.fact, _CHANGES)]
         if changes and at < len(kept):
             unseen.setdefault(at, []).extend(_effect(told, nodes, texts) for told in changes)
     quiet = _quiet(timeline, {step.number for step in shown}, kept)
@@ -100,7 +101,11 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
 
 
 def _is_effect(told: ObservedFact) -> bool:
-    return isinstance(told.fact, Transition) or is_significant(told.fact)
+    return isinstance(told.fact, _CHANGES) or is_significant(told.fact)
+
+
+_CHANGES = (Transition, Epoch)
+"""Facts from which follows how things stand after a step: none may be left out."""
 
 
 def _events_only(timeline: Timeline) -> Trace:
@@ -174,10 +179,10 @@ def _cause(step: Step, trace: Trace, place: Mapping[int, int]) -> int:
 
 
 def _told(told: Sequence[ObservedFact]) -> list[ObservedFact]:
-    """Changes of states, all of them, and the first of the others."""
-    others = [each for each in told if not isinstance(each.fact, Transition)]
+    """Changes of states and epochs, all of them, and the first of the others."""
+    others = [each for each in told if not isinstance(each.fact, _CHANGES)]
     named = others[:MOST_EFFECTS]
-    return [each for each in told if isinstance(each.fact, Transition) or each in named]
+    return [each for each in told if isinstance(each.fact, _CHANGES) or each in named]
 
 
 def _left_out(shown: Sequence[Step], place: Mapping[int, int]) -> Iterator[tuple[Step, int]]:
@@ -202,6 +207,8 @@ def _effect(told: ObservedFact, nodes: _Table, texts: _Table) -> list[int]:
     fact = told.fact
     if isinstance(fact, Transition):
         return [nodes(told.node), *(texts(each) for each in fact)]
+    if isinstance(fact, Epoch):
+        return [*(texts(each) for each in (fact.group, fact.machine, fact.of, fact.name)), fact.value]
     return [nodes(told.node), texts(describe_fact(fact))]
 
 

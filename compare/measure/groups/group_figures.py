@@ -75,7 +75,21 @@ def judge(
         _untold(group, weight, with_retry) if each is None else _told(group, each, next(computed), weight, with_retry)
         for group, each in zip(groups, told, strict=True)
     ]
-    return sorted(audited, key=_rank)
+    return by_cost(audited)
+
+
+def with_new_lag(group: AuditedGroup, observed: ObservedGroup) -> AuditedGroup:
+    """The figures of a group of which nothing but its lag has changed since it was judged by `judge`, counting queues
+    and without retry topics."""
+    topics = {topic: {**of_topic} for topic, of_topic in group.topics.items()}
+    overall = {**group.figures}
+    _add_lag(observed, overall, topics, with_retry=False)
+    return AuditedGroup(observed, group.owners, overall, topics, cost(observed, overall))
+
+
+def by_cost(groups: Iterable[AuditedGroup]) -> list[AuditedGroup]:
+    """Worst first, as `judge` orders them."""
+    return sorted(groups, key=_rank)
 
 
 def _rank(group: AuditedGroup) -> tuple[object, ...]:
@@ -163,6 +177,13 @@ def _by_counts(members: Sequence[ObservedMember]) -> Mapping[str, Figure]:
 def _audited(
     group: ObservedGroup, overall: dict[str, Figure], topics: dict[str, dict[str, Figure]], with_retry: bool
 ) -> AuditedGroup:
+    _add_lag(group, overall, topics, with_retry)
+    return AuditedGroup(group, _owners(group), overall, topics, cost(group, overall))
+
+
+def _add_lag(
+    group: ObservedGroup, overall: dict[str, Figure], topics: dict[str, dict[str, Figure]], with_retry: bool
+) -> None:
     lags = {queue: group.lag[queue] for queue in _counted(group.lag, with_retry)}
     overall["lag"] = _total(lags.values())
     by_topic: dict[str, list[int | None]] = {topic: [] for topic in topics}
@@ -170,7 +191,6 @@ def _audited(
         by_topic.setdefault(queue.topic, []).append(lag)
     for topic, of_topic in topics.items():
         of_topic["lag"] = _total(by_topic[topic])
-    return AuditedGroup(group, _owners(group), overall, topics, cost(group, overall))
 
 
 def _total(lags: Iterable[int | None]) -> int | None:

@@ -40,13 +40,19 @@ class Points:
         return 100.0 - (self.heaviest + self.misplaced + self.idle + self.unowned + self.double_owned)
 
 
+def misplaced_queues(allocation: Allocation, best: Sequence[int]) -> int:
+    """Queues above the fairest loads (``best``, descending), loads sorted likewise: 0 where loads cannot be fairer."""
+    loads = sorted(loads_of(allocation), reverse=True)
+    return sum(max(0, load - fair) for load, fair in zip(loads, best, strict=True))
+
+
 def points_lost(allocation: Allocation, best: Sequence[int] | None = None) -> Points:
     """What the defects of an allocation cost; ``best``: the fairest loads of its group, descending, if known."""
-    loads = sorted(loads_of(allocation), reverse=True)
+    loads = loads_of(allocation)
     if best is None:
         best = best_loads(allocation.group)
     highest, members = max(loads, default=0), len(loads)
-    above = sum(max(0, load - fair) for load, fair in zip(loads, best, strict=True))
+    above = misplaced_queues(allocation, best)
     subscribed = {topic for member in allocation.group.members for topic in member.subscription}
     queues = sum(len(of_topic) for topic, of_topic in allocation.group.topics.items() if topic in subscribed)
     return Points(

@@ -4,9 +4,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from protocols.errors import UserError
+
+SparkError = (PySparkException, Py4JError)
+"""What a failed job raises."""
 
 _OF_A_WORKER = re.compile(r"^protocols\.errors\.UserError: (.*)$", re.MULTILINE)
 _OF_AN_EXPRESSION = re.compile(r"^\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)

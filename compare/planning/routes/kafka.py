@@ -1,13 +1,16 @@
 """Kafka: from one assignor to another, within a protocol or from one protocol to the other."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from compare.catalogues import CLASSIC_CLASSES, EAGER, SERVER, SERVER_NAMES
 from compare.planning.routes.commands import describe, members
 from compare.planning.steps import Route, Settings, Step, WrongOrder, in_each, one_by_one
 from compare.planning.subject import Subject
-from compare.reading.group_kinds import assignors_of
+from compare.reading.client_libraries import assignor_option_of, assignors_of, consumer_protocol_of
 from protocols.errors import UserError
+from protocols.scenario.descriptions import listed as in_words
+from protocols.scenario.descriptions import listed_members
 
 PACKAGE = "org.apache.kafka.clients.consumer."
 ASSIGNORS, PROTOCOL, REMOTE = "partition.assignment.strategy", "group.protocol", "group.remote.assignor"
@@ -18,6 +21,11 @@ POLICY, PROTOCOLS = "group.consumer.migration.policy", "group.coordinator.rebala
 
 def another_strategy(subject: Subject, new: str) -> Route:
     """The route from today's assignor to another one."""
+    found = _route(subject, new)
+    return replace(found, notes=[*found.notes, *_own_options(subject, found)])
+
+
+def _route(subject: Subject, new: str) -> Route:
     if subject.consumer_protocol:
         return _to_another_remote(subject, new) if new in SERVER else _to_classic(subject, new)
     if new in SERVER:
@@ -36,6 +44,44 @@ def _bring_along(subject: Subject, new: str) -> None:
             raise UserError(
                 f"--to {new}: {member} uses {library}, expected an assignor that it has: {', '.join(known)}"
             )
+
+
+def _speak_consumer_protocol(subject: Subject, new: str) -> None:
+    """Raises `UserError` where a member's library does not speak the consumer protocol."""
+    lacking = [(member, library) for member, library in subject.libraries.items() if not consumer_protocol_of(library)]
+    if lacking:
+        member, library = lacking[0]
+        others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        known = ", ".join(each for each in assignors_of(library) if each != subject.strategy)
+        raise UserError(
+            f"--to {new}: the library of {member}{others}, {library}, does not speak the consumer protocol, expected"
+            f" {'another library there, or ' if known else 'another library there'}"
+            + (f"an assignor that it has: {known}" if known else "")
+        )
+
+
+def _who_speaks(subject: Subject) -> list[str]:
+    """What must be known of the members' libraries before they speak the consumer protocol."""
+    found = [consumer_protocol_of(library) for library in sorted(set(subject.libraries.values()))]
+    if len(subject.libraries) + len(subject.untold) < len(subject.names):
+        found.insert(0, "Java's client 4.0 or later")
+    needs = f"The consumer protocol needs {in_words(found)}; no source shows which version a member has."
+    notes = [needs] if found else []
+    if subject.untold:
+        notes.append(
+            f"Nothing tells the client library of {listed_members(subject.untold)}: a plan takes it for Java's. It must"
+            " speak the consumer protocol, which kafka-python, aiokafka, Sarama and KafkaJS do not."
+        )
+    return notes
+
+
+def _own_options(subject: Subject, found: Route) -> list[str]:
+    """How libraries call what the steps call as Java's client does."""
+    if not any(ASSIGNORS in change for step in found.steps for change in step.settings.values()):
+        return []
+    libraries = sorted(set(subject.libraries.values()))
+    named = [f"in {library} {option}" for library in libraries if (option := assignor_option_of(library))]
+    return [f"What {ASSIGNORS} is in Java's client, is {', '.join(named)}."] if named else []
 
 
 def listed(subject: Subject, *names: str) -> Mapping[str, Settings]:
@@ -146,6 +192,7 @@ def _all_at_once(subject: Subject, new: str) -> Route:
 
 
 def _to_consumer_protocol(subject: Subject, new: str) -> Route:
+    _speak_consumer_protocol(subject, new)
     change = {
         PROTOCOL: "consumer",
         REMOTE: SERVER_NAMES[new],
@@ -179,7 +226,7 @@ def _to_consumer_protocol(subject: Subject, new: str) -> Route:
         [roll],
         broker={POLICY: "disabled"},
     )
-    return Route([brokers, roll], [refused], [_TIMEOUTS])
+    return Route([brokers, roll], [refused], [*_who_speaks(subject), _TIMEOUTS])
 
 
 _TIMEOUTS = (

@@ -30,8 +30,20 @@ class _Server:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     waiting: dict[int, asyncio.Future[Frame]] = field(default_factory=dict)
+    unsent: list[bytes] = field(default_factory=list)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_IN_FLIGHT))
     reading: asyncio.Task[None] | None = None
+
+    def send(self, frame: bytes) -> None:
+        """Send it with all others of this turn of the event loop at once: each call of the system costs more than a
+        request. `MOST_IN_FLIGHT` bounds what is not sent yet."""
+        if not self.unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self.unsent.append(frame)
+
+    def _flush(self) -> None:
+        self.writer.write(b"".join(self.unsent))
+        self.unsent.clear()
 
 
 class Client:
@@ -60,9 +72,10 @@ class Client:
         if self.is_over:
             raise Refused(f"{at} is not asked, because the time of --timeout is over")
         try:
-            async with asyncio.timeout(left_s(self.ends) if self.ends < math.inf else None):
-                server = await self._server(at)
-                async with server.room:
+            server = await self._server(at)
+            async with server.room:
+                # Who was before us here had its answer in time, or time is over.
+                async with asyncio.timeout(self._wait_s()):
                     return await self._answer(server, Frame(code, next(self._numbers), fields, body))
         except TimeoutError:
             if self.is_over:
@@ -70,6 +83,9 @@ class Client:
             raise Refused(f"{at} does not answer for {seconds(self.timeout_s)}") from None
         except (OSError, asyncio.IncompleteReadError, FrameError) as error:
             raise Refused(f"{at}: {getattr(error, 'strerror', None) or error}") from None
+
+    def _wait_s(self) -> float:
+        return min(self.timeout_s, left_s(self.ends))
 
     @property
     def is_over(self) -> bool:
@@ -82,7 +98,7 @@ class Client:
         return await asyncio.shield(self._servers[at])
 
     async def _open(self, at: Address) -> _Server:
-        async with asyncio.timeout(self.timeout_s):
+        async with asyncio.timeout(self._wait_s()):
             server = _Server(*await _connected(at))
         server.reading = asyncio.ensure_future(_read(server))
         return server
@@ -93,9 +109,8 @@ class Client:
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         server.waiting[request.opaque] = answer
         try:
-            server.writer.write(encode(request))
-            await server.writer.drain()
-            frame = await asyncio.wait_for(answer, self.timeout_s)
+            server.send(encode(request))
+            frame = await answer
         finally:
             del server.waiting[request.opaque]
         if frame.code != 0:

@@ -88,8 +88,9 @@ def failed(c: ConsumerState, now: Time, out: Outbox, *, pause: bool) -> None:
 def to_say(c: ConsumerState) -> SentFields:
     """All that a heartbeat would say now, were nothing said before."""
     topics = tuple(sorted_as_java(c.subscription.topics))
-    settings = c.config.settings
-    return SentFields(settings.max_poll_interval_ms, topics, settings.group_remote_assignor, protocol_member(c).current)
+    settings, current = c.config.settings, protocol_member(c).current
+    assignor, regex = settings.group_remote_assignor, c.config.broker_pattern
+    return SentFields(settings.max_poll_interval_ms, topics, assignor, current, regex)
 
 
 def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
@@ -105,8 +106,15 @@ def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
         config.rack if joins else None,
         UNCHANGED_TIMEOUT if says.rebalance_timeout_ms == before.rebalance_timeout_ms and not joins else says[0],
         None if says.topics == before.topics and not joins else says.topics,
-        None,
+        _regex(before.regex, says.regex, joins),
         None if says.assignor == before.assignor and not joins else says.assignor,
         None if says.owned == before.owned and not joins else m.current.partitions,
         config.client_id,
     )
+
+
+def _regex(before: str | None, now: str | None, joins: bool) -> str | None:
+    """What the field says: a pattern that is gone is taken back by an empty one."""
+    if now == before and not (joins and now is not None):
+        return None
+    return now or ""

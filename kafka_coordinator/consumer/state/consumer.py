@@ -18,9 +18,9 @@ from kafka_coordinator.consumer.state.metadata import ClusterMetadata
 from kafka_coordinator.consumer.state.requests import Requests
 from kafka_coordinator.consumer.state.subscription import SubscriptionState
 from kafka_coordinator.consumer.state.user import UserLoop
-from kafka_coordinator.consumer.states import CONSUMER, UNJOINED
+from kafka_coordinator.consumer.states import CONSUMER, GENERATION, JOINED, RESET, UNJOINED
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Transition
+from protocols.facts import Epoch, Transition
 from protocols.state_machine import ALWAYS
 
 CLASSIC_CLIENT = "client"
@@ -53,7 +53,7 @@ class ConsumerState:
     @classmethod
     def of(cls, config: ConsumerConfig) -> Self:
         """The state of a consumer that is about to start."""
-        subscribes = bool(config.topics) or config.pattern is not None
+        subscribes = bool(config.topics) or config.pattern is not None or config.broker_pattern is not None
         classic = config.settings.is_classic
         return cls(
             config,
@@ -81,6 +81,8 @@ class ConsumerState:
         if before != after:
             name = CLASSIC_CLIENT if self.kip848 is None else machine.name
             out.observe(Transition(name, self.config.name, before, event, after))
+            if self.kip848 is None and event in (JOINED, RESET):
+                out.observe(Epoch(self.config.group, name, self.config.name, GENERATION, self.membership.generation))
 
     def told_generation(self) -> int:
         """The generation, or epoch, that the user is told in a listener (in Kafka `ConsumerGroupMetadata`)."""

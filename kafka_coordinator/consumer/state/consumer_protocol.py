@@ -29,6 +29,8 @@ class SentFields(NamedTuple):
     topics: tuple[str, ...] | None = None
     assignor: str | None = None
     owned: LocalAssignment | None = None
+    regex: str | None = None
+    """The pattern that the coordinator resolves; None: none was told."""
 
 
 NOTHING_SENT = SentFields()

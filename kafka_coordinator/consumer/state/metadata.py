@@ -20,6 +20,8 @@ class ClusterMetadata:
     """A MetadataRequest is on its way, or will be after a pause."""
     failures: int = 0
     """Requests that failed in a row."""
+    incomplete: int = 0
+    """Answers in a row that lacked a topic."""
     is_fresh: bool = False
     """Refreshed since the current rejoin was requested (a pattern's joins need that)."""
     has_news: bool = False
@@ -38,6 +40,7 @@ class ClusterMetadata:
             self.requested_topics,
             self.refreshing,
             self.failures,
+            self.incomplete,
             self.is_fresh,
             self.has_news,
         )

@@ -15,6 +15,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer_group_messages import JOINS, ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
@@ -81,6 +82,7 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         for each in group.members.values():
             after = states.MEMBER.next_state(states.ABSENT, states.UPGRADED, ALWAYS)
             out.observe(Transition(states.MEMBER.name, each.called, states.ABSENT, states.UPGRADED, after))
+            observe_member_epoch(group.id, each, out)
             restart_session(core, group, each, now, out)
         group.settle(states.UPGRADED, out)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kafka_coordinator.consumer_group_messages import LEAVES_FOR_A_WHILE
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
+from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.epochs import bump
 from kafka_coordinator.coordinator.consumer_groups.grants import observe_end, observe_grant
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
@@ -65,6 +66,7 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
     after = states.MEMBER.next_state(state, states.AWAY, ALWAYS)
     out.observe(Transition(states.MEMBER.name, member.called, state, states.AWAY, after))
     group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING))
+    observe_member_epoch(group.id, member, out)
     store_standing(core, group, member)
     group.settle(states.LEFT_FOR_A_WHILE, out)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.counting import Counts, count
+from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.orders import preferred
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
@@ -61,6 +62,7 @@ class ConsumerGroup:
         "static_members",
         "target",
         "target_epoch",
+        "told_epochs",
     )
 
     def __init__(self, group_id: str, partition: int) -> None:
@@ -108,6 +110,8 @@ class ConsumerGroup:
         """The last epoch whose rebalance the observer saw end."""
         self.moved = False
         """Whether a grant has changed since then."""
+        self.told_epochs = 0, 0
+        """As the observer saw them last."""
         self._standing_at: Counts[int] = {}
         """Epoch to how many members are stable at it."""
         self.image_hash: tuple[int, frozenset[str], str] | None = None
@@ -132,6 +136,7 @@ class ConsumerGroup:
     def settle(self, event: str, out: Outbox) -> None:
         """Take the edge that the event and the condition of the group say; `IllegalTransition` where there is none."""
         self._take(event, states.GUARDS[self.derived_state()], out)
+        self.told_epochs = observe_epochs(self.id, self.told_epochs, (self.epoch, self.target_epoch), out)
 
     def end(self, event: str, out: Outbox) -> None:
         """The group ends here."""

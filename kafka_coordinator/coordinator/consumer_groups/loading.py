@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.grants import granted_now
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
@@ -61,6 +62,7 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         state = member.standing.state
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
         out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
+        observe_member_epoch(group.id, member, out)
         restart_session(core, group, member, now, out)
         if state == states.UNREVOKED and member.profile.classic is None:
             member.revoking_at = member.standing.epoch

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.epochs import bump
 from kafka_coordinator.coordinator.consumer_groups.grants import observe_end, observe_grant
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
@@ -65,6 +66,7 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
     store_target(core, group, member_id)
     store_standing(core, group, member)
     _step(member, states.ABSENT, states.TAKEN_OVER, states.member_guard(member.standing.state), out)
+    observe_member_epoch(group.id, member, out)
     return member
 
 
@@ -119,8 +121,11 @@ def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned,
 
 def stand(core: Core, group: ConsumerGroup, member: ConsumerMember, after: Standing, out: Outbox) -> None:
     """The member stands here from now on."""
-    _step(member, member.standing.state, states.RECONCILED, states.member_guard(after.state), out)
+    before = member.standing
+    _step(member, before.state, states.RECONCILED, states.member_guard(after.state), out)
     group.set_standing(member, after)
+    if after.epoch != before.epoch:
+        observe_member_epoch(group.id, member, out)
     store_standing(core, group, member)
 
 

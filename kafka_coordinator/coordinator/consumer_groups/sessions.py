@@ -6,11 +6,9 @@ In Kafka `scheduleConsumerGroupSessionTimeout`, `consumerGroupSessionTimeoutMs` 
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group_settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from kafka_coordinator.coordinator.members import session_timer
 from protocols.engine.nodes import Outbox, Time
-
-SESSION_TIMEOUT = "consumer.session.timeout.ms"
-HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
 
 
 def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember) -> int:

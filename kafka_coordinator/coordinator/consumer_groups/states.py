@@ -82,6 +82,11 @@ def _edges() -> Iterator[Edge]:
 GROUP: Final = StateMachine("consumer group", (ABSENT, EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD), tuple(_edges()))
 """The table of a group. The code runs from it, `equipoise states kafka` draws it, the tests walk every edge."""
 
+GROUP_EPOCH: Final = "group epoch"
+ASSIGNMENT_EPOCH: Final = "assignment epoch"
+MEMBER_EPOCH: Final = "member epoch"
+"""What facts call the epochs of a group and of its members."""
+
 M_STABLE: Final = "Stable"
 UNREVOKED: Final = "Unrevoked partitions"
 UNRELEASED: Final = "Unreleased partitions"

@@ -9,15 +9,15 @@ same ``messages``; but see below for flows.
 
 What is done (`driver`, `quiescent`, `rounds`, `replay`)
 --------------------------------------------------------
-Now and then every adapter is asked for its node's `Quiescence`. The *disturbance* is the first of: the end of the
-run, a call of the scenario, a connection that opens or closes, a message that its receiver does not call harmless, a
-timer that is neither an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every
-exchange that is *alive* it is computed when its rounds begin and end, with the latencies that these messages would have
-drawn, message by message where one depends on the other, by multiplication where not. Rounds that are over before the
-disturbance are skipped: messages and latency numbers are counted, the exchange's timer moves to the first round that
-is simulated again, and the adapters bring their nodes to the state after the last of each kind. Rounds that are under
-way when the disturbance comes are simulated from their beginning, as is all of a node that has messages under way when
-this is asked, or only a few rounds to go.
+Now and then every adapter is asked for its node's `Quiescence`. The *disturbance* is the first of: the end of the run,
+a call of the scenario, a connection that opens or closes, a message that its receiver does not call harmless, a timer
+that is neither an exchange's nor guarded nor idle, the moment when a missed message is noticed, and the one up to which
+a node is quiescent (`Quiescence.until`). For every exchange that is *alive* it is computed when its rounds begin and
+end, with the latencies that these messages would have drawn, message by message where one depends on the other, by
+multiplication where not. Rounds that are over before the disturbance are skipped: messages and latency numbers are
+counted, the exchange's timer moves to the first round that is simulated again, and the adapters bring their nodes to
+the state after the last of each kind. Rounds that are under way when the disturbance comes are simulated from their
+beginning, as is all of a node that has messages under way when this is asked, or only a few rounds to go.
 
 An exchange is alive if its peers run, do not hang, are quiescent, are connected without a fault, call its requests
 harmless with an equal *claim*, do not begin exchanges with this node themselves, and if this node calls the answers
@@ -246,3 +246,5 @@ class Quiescence(NamedTuple):
     idle: Collection[TimerName] = ()
     flows: Collection[Flow] = ()
     held: Collection[Held] = ()
+    until: Time = inf
+    """From then on a message that is harmless now may change something."""

@@ -160,6 +160,7 @@ class QuiescentWorld(NamedTuple):
             (scheduled.process.name, scheduled.exchange.timer) for schedule in alive.values() for scheduled in schedule
         }
         for name, state in self.states.items():
+            yield state.until
             for timer, entry in processes[name].timers.items():
                 if (name, timer) not in quiet and timer not in state.idle and not currents.has_timer(name, timer):
                     guard = state.guarded.get(timer)

@@ -8,6 +8,7 @@ from protocols.scenario.events.base import Event, MemberChange
 from protocols.scenario.events.broker import BrokerEvent
 from protocols.scenario.events.catalogue import EVENT_KINDS, register
 from protocols.scenario.events.commit import Commit
+from protocols.scenario.events.configure import Configure
 from protocols.scenario.events.connections import Disconnect, Network
 from protocols.scenario.events.ends import Crash, Leave
 from protocols.scenario.events.pauses import Hang, StopPolling
@@ -38,6 +39,7 @@ for _kind in (
     BrokerEvent,
     Network,
     Reset,
+    Configure,
 ):
     register(_kind)
 
@@ -46,6 +48,7 @@ __all__ = [
     "AddTopic",
     "BrokerEvent",
     "Commit",
+    "Configure",
     "Crash",
     "DeleteTopic",
     "Disconnect",

@@ -26,6 +26,10 @@ class Join(Event):
     """Topics, in the order in which the member lists them; they need not exist."""
     pattern: str | None = None
     """A regular expression that matches whole names of topics, instead of ``subscribe``."""
+    resolved_by: Literal["client", "broker"] = "client"
+    """Who finds the topics that match the pattern: the client, from its metadata, or the group's coordinator, as for
+    `SubscriptionPattern` in Kafka's consumer protocol (the pattern is one of RE2 then). Where there is no such thing,
+    the client does."""
     instance_id: str | None = None
     """Makes the member static (Kafka)."""
     rack: str | None = None
@@ -128,6 +132,7 @@ def started_as(before: MemberPart | None, event: Join | Restart) -> MemberPart:
         changed["settings"] = {name: value for name, value in settings.items() if value is not None}
     if changed.get("subscribe"):
         changed.setdefault("pattern", None)
+        changed["resolved_by"] = "client"
     if changed.get("pattern"):
         changed.setdefault("subscribe", ())
     return was.model_copy(update=changed)

@@ -41,3 +41,21 @@ def test_producers_and_fetches_are_told_where_records_are_written() -> None:
     assert told(systems=["kafka:range"]) == [
         "Kafka: fetching takes neither time nor messages, because what a fetch brings is computed."
     ]
+
+
+def test_who_resolves_a_pattern_where_no_broker_does_is_told() -> None:
+    members = {"c1": {"pattern": "X|Y", "resolved_by": "broker"}, "c2": ["X"]}
+    group = {"name": "g", "members": members}
+    systems = ["kafka:uniform", "kafka:range", "kafka:sticky+static", "kafka-zookeeper:range", "rocketmq:AVG"]
+    assert told(systems=systems, group=group, load={}) == [
+        "Kafka: the classic protocol (kafka:range and kafka:sticky+static) has no patterns of the broker, so that the"
+        " client resolves them from its metadata, which it asks for every metadata.max.age.ms.",
+        "Kafka over ZooKeeper: brokers resolve no patterns, so that every member does that itself (resolved_by).",
+        "RocketMQ: topics are subscribed to by name, and a pattern stands for those that match when the member starts.",
+    ]
+    assert told(systems=["kafka:uniform"], group=group, load={}) == []
+    members["c1"] = {**members["c1"], "settings": {"group.protocol": "classic"}}  # type: ignore[dict-item]
+    (own,) = told(systems=["kafka:uniform"], group=group, load={})
+    assert own.startswith("Kafka: the classic protocol (kafka:uniform) has no patterns of the broker")
+    members["c1"] = {"pattern": "X|Y"}
+    assert told(systems=systems, group=group, load={}) == []

@@ -159,3 +159,48 @@ def test_without_permission_the_users_loop_ends() -> None:
     c = Scripted()
     c.coordinator("GROUP_AUTHORIZATION_FAILED")
     assert c.world.node.is_over
+
+
+def pauses_until_asked(c: Scripted, count: int, **topics: int) -> list[float]:
+    """Milliseconds between an answer and the next request, for so many answers."""
+    found = []
+    for _ in range(count):
+        c.metadata(**topics)
+        start = c.now
+        while "MetadataRequest" not in c.kinds():
+            c.wait(50)
+        found.append(c.now - start)
+    return found
+
+
+def test_a_topic_that_is_not_there_is_asked_for_again_soon() -> None:
+    """`UnknownTopicOrPartitionException` is an `InvalidMetadataException`, which requests an update."""
+    c = Scripted(settings=EAGER, topics=("t", "late"), existing={"t": 1})
+    assert pauses_until_asked(c, 6) == [100, 200, 400, 800, 1000, 1000]
+    c.metadata(late=2)
+    start = c.now
+    while "MetadataRequest" not in c.kinds():
+        c.wait(100)
+    assert c.now - start == 10_000
+
+
+def test_the_leader_notices_a_topic_that_is_created_later_and_joins_again() -> None:
+    c = Scripted(settings=EAGER, topics=("t", "late"), existing={"t": 1})
+    c.metadata()
+    c.coordinator()
+    c.joined(1, leader="c1-0", members=[member("c1-0", "t", "late")])
+    c.synced(T0)
+    c.offsets(0)
+    c.callbacks()
+    while "MetadataRequest" not in c.kinds():
+        c.wait(50)
+    c.metadata(late=2)
+    assert c.callbacks() == [("revoked", (T0,))]
+    assert c.take(JoinGroup).reason == "cached metadata has changed"
+
+
+def test_a_client_that_is_not_javas_waits_for_the_maximum_age() -> None:
+    c = Scripted(settings=EAGER, topics=("t", "late"), existing={"t": 1}, by_hand=True)
+    c.metadata()
+    c.wait(9_999)
+    assert "MetadataRequest" not in c.kinds()

@@ -30,6 +30,14 @@ MISTAKES = {
     "no event": ("- {at: 60s", "  - {at: 60s}", 0, "events[1]: nothing happens, expected one of join, leave"),
     "missing time": ("- {at: 60s", "  - {crash: c2}", 0, "events[1].at: is missing"),
     "missing length": ("run:", "run: {seed: 1}", 0, "run.for: is missing"),
+    "a broker that resolves names": (
+        *("c2:", "      c2: {subscribe: [TopicX], resolved_by: broker}", 0),
+        "groups.seed.members.c2.resolved_by: broker without a pattern, expected pattern: a regular expression",
+    ),
+    "nobody to resolve": (
+        *("c2:", "      c2: {pattern: Topic., resolved_by: leader}", 0),
+        "groups.seed.members.c2.resolved_by: 'leader' is unknown, expected 'client' or 'broker'",
+    ),
     # Units
     "negative time": ("- {at: 60s", "  - {at: -5s, crash: c2}", 0, "events[1].at: '-5s' is negative"),
     "negative length": ("- {at: 90s", "  - {at: 90s, hang: c1, for: -1min}", 0, "events[2].for: '-1min' is negative"),

@@ -31,7 +31,7 @@ function stateGraph(graph) {
     where.forEach(({ state }, who) => inside.set(state, [...(inside.get(state) ?? []), who]));
     inside.delete(graph.outside);
     boxes.forEach((drawn, state) => {
-      const here = inside.get(state) ?? [];
+      const here = (inside.get(state) ?? []).map(withoutId);
       drawn.classList.toggle("lit", here.length > 0);
       drawn.classList.toggle("now", taken.some((each) => each.after === state));
       tokens.get(state).textContent = here.length > MOST_TOKENS ? `${here.length} of them` : fitted(here.join(", "), graph.box[0] - 12);

@@ -8,6 +8,7 @@ function playerOf(view, place, title) {
   let current = 0;
   let playing = null;
   let drawn = [];
+  let machines = [];
   const { end } = view.scenario;
 
   const button = (text, label, act) => {
@@ -23,6 +24,7 @@ function playerOf(view, place, title) {
   const stage = el("div", { class: "stage", tabindex: 0, role: "group", "aria-label": "the steps: left and right go back and forward, Home and End to the ends, space plays" });
   const arrows = el("div", { class: "arrows" });
   const graphsPlace = el("div", { class: "graphs" });
+  const epochs = el("div", { class: "standing" });
   const tale = el("div", { class: "tale", "aria-live": "polite" });
 
   const go = (number) => {
@@ -52,7 +54,10 @@ function playerOf(view, place, title) {
     slider.setAttribute("aria-valuetext", `step ${current + 1}: ${player.texts[step[5]]}`);
     count.textContent = `${current + 1} of ${player.steps.length} · ${clock(step[0], 1)}`;
     arrows.replaceChildren(sequence(player, current, Math.max(280, arrows.clientWidth), (number) => { stop(); go(number); }));
-    const where = states(player, current);
+    const where = statesAt(player, current);
+    const tables = epochTables(machines, where);
+    epochs.replaceChildren(...tables);
+    epochs.hidden = !tables.length;
     drawn.forEach((graph) => graph.show(where.at.get(graph.machine) ?? new Map(), where.taken.filter((each) => each.machine === graph.machine)));
     tale.replaceChildren(...tell(variant, current, end, (number) => { stop(); go(number); }));
   };
@@ -62,8 +67,10 @@ function playerOf(view, place, title) {
     choice.value = number;
     const { player } = variant;
     slider.max = player.steps.length - 1;
-    drawn = (payload.graphs[player.system] ?? []).map(stateGraph);
-    graphsPlace.replaceChildren(...drawn.map((graph) => graph.figure));
+    machines = payload.graphs[player.system] ?? [];
+    const taken = machinesTaken(player);
+    drawn = machines.filter((graph) => !taken.size || taken.has(graph.machine)).map(stateGraph);
+    graphsPlace.replaceChildren(epochs, ...drawn.map((graph) => graph.figure));
     if (!drawn.length) graphsPlace.append(el("p", { class: "quiet" }, "This system has no state machine for sharing queues."));
     jump.replaceChildren(...player.steps.flatMap((step, at) => (step[2] === EVENT ? [el("option", { value: at }, `${clock(step[0])} ${player.texts[step[5]]}`)] : [])));
     current = 0;
@@ -104,23 +111,40 @@ function playerOf(view, place, title) {
   return { open };
 }
 
-// Machine to who is in which state after a step, and the edges taken in it.
-function states(player, current) {
+const EPOCH_FIELDS = 5;
+const STATE_FIELDS = 6;
+
+// The machines of which the run took a step.
+function machinesTaken(player) {
+  const effects = [...Object.values(player.unseen).flat(), ...player.steps.flatMap((step) => step[7])];
+  return new Set(effects.filter((effect) => effect.length === STATE_FIELDS).map((effect) => player.texts[effect[1]]));
+}
+
+// Machine to who is in which state after a step, who has which epochs, and the edges taken in it.
+function statesAt(player, current) {
   const found = new Map();
+  const epochs = new Map();
   const taken = [];
   for (let number = 0; number <= current; number += 1) {
     const unseen = player.unseen[number] ?? [];
     for (const effect of [...unseen, ...player.steps[number][7]]) {
       const [node] = effect;
       if (effect.length === 1) found.forEach((where) => where.forEach((each, who) => each.node === node && where.delete(who)));
-      if (effect.length < 6) continue;
+      if (effect.length === EPOCH_FIELDS) {
+        const [group, machine, who, name] = effect.slice(0, 4).map((each) => player.texts[each]);
+        const told = epochs.get(keyOf(machine, who)) ?? { group, numbers: new Map(), changed: new Set() };
+        epochs.set(keyOf(machine, who), told);
+        told.numbers.set(name, effect[4]);
+        if (number === current && !unseen.includes(effect)) told.changed.add(name);
+      }
+      if (effect.length !== STATE_FIELDS) continue;
       const [machine, who, before, event, after] = effect.slice(1).map((each) => player.texts[each]);
       if (!found.has(machine)) found.set(machine, new Map());
       found.get(machine).set(who, { state: after, node });
       if (number === current && !unseen.includes(effect)) taken.push({ machine, who, before, event, after });
     }
   }
-  return { at: found, taken };
+  return { at: found, epochs, taken };
 }
 
 const TOLD_CAUSES = 8;

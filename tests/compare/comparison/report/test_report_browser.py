@@ -167,11 +167,11 @@ def test_the_player_plays_and_stops(show: Any) -> None:
 def test_the_state_graph_is_lit_up_and_the_cause_is_told(show: Any) -> None:
     page = show(four_members())
     looked_at(page, ".player")
-    assert page.run("[...document.querySelectorAll('.graph h4')].map(each => each.textContent)") == [
+    assert page.run("[...document.querySelectorAll('.graph:not(.epochs) h4')].map(each => each.textContent)") == [
         "group",
         "consumer",
     ]
-    lit = "[...document.querySelectorAll('.graph:first-child .state.lit')].map(each => each.dataset.state)"
+    lit = "[...document.querySelectorAll('.standing + .graph .state.lit')].map(each => each.dataset.state)"
     assert page.run(lit) == []
     states = set()
     for _ in range(40):
@@ -187,6 +187,42 @@ def test_the_state_graph_is_lit_up_and_the_cause_is_told(show: Any) -> None:
     clicked(page, ".causes .link")
     assert step(page) != before
     assert "c1: X-0" in page.run("document.querySelector('.owned').textContent")
+
+
+def standing(page: Browser) -> list[str]:
+    """What is told of the group: its numbers, then its members, a line each."""
+    found = page.run(
+        "[...document.querySelectorAll('.epochs .numbers div, .epochs tbody tr')].map(each =>"
+        " [...each.children].map(cell => cell.textContent).join(' '))"
+    )
+    assert isinstance(found, list)
+    return found
+
+
+def test_states_and_epochs_stand_beside_the_state_graph(show: Any) -> None:
+    page = show(text_of(made(systems=["kafka:uniform", "kafka:range"], load={"produce": "0/s"}, events=JOIN)))
+    looked_at(page, ".player")
+    assert standing(page) == []
+    chosen(page, ".player label + label select", "last")
+    assert standing(page) == STABLE_TWO
+    seen = [standing(page)]
+    last = step(page).split(" ")[2]
+    while not step(page).startswith(f"{last} of "):
+        clicked(page, '[aria-label="one step forward"]')
+        seen += [standing(page)] if standing(page) != seen[-1] else []
+    assert any("c3 Unreleased partitions 3" in each and "state Reconciling" in each for each in seen)
+    assert any("c2 Unrevoked partitions 2" in each and "assignment epoch 3" in each for each in seen), seen
+    assert seen[-1] == ["state Stable", "group epoch 3", "assignment epoch 3", *(f"c{n} Stable 3" for n in (1, 2, 3))]
+    drawn = "[...document.querySelectorAll('.graph:not(.epochs) h4')].map(each => each.textContent)"
+    assert page.run(drawn) == ["consumer protocol", "consumer group", "consumer group member"]
+    chosen(page, ".player select", "1")
+    clicked(page, '[aria-label="last step"]')
+    assert standing(page) == ["state Stable", "generation 2", *(f"c{n} STABLE 2" for n in (1, 2, 3))]
+    assert page.run(drawn) == ["group", "consumer"]
+
+
+JOIN = [{"at": "20s", "join": "c3", "subscribe": ["X", "Y"]}]
+STABLE_TWO = ["state Stable", "group epoch 2", "assignment epoch 2", "c1 Stable 2", "c2 Stable 2"]
 
 
 def test_a_scheme_without_a_state_machine_is_played_too(show: Any) -> None:

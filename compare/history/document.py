@@ -1,0 +1,227 @@
+"""What `history --format json` writes, and what tables and report are made of.
+
+    {"unfair": "distance > 0", "from": ..., "to": ..., "snapshots": ..., "clusters": [...],
+     "groups": [HistoryRecord, ...], "left_out": [{"file", "why"}, ...]}
+
+Groups come worst first: the lowest mean score, then the most hours unfair. Nothing is rounded, null is what no snapshot
+tells. Times are ISO 8601 in UTC. Means are over time.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypedDict
+
+from compare.history.files import LeftOut
+from compare.measure.spark.history import KEYS, RATIOS, SCORES, HistoryTables
+
+HOUR_MS, DAY_HOURS = 3_600_000, 24
+LEAST_DAYS = 3
+"""Days that a trend needs."""
+
+_Key = tuple[str, str, str]
+
+
+class DayRecord(TypedDict):
+    """A group on one day (UTC); ``rebalances``: those that began then."""
+
+    day: str
+    hours: float
+    hours_unfair: float
+    hours_idle: float
+    moves: int
+    rebalances: int
+    score: float | None
+    lag: float | None
+    lag_max: int | None
+
+
+class TopicRecord(TypedDict):
+    """A topic that piles up: ``hours`` in which it was shared unevenly while its group was unfair and its topics loaded
+    the same members."""
+
+    topic: str
+    hours: float
+    max_over_mean_max: float | None
+    lag_max: int | None
+
+
+class HistoryRecord(TypedDict):
+    """One group. ``hours``: time that the snapshots stand for; ``hours_unknown``: those of them in which the column of
+    the condition is null. ``members_came``, ``members_left``, ``come_and_go``: ids that came, left, did both.
+    ``score_trend``: points per day, null for fewer than `LEAST_DAYS` days."""
+
+    cluster: str
+    system: str
+    group: str
+    first: str
+    last: str
+    snapshots: int
+    hours: float
+    hours_unfair: float
+    unfair_share: float | None
+    hours_unknown: float
+    hours_idle: float
+    hours_unowned: float
+    hours_double_owned: float
+    moves: int
+    moves_per_day: float | None
+    rebalances: int
+    rebalances_per_day: float | None
+    longest_rebalance_s: float
+    joined: int
+    left: int
+    members_came: int
+    members_left: int
+    come_and_go: int
+    score: float | None
+    score_min: float | None
+    score_last: float | None
+    score_trend: float | None
+    max_over_mean: float | None
+    max_over_mean_max: float | None
+    distance_max: int | None
+    lag: float | None
+    lag_max: int | None
+    lag_last: int | None
+    days: list[DayRecord]
+    topics: list[TopicRecord]
+
+
+HistoryDocument = TypedDict(
+    "HistoryDocument",
+    {
+        "unfair": str,
+        "from": str | None,
+        "to": str | None,
+        "snapshots": int,
+        "clusters": list[str],
+        "groups": list[HistoryRecord],
+        "left_out": list[Mapping[str, str]],
+    },
+)
+
+
+def document(tables: HistoryTables, unfair: str, left_out: Sequence[LeftOut]) -> HistoryDocument:
+    """The whole document; ``unfair``: the condition as the user wrote it."""
+    rebalances: dict[_Key, dict[int, Mapping[str, Any]]] = {}
+    for row in tables.rebalances.to_pylist():
+        rebalances.setdefault(_key(row), {})[row["day"]] = row
+    members = {_key(row): row for row in tables.members.to_pylist()}
+    topics: dict[_Key, list[TopicRecord]] = {}
+    for row in tables.topics.to_pylist():
+        topics.setdefault(_key(row), []).append(
+            {
+                "topic": row["topic"],
+                "hours": row["ms"] / HOUR_MS,
+                "max_over_mean_max": row["max_over_mean_max"],
+                "lag_max": row["lag_max"],
+            }
+        )
+    groups = []
+    for row in tables.groups.to_pylist():
+        key = _key(row)
+        found = sorted(topics.get(key, []), key=lambda each: (-each["hours"], each["topic"]))
+        groups.append(_group(row, rebalances.get(key, {}), members.get(key, {}), found))
+    groups.sort(key=_rank)
+    return {
+        "unfair": unfair,
+        "from": min((each["first"] for each in groups), default=None),
+        "to": max((each["last"] for each in groups), default=None),
+        "snapshots": sum(each["snapshots"] for each in groups),
+        "clusters": sorted({each["cluster"] for each in groups}),
+        "groups": groups,
+        "left_out": [{"file": each.file, "why": each.why} for each in left_out],
+    }
+
+
+def _key(row: Mapping[str, Any]) -> _Key:
+    cluster, system, group = (str(row[name]) for name in KEYS)
+    return cluster, system, group
+
+
+def _rank(group: HistoryRecord) -> tuple[object, ...]:
+    score = group["score"]
+    worst = (score is None, score or 0.0, -group["hours_unfair"], -group["moves"])
+    return (*worst, group["cluster"], group["system"], group["group"])
+
+
+def _group(
+    row: Mapping[str, Any],
+    rebalances: Mapping[int, Mapping[str, Any]],
+    members: Mapping[str, int],
+    topics: list[TopicRecord],
+) -> HistoryRecord:
+    cluster, system, group = _key(row)
+    hours, moves = row["ms"] / HOUR_MS, row["moves"] or 0
+    count = sum(each["rebalances"] for each in rebalances.values())
+    return {
+        "cluster": cluster,
+        "system": system,
+        "group": group,
+        "first": time_of(row["first_ms"]),
+        "last": time_of(row["last_ms"]),
+        "snapshots": row["snapshots"],
+        "hours": hours,
+        "hours_unfair": row["unfair_ms"] / HOUR_MS,
+        "unfair_share": _quotient(row["unfair_ms"], row["ms"] - row["unknown_ms"]),
+        "hours_unknown": row["unknown_ms"] / HOUR_MS,
+        "hours_idle": row["idle_ms"] / HOUR_MS,
+        "hours_unowned": row["unowned_ms"] / HOUR_MS,
+        "hours_double_owned": row["double_owned_ms"] / HOUR_MS,
+        "moves": moves,
+        "moves_per_day": _quotient(moves * DAY_HOURS * HOUR_MS, row["ms"]),
+        "rebalances": count,
+        "rebalances_per_day": _quotient(count * DAY_HOURS * HOUR_MS, row["ms"]),
+        "longest_rebalance_s": max((each["longest_ms"] for each in rebalances.values()), default=0) / 1000,
+        "joined": row["joined"] or 0,
+        "left": row["left"] or 0,
+        "members_came": members.get("came", 0),
+        "members_left": members.get("left", 0),
+        "come_and_go": members.get("come_and_go", 0),
+        "score": _quotient(row["score_sum"], row["score_ms"] * SCORES),
+        "score_min": row["score_min"],
+        "score_last": row["score_last"],
+        "score_trend": _trend(row),
+        "max_over_mean": _quotient(row["max_over_mean_sum"], row["max_over_mean_ms"] * RATIOS),
+        "max_over_mean_max": row["max_over_mean_max"],
+        "distance_max": row["distance_max"],
+        "lag": _quotient(row["lag_sum"], row["lag_ms"]),
+        "lag_max": row["lag_max"],
+        "lag_last": row["lag_last"],
+        "days": [_day(each, rebalances) for each in row["days"]],
+        "topics": topics,
+    }
+
+
+def _day(row: Mapping[str, Any], rebalances: Mapping[int, Mapping[str, Any]]) -> DayRecord:
+    began = rebalances.get(row["day"])
+    return {
+        "day": (date(1970, 1, 1) + timedelta(days=row["day"])).isoformat(),
+        "hours": row["ms"] / HOUR_MS,
+        "hours_unfair": row["unfair_ms"] / HOUR_MS,
+        "hours_idle": row["idle_ms"] / HOUR_MS,
+        "moves": row["moves"] or 0,
+        "rebalances": began["rebalances"] if began is not None else 0,
+        "score": _quotient(row["score_sum"], row["score_ms"] * SCORES),
+        "lag": _quotient(row["lag_sum"], row["lag_ms"]),
+        "lag_max": row["lag_max"],
+    }
+
+
+def _trend(row: Mapping[str, Any]) -> float | None:
+    """Least squares over the daily mean scores, from exact sums."""
+    n = row["trend_n"]
+    if n < LEAST_DAYS:
+        return None
+    x, y, xx, xy = (int(row[f"trend_{name}"]) for name in ("x", "y", "xx", "xy"))
+    slope: float = (n * xy - x * y) / ((n * xx - x * x) * SCORES)
+    return slope
+
+
+def _quotient(above: int | None, below: int) -> float | None:
+    return above / below if above is not None and below else None
+
+
+def time_of(ms: int) -> str:
+    """Milliseconds since 1970 as ISO 8601."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,179 @@
+"""The listener that offers figures to Prometheus, by Prometheus' own client library (extra ``watch``).
+
+Labels are cluster, system and group only. A figure that is not told has no sample. While a cluster does not answer its
+figures are left out, because nobody knows them; its counters stay.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compare.console.output import visible
+from compare.reading.server import SERVER
+from compare.watching.changes import SeenGroup
+from compare.watching.polling import Failure, Poll
+from compare.watching.states import Key
+from protocols import UserError
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+MISSING = "--prometheus needs the package prometheus_client, expected after: pip install 'equipoise[watch]'"
+DEFAULT_PORT = 9308
+MOST_GROUPS = 1000
+"""Groups of one cluster that get samples of their own; the rest is counted in one figure."""
+
+_LABELS = ("cluster", "system", "group")
+
+
+def _figure(name: str) -> Callable[[SeenGroup], float | None]:
+    return lambda seen: seen.state.figures.get(name)
+
+
+_GAUGES: tuple[tuple[str, str, Callable[[SeenGroup], float | None]], ...] = (
+    ("members", "Members of the group.", _figure("members")),
+    ("idle_members", "Members that own no queue.", _figure("idle_members")),
+    ("queues", "Queues (partitions) of the topics that the group reads.", _figure("queues")),
+    ("unowned_queues", "Queues without an owner.", _figure("unowned_queues")),
+    ("double_owned_queues", "Queues with two or more owners.", _figure("double_owned_queues")),
+    ("max_over_mean", "Queues of the member that owns most, over the mean.", _figure("max_over_mean")),
+    ("distance_queues", "Queues above the loads of the fairest allocation.", lambda seen: seen.state.distance),
+    ("score", "Score of the audit, 0 to 100.", lambda seen: seen.state.score),
+    ("lag_records", "Records that wait to be read.", _figure("lag")),
+)
+_COUNTERS: tuple[tuple[str, str, Callable[[SeenGroup], float]], ...] = (
+    ("moves", "Queues seen to go to another owner since the watching began.", lambda seen: seen.moves_total),
+    ("rebalances", "Rebalances seen since the watching began.", lambda seen: seen.rebalances_total),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """The last that is known of a cluster. ``groups``: those with samples; ``beyond``: how many have none."""
+
+    is_up: bool = False
+    groups: Sequence[SeenGroup] = ()
+    count: int = 0
+    beyond: int = 0
+    at: float | None = None
+    took_s: float | None = None
+    polls: int = 0
+    failures: int = 0
+
+
+class Exporter:
+    """A collector of `prometheus_client`, and the listener that feeds it. ``clusters``: names of all of them."""
+
+    def __init__(self, clusters: Iterable[str], most_groups: int = MOST_GROUPS) -> None:
+        self._most = most_groups
+        self._clusters: dict[str, _Cluster] = {name: _Cluster() for name in clusters}
+        self._chosen: dict[str, set[Key]] = {name: set() for name in self._clusters}
+
+    def polled(self, poll: Poll) -> None:
+        """A group that has samples keeps them while it exists; free places go to the worst of the others."""
+        there = {each.state.key for each in poll.groups}
+        chosen = self._chosen[poll.cluster] & there
+        for each in poll.groups:
+            if len(chosen) >= self._most:
+                break
+            chosen.add(each.state.key)
+        self._chosen[poll.cluster] = chosen
+        before = self._clusters[poll.cluster]
+        shown = sorted((each for each in poll.groups if each.state.key in chosen), key=lambda each: each.state.key)
+        # One assignment: a scrape, which comes in another thread, sees one poll or the other.
+        self._clusters[poll.cluster] = _Cluster(
+            True,
+            shown,
+            len(poll.groups),
+            len(poll.groups) - len(shown),
+            poll.at,
+            poll.took_s,
+            before.polls + 1,
+            before.failures,
+        )
+
+    def failed(self, failure: Failure) -> None:
+        """Nothing is known of the cluster now."""
+        before = self._clusters[failure.cluster]
+        self._clusters[failure.cluster] = _Cluster(
+            False, before.groups, 0, 0, before.at, None, before.polls, before.failures + 1
+        )
+
+    def collect(self) -> Iterator["Metric"]:
+        """What a scrape gets."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        clusters = sorted(self._clusters.items())
+        for name, about, value in _GAUGES:
+            gauge = GaugeMetricFamily(f"equipoise_group_{name}", about, labels=_LABELS)
+            for cluster, known in clusters:
+                for seen in known.groups if known.is_up else ():
+                    figure = value(seen)
+                    if figure is not None:
+                        gauge.add_metric(_labels(cluster, seen), float(figure))
+            yield gauge
+        for name, about, total in _COUNTERS:
+            counter = CounterMetricFamily(f"equipoise_group_{name}", about, labels=_LABELS)
+            for cluster, known in clusters:
+                for seen in known.groups:
+                    counter.add_metric(_labels(cluster, seen), total(seen))
+            yield counter
+        of_clusters: Mapping[str, tuple[str, Callable[[_Cluster], float | None]]] = {
+            "up": ("1 where the last attempt to read the cluster succeeded, else 0.", lambda known: known.is_up),
+            "groups": ("Groups of the cluster.", lambda known: known.count if known.is_up else None),
+            "groups_beyond_limit": (
+                "Groups that have no samples, because there are too many.",
+                lambda known: known.beyond if known.is_up else None,
+            ),
+            "last_poll_timestamp_seconds": ("When the cluster was last read.", lambda known: known.at),
+            "poll_duration_seconds": ("How long the last reading took.", lambda known: known.took_s),
+        }
+        for name, (about, of) in of_clusters.items():
+            gauge = GaugeMetricFamily(f"equipoise_{name}", about, labels=("cluster",))
+            for cluster, known in clusters:
+                amount = of(known)
+                if amount is not None:
+                    gauge.add_metric((cluster,), float(amount))
+            yield gauge
+        polls = CounterMetricFamily("equipoise_polls", "Polls of the cluster.", labels=("cluster", "result"))
+        for cluster, known in clusters:
+            polls.add_metric((cluster, "read"), known.polls)
+            polls.add_metric((cluster, "failed"), known.failures)
+        yield polls
+
+
+def _labels(cluster: str, seen: SeenGroup) -> tuple[str, str, str]:
+    system, group = seen.state.key
+    return cluster, system, visible(group)
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Host and port of ``--prometheus``; `UserError` if it is none."""
+    found = SERVER.fullmatch(text)
+    port = DEFAULT_PORT if found is None or found["port"] is None else int(found["port"])
+    if found is None or port > 65535:
+        raise UserError(f"--prometheus {text}: expected HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}")
+    return found["host"].strip("[]"), port
+
+
+def serve(exporter: Exporter, host: str, port: int) -> tuple[int, Callable[[], None]]:
+    """Offer the figures at ``http://host:port/metrics`` (port 0: a free one) from a thread of its own. Returns the port
+    and what ends it; `UserError` where nothing can listen there or the library is missing."""
+    try:
+        from prometheus_client import CollectorRegistry, start_http_server
+    except ModuleNotFoundError:
+        raise UserError(MISSING) from None
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(exporter)
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(f"--prometheus {host}:{port}: {why}, expected a free port of this machine") from None
+
+    def end() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return server.server_port, end

@@ -1,0 +1,174 @@
+"""The listener that keeps every poll as a snapshot."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from compare.measure.figures.definitions import COUNTS, LOADS
+from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
+from compare.snapshots.compacting import compact
+from compare.snapshots.folder import day_of, prune, remove_unfinished, write_snapshot_file
+from compare.watching.changes import SeenGroup
+from compare.watching.polling import Failure, Poll
+from compare.watching.states import Key
+from protocols import Queue, UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Owners: TypeAlias = Mapping[str, tuple[Queue, ...] | None]
+
+MOST_WAITING = 1000
+"""Snapshots that are held in memory while the disk takes none; then the oldest is given up, and that is said."""
+
+_ROOM = 0.95
+"""Part of the allowed bytes that is left when there are too many, so that not every poll has to make room."""
+
+
+class Recorder:
+    """Writes snapshots below ``folder`` and keeps them within ``keep_days`` days and ``keep_bytes`` bytes.
+
+    A snapshot that cannot be written waits in memory for the next poll. ``tell`` is given one line about that.
+    ``aside`` runs what takes long, which is to make one file of each day that is over: in a thread, say.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        keep_days: int,
+        keep_bytes: int,
+        tell: Callable[[str], None],
+        aside: Callable[[Callable[[], None]], None] = lambda work: work(),
+    ) -> None:
+        self._folder, self._keep_days, self._keep_bytes, self._tell = folder, keep_days, keep_bytes, tell
+        self._aside = aside
+        self._compacted_on: dict[str, date] = {}
+        self._waiting: deque[tuple[str, float, pa.Table]] = deque()
+        self._written: dict[str, tuple[date, dict[Key, Owners]]] = {}
+        self._bytes = 0
+        self._pruned_on: date | None = None
+
+    def prepare(self, clusters: list[str]) -> None:
+        """Make the folder and remove what killed processes left; `UserError` where nothing can be written."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            probe = self._folder / ".equipoise-probe.part"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise UserError(f"--out {self._folder}: {error.strerror}, expected a writable folder") from None
+        for cluster in clusters:
+            remove_unfinished(self._folder, cluster)
+
+    def polled(self, poll: Poll) -> None:
+        """Write the poll, after those that still wait."""
+        self._waiting.append((poll.cluster, poll.at, self._table(poll)))
+        if len(self._waiting) > MOST_WAITING:
+            cluster, at, _ = self._waiting.popleft()
+            lost = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+            self._tell(f"the snapshot of {cluster} at {lost} is given up, because too many wait to be written")
+        self.flush()
+
+    def failed(self, failure: Failure) -> None:
+        """There is nothing to write but what waits."""
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, as far as the disk takes it."""
+        try:
+            while self._waiting:
+                cluster, at, table = self._waiting[0]
+                path = write_snapshot_file(self._folder, cluster, at, table)
+                self._waiting.popleft()
+                self._bytes += path.stat().st_size
+                self._make_room(at)
+                self._compact(cluster, day_of(at))
+        except OSError as error:
+            count = len(self._waiting)
+            snapshots = "1 snapshot waits" if count == 1 else f"{count} snapshots wait"
+            self._tell(f"--out {self._folder}: {error.strerror}; {snapshots} in memory for the next attempt")
+
+    def _compact(self, cluster: str, day: date) -> None:
+        """Once a day, as soon as its first snapshot is there: nothing will be added to the days before."""
+        if self._compacted_on.get(cluster) == day:
+            return
+        self._compacted_on[cluster] = day
+
+        def work() -> None:
+            try:
+                compact(self._folder, cluster, day)
+            except OSError as error:
+                self._tell(f"--out {self._folder}: {error.strerror}; earlier days of {cluster} stay in single files")
+
+        self._aside(work)
+
+    def _make_room(self, at: float) -> None:
+        day = day_of(at)
+        if day == self._pruned_on and self._bytes <= self._keep_bytes:
+            return
+        left = self._keep_bytes if self._bytes <= self._keep_bytes else int(self._keep_bytes * _ROOM)
+        self._pruned_on = day
+        self._bytes = prune(self._folder, at, self._keep_days, left)
+
+    def _table(self, poll: Poll) -> "pa.Table":
+        import pyarrow as pa
+
+        day = day_of(poll.at)
+        before = self._written.get(poll.cluster)
+        written = before[1] if before is not None and before[0] == day else {}
+        rows = [_row(poll, each, written.get(each.state.key)) for each in poll.groups]
+        kept = {each.state.key: written[each.state.key] for each in poll.groups if each.state.key in written}
+        told = {each.state.key: each.state.group.owners for each in poll.groups if each.state.tells_owners}
+        self._written[poll.cluster] = day, kept | told
+        schema = snapshot_schema()
+        details = {b"equipoise.cluster": poll.cluster.encode()}
+        return pa.Table.from_pylist(rows, schema.with_metadata({**schema.metadata, **details}))
+
+
+def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, Any]:
+    """A row of `snapshot_schema`; ``written``: the owners that stand in an earlier snapshot of the day."""
+    state = seen.state
+    observed, figures = state.group.observed, state.figures
+    return {
+        "at": round(poll.at * 1000),
+        "every_s": poll.every_s,
+        "system": observed.system,
+        "group": observed.name,
+        "mode": observed.mode,
+        "kind": state.kind,
+        "state": observed.state,
+        "strategy": observed.strategy,
+        "partial": observed.partial is not None,
+        **_figures(figures, COUNTS, LOADS),
+        "score": state.score,
+        "distance": state.distance,
+        "optimum_max": state.optimum_max,
+        "moves": seen.moves,
+        "joined": seen.joined,
+        "left": seen.left,
+        "topics": [
+            {"topic": topic, **_figures(of_topic, TOPIC_COUNTS, TOPIC_LOADS)}
+            for topic, of_topic in sorted(state.group.topics.items())
+        ],
+        "owners": _owners(seen) if state.tells_owners and state.group.owners != written else None,
+    }
+
+
+def _figures(figures: Mapping[str, Any], counts: tuple[str, ...], loads: tuple[str, ...]) -> dict[str, Any]:
+    found = {name: figures.get(name) for name in (*counts, "lag")}
+    for name in loads:
+        value = figures.get(name)
+        found[name] = None if value is None else float(value)
+    return found
+
+
+def _owners(seen: SeenGroup) -> list[dict[str, Any]]:
+    return [
+        {
+            "member": member,
+            "queues": [{"topic": each.topic, "broker": each.broker, "number": each.number} for each in owned or ()],
+        }
+        for member, owned in sorted(seen.state.group.owners.items())
+    ]
