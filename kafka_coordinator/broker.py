@@ -95,11 +95,8 @@ class Broker:
         self._answers = {}
         if state.offsets_leaders != before.offsets_leaders:
             self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
-        if (state.topics, state.replica_racks, state.topic_ids) != (
-            before.topics,
-            before.replica_racks,
-            before.topic_ids,
-        ):
+        described, described_before = [(each.topics, each.replica_racks, each.topic_ids) for each in (state, before)]
+        if described != described_before:
             self._tell_topics(now, out)
         if state.group_settings != before.group_settings:
             self._tell_group_settings(now, out)

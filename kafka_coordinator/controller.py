@@ -59,10 +59,10 @@ class Controller:
         """Topic to the replicas of each partition, where these do not follow from its preferred leader; all have all
         records, and the first live one leads."""
         self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
-        self.topic_ids: dict[str, int] = {}
-        """Topic to its 128-bit id, where it has one that is not made from its name."""
         self.group_settings: GroupSettings = {}
         """Group to its settings."""
+        self.topic_ids: dict[str, int] = {}
+        """Topic to its 128-bit id, where it has one that is not made from its name."""
         self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
         self._leaders: dict[str, tuple[str, ...]] = {}
         self._offsets_leaders = self.offsets_preferred
@@ -71,14 +71,8 @@ class Controller:
     def state(self) -> ClusterState:
         """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
-        return ClusterState(
-            tuple(self.alive),
-            dict(self._leaders),
-            self._offsets_leaders,
-            racks,
-            self.group_settings,
-            dict(self.topic_ids),
-        )
+        ids, leaders = dict(self.topic_ids), dict(self._leaders)
+        return ClusterState(tuple(self.alive), leaders, self._offsets_leaders, racks, self.group_settings, ids)
 
     def put_topic(
         self,

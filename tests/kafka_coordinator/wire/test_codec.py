@@ -1,7 +1,9 @@
 """Bytes to messages and back, for every version of every API."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -240,3 +242,11 @@ def test_members_are_called_by_their_client_ids_and_told_apart() -> None:
 def test_hosts_are_printed_as_kafka_prints_them() -> None:
     assert host_of("/127.0.0.1:5000") == "/127.0.0.1"
     assert host_of("/[::1]:5000") == "/0:0:0:0:0:0:0:1"
+
+
+def test_the_page_about_serving_lists_what_is_served() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serving.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"\| (\w+) \| (\d+(?: to \d+)?) (?=\|)", page))
+    listed |= dict(re.findall(r"(?<=\d) \| (\w+) \| (\d+(?: to \d+)?) \|", page))
+    versions = {api.name: sorted({*api.versions}) for api in APIS.values()}
+    assert listed == {name: " to ".join(map(str, each)) for name, each in versions.items()}

@@ -54,7 +54,7 @@ async def broken(frames: list[bytes], caplog: pytest.LogCaptureFixture) -> None:
         handled.clear()
     refused = refusals(caplog)
     assert len(refused) + taken == sent, "each is refused with one line, or is a request"
-    assert len(refused) > 0.8 * sent
+    assert len(refused) > 0.6 * sent
     assert all("\n" not in each for each in refused)
     assert world.failures == []
     good.close()
