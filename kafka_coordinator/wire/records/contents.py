@@ -9,11 +9,16 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-import cramjam
-
 from kafka_coordinator.wire.records.batches import COMPRESSIONS, HEADER_BYTES, Header
 
-_CRAMJAM: Final[Any] = cramjam
+_CRAMJAM: Any
+try:
+    import cramjam
+except ImportError:  # pragma: no cover - the extra brings it
+    _CRAMJAM = None
+else:
+    _CRAMJAM = cramjam
+
 MOST_BYTES: Final = 256 * 1024 * 1024
 """A batch that is longer when decompressed is not looked into."""
 
@@ -75,6 +80,8 @@ def _plain(data: bytes, compression: str) -> bytes:
             if not unzip.eof:
                 raise UnreadableError(f"a batch is longer than {MOST_BYTES} bytes, or cut")
             return plain
+        if _CRAMJAM is None:
+            raise UnreadableError(f"compressed by {compression}, which needs the package cramjam")
         if compression == "snappy":
             return _unsnapped(data)
         return _limited(getattr(_CRAMJAM, compression), data)
