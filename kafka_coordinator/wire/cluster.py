@@ -8,7 +8,8 @@ from kio.schema.errors import ErrorCode
 
 from kafka_coordinator.broker import ClusterState
 from kafka_coordinator.controller import Controller
-from kafka_coordinator.wire.records.storage import TOPIC_CONFIG, Replicas, Storage
+from kafka_coordinator.coordinator.group_settings import DEFAULTS as OF_GROUPS
+from kafka_coordinator.wire.records.storage import GROUP_CONFIG, TOPIC_CONFIG, Replicas, Storage
 from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.settings import ServerSettings
 
@@ -75,6 +76,13 @@ class ClusterRecord:
         """The topic is gone, with its records and settings."""
         self.storage.delete(topic)
         self.controller.delete_topic(topic)
+
+    def set_config(self, kind: int, name: str, values: Mapping[str, str]) -> None:
+        """These are all settings that are given to a topic, broker or group from now on."""
+        self.storage.set_config(kind, name, values)
+        if kind == GROUP_CONFIG:
+            own = {each: int(value) for each, value in values.items() if each in OF_GROUPS}
+            self.controller.group_settings = {**self.controller.group_settings, name: own}
 
     def news(self) -> ClusterState | None:
         """The state of the cluster, where it has changed since the last call; leaders that changed begin an epoch."""

@@ -34,7 +34,7 @@ def alter_configs(cluster: ClusterRecord, request: Request, node_id: int, broker
         try:
             values = _altered(cluster, resource, node_id, broker)
             if not request.body.validate_only:
-                cluster.storage.set_config(resource.resource_type, resource.resource_name, values)
+                cluster.set_config(resource.resource_type, resource.resource_name, values)
         except RefusedError as error:
             code, message = error.code, error.message
         answers.append(

@@ -11,12 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from kafka_coordinator.wire.records.batches import COMPRESSIONS, HEADER_BYTES, Header
 
+_CRAMJAM: Any
 try:
-    import cramjam as _found
+    import cramjam
 except ImportError:  # pragma: no cover - the extra brings it
-    _found = None
+    _CRAMJAM = None
+else:
+    _CRAMJAM = cramjam
 
-_CRAMJAM: Final[Any] = _found
 MOST_BYTES: Final = 256 * 1024 * 1024
 """A batch that is longer when decompressed is not looked into."""
 

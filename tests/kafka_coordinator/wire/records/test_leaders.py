@@ -184,3 +184,13 @@ def test_without_acks_nothing_is_answered_and_an_error_closes_the_connection() -
         assert a.ask(list_offsets("orders", -1)).topics[0].partitions[0].offset == 1
         a.send(produce("nowhere", batch(b"v"), acks=0))
         assert a.hear(type(list_offsets("orders", -1))) is None
+
+
+def test_a_groups_own_settings_reach_its_coordinator() -> None:
+    with serving({"orders": 1}) as server, client(server, 0) as a:
+        for operation, value, expected in ((0, "7000", {"consumer.heartbeat.interval.ms": 7000}), (1, None, {})):
+            change = {"name": "consumer.heartbeat.interval.ms", "config_operation": operation, "value": value}
+            resource = {"resource_type": 32, "resource_name": "g", "configs": [change]}
+            assert a.ask(request(44, 1, resources=[resource])).responses[0].error_code is ErrorCode.none
+            core = server.cluster.states["broker-1"].broker.coordinator.core
+            assert core.group_settings["g"] == expected
