@@ -151,6 +151,7 @@ WIRE: Mapping[type[Any], Wire] = {
         error="groups.error_code",
         offsets="groups.topics.name groups.topics.partitions.partition_index groups.topics.partitions.committed_offset"
         " groups.topics.partitions.error_code",
+        texts="groups.topics.partitions.metadata",
     ),
     OffsetDelete: request("offset_delete.v0", "OffsetDelete", group="group_id", partitions=_PARTITIONS),
     OffsetDeleteAnswer: answer(
