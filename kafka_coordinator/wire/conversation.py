@@ -15,7 +15,7 @@ from typing import Any, Final
 from kio.serial import entity_writer
 
 from kafka_coordinator.wire.apis import APIS, Api, codec
-from kafka_coordinator.wire.entities import response
+from kafka_coordinator.wire.entities import lacks, response
 from kafka_coordinator.wire.frames import LENGTH, Frames, Header, after_tags, header_of
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
@@ -111,6 +111,9 @@ def _body(api: Api, header: Header, frame: bytes) -> Any:
         body, _ = read(frame, at)  # bytes after its end are passed over, as Kafka does it: librdkafka sends some
     except Exception as error:  # whatever the codec raises: it is given bytes from outside
         raise WireError(f"{api.name} of version {header.version} that cannot be read: {_line(error)}") from None
+    missing = lacks(body)
+    if missing is not None:
+        raise WireError(f"{api.name} of version {header.version} that cannot be read: {missing} is null")
     return body
 
 

@@ -5,9 +5,10 @@ default; code that makes one names every field that any version has, and `make` 
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 from kio.index import load_response_schema
 
@@ -55,3 +56,31 @@ def _item(kind: Any) -> Any:
         if inner is not type(None) and inner is not Ellipsis:
             return _item(inner)
     return kind
+
+
+def lacks(entity: Any) -> str | None:
+    """The name of an array that is null though its type does not allow it, anywhere in the entity: the codec reads such
+    a one as None. None where there is no such."""
+    kind: Any = type(entity)
+    for name, nullable, holds_entities in _arrays(kind):
+        items = getattr(entity, name)
+        if items is None:
+            if not nullable:
+                return name
+        elif holds_entities:
+            for each in items:
+                found = lacks(each)
+                if found is not None:
+                    return found
+    return None
+
+
+@cache
+def _arrays(kind: Any) -> tuple[tuple[str, bool, bool], ...]:
+    """Name of each array of this class, whether it may be null, and whether it holds entities."""
+    found = []
+    for name, given in _types(kind).items():
+        choices = get_args(given) if get_origin(given) is UnionType else (given,)
+        if any(get_origin(each) is tuple for each in choices):
+            found.append((name, type(None) in choices, is_dataclass(_item(given))))
+    return tuple(found)
