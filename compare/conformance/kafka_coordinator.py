@@ -54,7 +54,7 @@ def play(line: Line) -> list[Difference]:
     for name in ("protocol", "scenario"):
         get(line, name, str)
     topic_ids = get(line, "topic_ids", dict) if "topic_ids" in line else {}
-    trace = _Trace(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), topic_ids, steps)
+    trace = Session(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), topic_ids, steps)
     for number, step in enumerate(steps):
         recorded = trace.resolved({name: value for name, value in step.items() if name != "completed_at_step"})
         got = trace.resolved(trace.step(number, step))
@@ -75,7 +75,7 @@ COORDINATOR_TRACES = Player("Kafka coordinator traces", recognises, play)
 """Plays traces of classic groups."""
 
 
-class _Trace:
+class Session:
     """A coordinator that is being taken through a trace."""
 
     def __init__(

@@ -12,6 +12,7 @@ from compare.console.option_files import check_report, save_report
 from compare.console.output import HELP_OPTIONS
 from compare.serving.cluster import Served, start
 from compare.serving.record import NAME, measured, result_of
+from compare.serving.recorded import recordings
 from protocols import UserError, files
 from protocols.scenario.model import Scenario
 from protocols.scenario.units import milliseconds
@@ -39,7 +40,8 @@ _WRITABLE = "expected a writable file"
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="At the end write what the clients did: JSON in the form of compare, one variant `real`.",
+    help="At the end write what the clients did: JSON in the form of compare, one variant `real`; for kafka also"
+    " FILE.jsonl, a recording that conformance plays.",
 )
 @click.option(
     "--report",
@@ -91,7 +93,7 @@ async def _serve(
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
-    served = await start(system, scenario, host, port, settings, tracing=report is not None)
+    served = await start(system, scenario, host, port, settings, tracing=record is not None or report is not None)
     try:
         click.echo(served.address)
         for text in served.passed_over:
@@ -101,14 +103,26 @@ async def _serve(
     finally:
         await served.world.close()
     if record is not None or report is not None:
-        _write(served, end, NAME if scenario is None else scenario.name, record, report)
+        _write(served, end, NAME if scenario is None else scenario.name, settings, record, report)
 
 
-def _write(served: Served, end: float, name: str, record: Path | None, report: Path | None) -> None:
+def _write(
+    served: Served,
+    end: float,
+    name: str,
+    settings: Mapping[str, object],
+    record: Path | None,
+    report: Path | None,
+) -> None:
     result = result_of(served.history, served.service, served.world, end, name)
     found = measured(result, served.service, with_chart_data=report is not None)
     if record is not None:
         _save("--record", record, lambda: json.dumps(found[2], indent=1, allow_nan=False) + "\n")
+        lines, told = recordings(served, settings)
+        for text in told:
+            click.echo(f"serve: {text}", err=True)
+        if lines:
+            _save("--record", record.with_name(f"{record.name}.jsonl"), lambda: lines)
     if report is not None:
         from compare.comparison.report.page import write_comparison
 

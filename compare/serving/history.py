@@ -16,6 +16,7 @@ Events that the operator lets happen (a broker stops) are told by who lets them 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from compare.conformance.session import Heard, TopicChange
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
@@ -53,6 +54,12 @@ class History:
         """(Group, member) to what it believes to own; without those that never owned anything."""
         self.rebalancing: dict[str, bool] = {}
         """Group to whether a rebalance is under way, as its coordinator tells."""
+        self.heard: list[Heard] = []
+        """Every message between clients and servers, where the world traces."""
+        self.topic_changes: list[TopicChange] = []
+        """Numbers of partitions, from the beginning on."""
+        self._labels: dict[str, str] = {}
+        """Connection to what people see of it: the client's id and its port."""
         self._service: Service | None = None
         self._now: Callable[[], Time] = lambda: 0.0
         self._first_topics: dict[str, dict[str, int]] = {}
@@ -71,6 +78,7 @@ class History:
         self._service, self._now = service, now
         self._first_topics = {topic: dict(queues) for topic, queues in service.topics().items()}
         self._topics = dict(self._first_topics)
+        self._keep_topics(0.0)
 
     # The observer's side.
 
@@ -101,7 +109,15 @@ class History:
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None:
-        self.recorder.sent(now, arrives, sender, to, message, number, cause)
+        is_request = self._service is not None and to in self._service.brokers
+        peer = sender if is_request else to
+        self.heard.append(Heard(now, peer, message, not is_request))
+        client_id = getattr(message, "client_id", None)
+        if client_id and is_request:
+            self._labels[peer] = f"{client_id} ({peer.rpartition(':')[2]})"
+        shown = self._labels.get(peer, peer)
+        pair = (shown, to) if is_request else (sender, shown)
+        self.recorder.sent(now, arrives, *pair, message, number, cause)
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
         self.recorder.harmed(now, sender, to, lost)
@@ -139,8 +155,13 @@ class History:
             elif before != queues:
                 self.happened(Queues(at=now, queues={topic: dict(queues)}))
         self._topics = {topic: dict(queues) for topic, queues in there.items()}
+        self._keep_topics(now)
         self.lives.clear()
         self.lives.update(self._lifetimes(now))
+
+    def _keep_topics(self, now: Time) -> None:
+        counts = {topic: sum(queues.values()) for topic, queues in self._topics.items()}
+        self.topic_changes.append(TopicChange(now, counts))
 
     def _look_at_members(self, group: str, there: Mapping[str, Seen], now: Time) -> None:
         known = self._members.setdefault(group, {})

@@ -74,6 +74,14 @@ def test_real_clients_use_it_and_it_writes_what_they_did(tmp_path: Path) -> None
         "worker leaves",
     ]
     assert variant["messages"]["JoinGroup"] >= 2
+    played = subprocess.run(
+        [sys.executable, "-m", "compare", "conformance", f"{record}.jsonl"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (played.returncode, played.stdout) == (0, f"{record}.jsonl: 1 passed, 0 failed, 0 skipped\n")
     assert "worker" in report.read_text()
 
 
