@@ -68,7 +68,7 @@ class Served:
         for name in brokers:
             self.world.set_cut(name, True)
             mend = partial(self.world.set_cut, name, False)
-            self.world.at(self.world.now + event.for_, mend, f"the network of {name} is mended")
+            self.world.at(self.world.now + event.for_, mend, f"network of {name} mended")
 
 
 async def start(

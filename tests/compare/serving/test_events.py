@@ -1,0 +1,72 @@
+"""The events of a scenario befall a served cluster at their times."""
+
+import asyncio
+
+import pytest
+
+from compare.serving.cluster import Served, start
+from protocols.errors import UserError
+from protocols.scenario.reading import read_text
+
+SCENARIO = """
+name: a day of servers
+brokers: [b1, b2]
+topics: {orders: 2}
+group: {name: g, members: {c1: {subscribe: [orders]}}}
+run: {for: 1min}
+events:
+  - {at: 20ms, add_topic: {refunds: 1}}
+  - {at: 30ms, broker: b2, does: kill}
+  - {at: 60ms, broker: b2, does: return}
+  - {at: 80ms, queues: {orders: 5}}
+  - {at: 90ms, network: cut, between: [b1], for: 50ms}
+  - {at: 100ms, delete_topic: refunds}
+  - {at: 110ms, crash: c1}
+"""
+
+
+async def until_events(served: Served, count: int) -> list[str]:
+    for _ in range(500):
+        found = sorted(served.history.events.values(), key=lambda each: each.at)
+        if len(found) >= count:
+            return [each.describe() for each in found]
+        await asyncio.sleep(0.01)
+    raise AssertionError([each.describe() for each in served.history.events.values()])
+
+
+@pytest.mark.parametrize("system", ["kafka", "rocketmq"])
+def test_servers_and_topics_change_and_members_are_passed_over(system: str) -> None:
+    async def story() -> None:
+        served = await start(system, read_text(SCENARIO), port=0)
+        try:
+            assert served.passed_over == [
+                "1 of 7 events are about members, who are real clients here: they are passed over"
+            ]
+            assert await until_events(served, 6) == [
+                "refunds is created",
+                "b2 is killed",
+                "b2 returns",
+                "orders has 5 queues",
+                "network of b1 is cut for 50ms",
+                "refunds is deleted",
+            ]
+            assert served.world.failures == []
+            assert served.world.is_running("b2")
+            assert {topic: sum(queues.values()) for topic, queues in served.service.topics().items()} == {"orders": 5}
+        finally:
+            await served.world.close()
+
+    asyncio.run(story())
+
+
+def test_a_port_that_is_taken_is_one_clear_line() -> None:
+    async def story() -> None:
+        first = await start("kafka", port=0)
+        port = first.bootstrap.rpartition(":")[2]
+        try:
+            with pytest.raises(UserError, match=f"--port {port}: .* expected a free port of 127.0.0.1"):
+                await start("kafka", port=int(port))
+        finally:
+            await first.world.close()
+
+    asyncio.run(story())
