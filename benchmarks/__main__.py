@@ -26,6 +26,7 @@ NAMES = (
     "plan",
     "serving",
     "serving_records",
+    "serving_peers",
 )
 
 
