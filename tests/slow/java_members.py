@@ -94,6 +94,10 @@ class Members:
         """What a member told, of these kinds."""
         return [each for each in self.told if each.name == name and each.kind in kinds]
 
+    def of_any(self, name: str) -> list[Told]:
+        """All that a member told."""
+        return [each for each in self.told if each.name == name]
+
     def owned(self, name: str) -> list[str]:
         """What a member believes to own by its callbacks."""
         mine: set[str] = set()
