@@ -7,9 +7,9 @@ for its belief is *concluded*:
 - With a JoinGroup it owns what its subscription says that it still has: nothing under the eager protocol.
 - A heartbeat of the consumer protocol that lists partitions says what it owns. An answer to one that only adds
   partitions is followed at once; where one is taken away, the member keeps all until it says what it has.
-- It owns nothing when it leaves over its own connection, when it is told that it is no member of this generation (any
-  more), and when it closes the connection: then its process has ended, or the consumer was closed. If it speaks again
-  as this member, it only had a new connection, and owns what it had.
+- It owns nothing when it leaves over its own connection, when it joins with epoch 0, when it is told that it is no
+  member of this generation (any more), and when it closes the connection: then its process has ended, or the consumer
+  was closed. If it speaks again as this member and does not join, it only had a new connection, and owns what it had.
 - Nothing changes where we cut the connection, and where its session ends while the connection is open: it hangs, and
   goes on believing until it is told.
 
@@ -162,9 +162,9 @@ class Beliefs:
         request = ConsumerGroupHeartbeat._make(message)
         key = request.group, str(request.client_id)
         self._speaks(connection, message, key, observe)
-        if request.member_epoch < 0:
+        if request.member_epoch <= 0:
             self._end(key, observe)
-        elif request.owned is not None:
+        if request.member_epoch >= 0 and request.owned is not None:
             self._set(key, request.owned, request.member_epoch, observe)
 
     def _speaks(self, connection: str, message: Message, key: tuple[str, str], observe: Observe) -> None:
@@ -177,7 +177,7 @@ class Beliefs:
             belief.connection = connection
             self._on.setdefault(connection, {})[key] = None
             kept, belief.set_aside = belief.set_aside, None
-            if kept is not None and not isinstance(message, JoinGroup):
+            if kept is not None and not _begins_anew(message):
                 self._set(key, *kept, observe)
         self._asked[connection] = _Asked(message, key)
 
@@ -228,6 +228,13 @@ class Beliefs:
             belief.reads &= now
             queues = sort_queues([Queue(topic, "", number) for topic, number in now])
             observe(Owns(*key, queues, generation))
+
+
+def _begins_anew(message: Message) -> bool:
+    """Whether the member joins, with nothing but what it says that it has."""
+    if isinstance(message, ConsumerGroupHeartbeat):
+        return message.member_epoch == 0
+    return isinstance(message, JoinGroup)
 
 
 _REQUESTS: Final[dict[type[Message], Callable[[Beliefs, str, Message, Observe], None]]] = {

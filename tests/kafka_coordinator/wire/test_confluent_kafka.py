@@ -140,6 +140,39 @@ def test_a_static_member_that_comes_back_causes_no_rebalance() -> None:
         again.close()
 
 
+def test_under_the_consumer_protocol_a_killed_static_member_comes_back_when_its_session_has_ended() -> None:
+    settings = PROTOCOLS["consumer"] | {"group.instance.id": "i2"}
+    with serving(settings=SHORT_HEARTBEATS | {"group.consumer.session.timeout.ms": 2000}) as it:
+        first = consumer(it, "c1", PROTOCOLS["consumer"])
+        process = subprocess.Popen([sys.executable, "-c", PROCESS, it.bootstrap, repr(settings)])
+        try:
+            poll([first], lambda: sorted(map(len, it.owned("g").values())) == [3, 3])
+        finally:
+            process.kill()
+            process.wait()
+        until(lambda: "c2" not in it.owned("g"))
+        too_soon = consumer(it, "c2", settings)
+        told = poll_until_error(too_soon)
+        assert told is not None
+        assert told.name() == "_FATAL"
+        assert "instance ID is still used by another member" in told.str()
+        assert it.world.failures == []
+        poll([first], lambda: it.owned("g") == {"c1": [0, 1, 2, 3, 4, 5]})
+        again = consumer(it, "c2", settings)
+        poll([first, again], lambda: sorted(map(len, it.owned("g").values())) == [3, 3])
+        for each in (too_soon, first, again):
+            each.close()
+
+
+def poll_until_error(polled: Consumer) -> Any:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        message = polled.poll(0.05)
+        if message is not None and message.error() is not None:
+            return message.error()
+    return None
+
+
 def test_members_of_one_client_id_are_told_apart() -> None:
     with serving() as it:
         members = [consumer(it, "same", PROTOCOLS["eager"]) for _ in range(3)]

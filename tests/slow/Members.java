@@ -1,0 +1,165 @@
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Queue;
+import java.util.Scanner;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Members of groups, each in a thread of its own, and a producer; written for kafka-clients from 2.8 on.
+ *
+ * Commands come on standard input, their words with tabs between: start NAME TOPIC,TOPIC SETTING=VALUE..., subscribe NAME
+ * TOPIC,TOPIC, sleep NAME MILLISECONDS, close NAME, produce BOOTSTRAP TOPIC PARTITIONS COUNT (records to each partition).
+ * Lines on standard output tell milliseconds of the wall clock, kind, name, member id, generation or epoch, and what it is
+ * about, with tabs between. A member without enable.auto.commit commits what it has read after each poll.
+ */
+public class Members {
+    private static final Map<String, Member> MEMBERS = new ConcurrentHashMap<>();
+
+    public static void main(String[] arguments) throws Exception {
+        Scanner lines = new Scanner(System.in);
+        while (lines.hasNextLine()) {
+            String[] words = lines.nextLine().split("\t");
+            switch (words[0]) {
+                case "start" -> begin(words);
+                case "produce" -> produce(words);
+                default -> MEMBERS.get(words[1]).commands.add(words);
+            }
+        }
+        System.exit(0);
+    }
+
+    private static void begin(String[] words) {
+        Member member = new Member(words[1], words[2], settings(List.of(words).subList(3, words.length)));
+        MEMBERS.put(words[1], member);
+        member.start();
+    }
+
+    private static Properties settings(List<String> given) {
+        Properties settings = new Properties();
+        for (String setting : given) {
+            String[] parts = setting.split("=", 2);
+            settings.put(parts[0], parts[1]);
+        }
+        return settings;
+    }
+
+    private static void produce(String[] words) throws Exception {
+        Properties settings = settings(List.of("bootstrap.servers=" + words[1], "linger.ms=5"));
+        String serializer = "org.apache.kafka.common.serialization.StringSerializer";
+        settings.put("key.serializer", serializer);
+        settings.put("value.serializer", serializer);
+        int count = Integer.parseInt(words[4]);
+        try (KafkaProducer<String, String> producer = new KafkaProducer<>(settings)) {
+            Queue<Future<RecordMetadata>> sent = new ConcurrentLinkedQueue<>();
+            for (int n = 0; n < count; n++) {
+                for (int partition = 0; partition < Integer.parseInt(words[3]); partition++) {
+                    sent.add(producer.send(new ProducerRecord<>(words[2], partition, "key" + n, "value" + n)));
+                }
+            }
+            for (Future<RecordMetadata> each : sent) {
+                each.get();
+            }
+        }
+        print("produced", "", "", -1, words[4]);
+    }
+
+    private static synchronized void print(String kind, String name, String id, int generation, String about) {
+        long now = System.currentTimeMillis();
+        System.out.println(now + "\t" + kind + "\t" + name + "\t" + id + "\t" + generation + "\t" + about);
+        System.out.flush();
+    }
+
+    private static final class Member extends Thread implements ConsumerRebalanceListener {
+        final Queue<String[]> commands = new ConcurrentLinkedQueue<>();
+        private final String topics;
+        private final KafkaConsumer<String, String> consumer;
+        private final boolean commits;
+
+        Member(String name, String topics, Properties settings) {
+            super(name);
+            this.topics = topics;
+            String deserializer = "org.apache.kafka.common.serialization.StringDeserializer";
+            settings.put("key.deserializer", deserializer);
+            settings.put("value.deserializer", deserializer);
+            commits = "false".equals(settings.get("enable.auto.commit"));
+            consumer = new KafkaConsumer<>(settings);
+        }
+
+        @Override
+        public void run() {
+            consumer.subscribe(List.of(topics.split(",")), this);
+            tell("started", "");
+            try {
+                while (obeys(commands.poll())) {
+                    handle(consumer.poll(Duration.ofMillis(100)));
+                }
+                tell("closing", "");
+            } catch (Exception error) {
+                tell("error", error.toString().replace('\n', ' '));
+            }
+            consumer.close();
+            print("closed", getName(), "", -1, "");
+        }
+
+        private boolean obeys(String[] command) throws InterruptedException {
+            if (command == null) {
+                return true;
+            } else if (command[0].equals("subscribe")) {
+                consumer.subscribe(List.of(command[2].split(",")), this);
+            } else if (command[0].equals("sleep")) {
+                Thread.sleep(Long.parseLong(command[2]));
+            }
+            return !command[0].equals("close");
+        }
+
+        private void handle(ConsumerRecords<String, String> records) {
+            for (TopicPartition partition : records.partitions()) {
+                List<ConsumerRecord<String, String>> of = records.records(partition);
+                tell("read", partition + "\t" + of.get(0).offset() + "\t" + (of.get(of.size() - 1).offset() + 1));
+            }
+            if (commits && !records.isEmpty()) {
+                try {
+                    consumer.commitSync();
+                } catch (RuntimeException error) {
+                    tell("refused", error.getClass().getSimpleName());
+                }
+            }
+        }
+
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            tell("assigned", partitions);
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            tell("revoked", partitions);
+        }
+
+        @Override
+        public void onPartitionsLost(Collection<TopicPartition> partitions) {
+            tell("lost", partitions);
+        }
+
+        private void tell(String kind, Collection<TopicPartition> partitions) {
+            tell(kind, String.join(",", partitions.stream().map(TopicPartition::toString).sorted().toList()));
+        }
+
+        private void tell(String kind, String about) {
+            print(kind, getName(), consumer.groupMetadata().memberId(), consumer.groupMetadata().generationId(), about);
+        }
+    }
+}

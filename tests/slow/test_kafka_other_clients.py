@@ -1,0 +1,155 @@
+"""kafkajs and franz-go, unmodified, before a served broker: they join, share, produce, consume, commit, are joined by a
+second member, crash and leave; franz-go's static member comes back."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from compare.testing.brokers import KafkaBroker
+from tests.slow.java import UnavailableError
+from tests.slow.java_members import Members, Program, until
+
+pytestmark = pytest.mark.slow
+
+SLOW = Path(__file__).parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
+KAFKAJS, FRANZ_GO = "2.2.4", "1.20.6"
+SESSION_S, PARTITIONS, WITHIN_S = 6, 6, 30
+ALL = [f"orders-{number}" for number in range(PARTITIONS)]
+_MAKING_S = 600
+
+
+def _run(command: Sequence[str], folder: Path) -> None:
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_MAKING_S, check=False)
+    if ran.returncode:
+        raise UnavailableError(f"{Path(command[0]).name} {command[1]}: {ran.stderr[-500:]}")
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise UnavailableError(f"no {name} on PATH")
+    return found
+
+
+def kafkajs(folder: Path) -> Program:
+    """The package is kept in the user's cache folder."""
+    node, npm = _program("node"), _program("npm")
+    kept = CACHE / f"kafkajs-{KAFKAJS}"
+    if not (kept / "node_modules" / "kafkajs").is_dir():
+        kept.mkdir(parents=True, exist_ok=True)
+        options = ["--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--prefix", "."]
+        _run([npm, "install", *options, f"kafkajs@{KAFKAJS}"], kept)
+    shutil.copy(SLOW / "kafkajs_client" / "members.js.txt", folder / "members.js")
+    return Program(["env", f"NODE_PATH={kept / 'node_modules'}", node, str(folder / "members.js")])
+
+
+def franz_go(folder: Path) -> Program:
+    go = _program("go")
+    shutil.copy(SLOW / "franz_client" / "main.go.txt", folder / "main.go")
+    (folder / "go.mod").write_text("module client\n\ngo 1.24\n", encoding="utf-8")
+    _run([go, "get", f"github.com/twmb/franz-go/pkg/kgo@v{FRANZ_GO}"], folder)
+    _run([go, "build", "-o", "client", "."], folder)
+    return Program([str(folder / "client")])
+
+
+CLIENTS: Mapping[str, tuple[Callable[[Path], Program], Mapping[str, object]]] = {
+    "kafkajs": (kafkajs, {}),
+    "franz-go-range": (franz_go, {"strategy": "range"}),
+    "franz-go-cooperative": (franz_go, {"strategy": "cooperative-sticky"}),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Program]:
+    """The program of a kind of client, made once."""
+    programs: dict[Callable[[Path], Program], Program] = {}
+
+    def make(name: str) -> Program:
+        maker, _ = CLIENTS[name]
+        try:
+            if maker not in programs:
+                programs[maker] = maker(tmp_path_factory.mktemp(maker.__name__))
+        except UnavailableError as reason:
+            pytest.skip(str(reason))
+        return programs[maker]
+
+    return make
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    broker = KafkaBroker({"orders": PARTITIONS})
+    yield broker
+    broker.close()
+
+
+def settings(broker: KafkaBroker, client: str, name: str, instance: str = "") -> dict[str, object]:
+    timeouts = {"session.timeout.ms": SESSION_S * 1000, "heartbeat.interval.ms": 500}
+    given = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "client.id": name, **timeouts}
+    return {**given, **CLIENTS[client][1], **({"group.instance.id": instance} if instance else {})}
+
+
+def records(first: int, end: int) -> list[tuple[str, int]]:
+    return [(partition, at) for partition in ALL for at in range(first, end)]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_group_from_its_first_member_to_its_end(
+    client: str, made: Callable[[str], Program], broker: KafkaBroker
+) -> None:
+    program = made(client)
+    with Members(program) as here, Members(program) as there:
+        here.start("one", ["orders"], settings(broker, client, "one"))
+        until(lambda: here.owned("one") == ALL, WITHIN_S)
+        here.produce(broker.bootstrap, "orders", PARTITIONS, 10)
+        until(lambda: sorted(here.read("one")) == records(0, 10), WITHIN_S)
+        until(lambda: broker.committed("g") == {("orders", number): 10 for number in range(PARTITIONS)}, WITHIN_S)
+
+        there.start("two", ["orders"], settings(broker, client, "two"))
+        until(lambda: len(here.owned("one")) == len(there.owned("two")) == PARTITIONS // 2, WITHIN_S)
+        assert sorted([*here.owned("one"), *there.owned("two")]) == ALL
+        of_two = there.owned("two")
+        here.produce(broker.bootstrap, "orders", PARTITIONS, 10)
+        until(lambda: sorted(chain(here.read("one"), there.read("two"))) == records(0, 20), WITHIN_S)
+        assert sorted({partition for partition, _ in there.read("two")}) == of_two
+        until(lambda: set(broker.committed("g").values()) == {20}, WITHIN_S)
+
+        there.kill()
+        here.produce(broker.bootstrap, "orders", PARTITIONS, 10)
+        until(lambda: here.owned("one") == ALL, SESSION_S + WITHIN_S)
+        until(lambda: sorted(chain(here.read("one"), there.read("two"))) == records(0, 30), WITHIN_S)
+
+        here.start("three", ["orders"], settings(broker, client, "three"))
+        until(lambda: len(here.owned("one")) == len(here.owned("three")) == PARTITIONS // 2, WITHIN_S)
+        here.close("three")
+        until(lambda: here.owned("one") == ALL, SESSION_S - 2)
+        here.close("one")
+        assert set(broker.committed("g").values()) == {30}
+        wrong = [each for each in chain(here.told, there.told) if each.kind in ("lost", "error")]
+        assert wrong == []
+
+
+@pytest.mark.parametrize("client", [name for name in CLIENTS if name != "kafkajs"])
+def test_a_static_member_that_comes_back_keeps_its_partitions(
+    client: str, made: Callable[[str], Program], broker: KafkaBroker
+) -> None:
+    program = made(client)
+    with Members(program) as here, Members(program) as there:
+        here.start("one", ["orders"], settings(broker, client, "one", "pod-one"))
+        there.start("two", ["orders"], settings(broker, client, "two", "pod-two"))
+        until(lambda: len(here.owned("one")) == len(there.owned("two")) == PARTITIONS // 2, WITHIN_S)
+        broker.group("g").settle()
+        before, told_one = there.owned("two"), len(here.of("one", "assigned", "revoked"))
+        there.kill()
+        here.start("two again", ["orders"], settings(broker, client, "two", "pod-two"))
+        until(lambda: here.owned("two again") == before, SESSION_S - 2)
+        assert here.of("two again", "assigned")[-1].id != there.of("two", "assigned")[-1].id
+        assert len(here.of("one", "assigned", "revoked")) == told_one
+        here.produce(broker.bootstrap, "orders", PARTITIONS, 5)
+        until(lambda: sorted(here.read("one", "two again")) == records(0, 5), WITHIN_S)
