@@ -42,6 +42,10 @@ _LANGUAGES = (
 _FIXED = struct.Struct(">hBhii")
 _LENGTH = struct.Struct(">i")
 _SHORT = struct.Struct(">h")
+_START = struct.Struct(">iI")
+_WORD = struct.Struct(">I")
+# Made once: `json.dumps` and `json.loads` find out their settings at every call.
+_json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class FrameError(Exception):
@@ -74,7 +78,7 @@ def encode(frame: Frame) -> bytes:
     except (struct.error, ValueError) as error:
         raise FrameError(f"a header that cannot be written: {error}") from None
     length = 4 + len(header) + len(frame.body)
-    return struct.pack(">iI", length, frame.form << 24 | len(header)) + header + frame.body
+    return _START.pack(length, frame.form << 24 | len(header)) + header + frame.body
 
 
 def length_of(start: bytes) -> int:
@@ -88,7 +92,7 @@ def length_of(start: bytes) -> int:
 def decode(content: bytes) -> Frame:
     """The frame whose bytes behind the length these are; `FrameError` if they are none."""
     try:
-        (word,) = struct.unpack_from(">I", content)
+        (word,) = _WORD.unpack_from(content)
         form, length = word >> 24, word & 0xFFFFFF
         header, body = content[4 : 4 + length], content[4 + length :]
         if len(header) != length:
@@ -114,7 +118,7 @@ def _json_header(frame: Frame) -> bytes:
     }
     if frame.remark is not None:
         header["remark"] = frame.remark
-    return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    return _json_text(header).encode()
 
 
 def _from_json(header: bytes, body: bytes) -> Frame:

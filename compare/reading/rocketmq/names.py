@@ -1,6 +1,7 @@
 """Names that stand in: what a file or folder is called where the text does not name its group or topic."""
 
 import re
+from functools import lru_cache
 from pathlib import PurePath
 
 from compare.reading.blocks import SourceText
@@ -35,7 +36,13 @@ def topic_name(source: SourceText) -> str | None:
 
 def folder_of(source: SourceText) -> str:
     """The path of the source's folder."""
-    return str(PurePath(source.name).parent)
+    return _parent(source.name)
+
+
+@lru_cache(1 << 10)
+def _parent(path: str) -> str:
+    # A source tells of thousands of facts, one after the other.
+    return str(PurePath(path).parent)
 
 
 def _beside_view(source: SourceText) -> str | None:

@@ -1,20 +1,25 @@
 """What servers and clients answer, as values: JSON bodies, of which nothing is believed before it was looked at."""
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from compare.reading.rocketmq.route import MOST_QUEUES
 from compare.reading.rocketmq_live.address import Address, parsed
 from compare.reading.rocketmq_live.client import Refused
-from compare.reading.rocketmq_live.loose_json import LooseJson, LooseKey, LooseObject, loads
-from protocols import Queue
+from compare.reading.rocketmq_live.loose_json import OBJECT_KEY, LooseJson, LooseObject, loads
+from protocols import Queue, sort_queues
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ
+
+_QUEUES_REMEMBERED = 1 << 16
+_ROUTES_REMEMBERED = 1 << 13
 
 
 class TopicRoute(NamedTuple):
     """A topic's route: its readable queues, and who answers for each of its brokers."""
 
     queues: tuple[Queue, ...]
-    brokers: dict[str, Address]
+    brokers: Mapping[str, Address]
 
 
 def body_of(body: bytes) -> LooseObject:
@@ -54,17 +59,30 @@ def whole(of: LooseObject, name: str) -> int:
     raise _strange(f"{name} is {str(value)[:40]!r}")
 
 
-def queue(key: LooseKey) -> Queue | None:
+def topics(body: bytes) -> tuple[str, ...]:
+    """The topics of a cluster, sorted; `Refused` for what is no answer."""
+    return names(body_of(body).get("topicList"))
+
+
+@lru_cache(_QUEUES_REMEMBERED)
+def queue(key: str) -> Queue | None:
     """A queue that is the key of an object (`loose_json`); None for any other key."""
-    told = dict(key) if isinstance(key, tuple) else {}
+    if not key.startswith(OBJECT_KEY):
+        return None
+    try:
+        told = mapping(loads(key.removeprefix(OBJECT_KEY)))
+    except ValueError:
+        return None  # a text that only begins like one
     topic, broker, number = told.get("topic"), told.get("brokerName"), told.get("queueId")
     if isinstance(topic, str) and isinstance(broker, str) and isinstance(number, int):
         return Queue(topic, broker, number)
     return None
 
 
-def route(topic: str, told: LooseObject) -> TopicRoute:
-    """A topic's route; `Refused` for what is none."""
+@lru_cache(_ROUTES_REMEMBERED)
+def route(topic: str, body: bytes) -> TopicRoute:
+    """A topic's route; `Refused` for what is none. Routes rarely change: the same bytes are read once."""
+    told = body_of(body)
     for name in ("queueDatas", "brokerDatas"):
         if not isinstance(told.get(name), list):
             raise _strange(f"a route without {name}")
@@ -82,7 +100,7 @@ def route(topic: str, told: LooseObject) -> TopicRoute:
         at = parsed(str(first)) if first is not None else None
         if at is not None:
             brokers[str(data.get("brokerName"))] = at
-    return TopicRoute(tuple(sorted(queues)), brokers)
+    return TopicRoute(sort_queues(queues), brokers)
 
 
 def lag(told: LooseObject) -> dict[Queue, int]:

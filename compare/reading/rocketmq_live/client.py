@@ -3,6 +3,7 @@ nothing beyond the end of the time for all of them."""
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, len
 
 MOST_IN_FLIGHT = 64
 """Requests to one server that wait for an answer at the same time."""
+
+_CHUNK = 1 << 17
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a fault of ours
@@ -30,9 +33,11 @@ class _Server:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     waiting: dict[int, asyncio.Future[Frame]] = field(default_factory=dict)
+    deadlines: deque[tuple[float, asyncio.Future[Frame]]] = field(default_factory=deque)
     unsent: list[bytes] = field(default_factory=list)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_IN_FLIGHT))
     reading: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
 
     def send(self, frame: bytes) -> None:
         """Send it with all others of this turn of the event loop at once: each call of the system costs more than a
@@ -44,6 +49,28 @@ class _Server:
     def _flush(self) -> None:
         self.writer.write(b"".join(self.unsent))
         self.unsent.clear()
+
+    def expect(self, answer: asyncio.Future[Frame], wait_s: float) -> None:
+        """Give up the answer after that time. Later answers are never waited for less long than earlier ones, so that
+        one timer does for all."""
+        loop = asyncio.get_running_loop()
+        while self.deadlines and self.deadlines[0][1].done():
+            self.deadlines.popleft()
+        self.deadlines.append((loop.time() + wait_s, answer))
+        if self.timer is None:
+            self.timer = loop.call_later(wait_s, self._give_up)
+
+    def _give_up(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.timer = None
+        while self.deadlines:
+            ends, answer = self.deadlines[0]
+            if ends > loop.time() and not answer.done():
+                self.timer = loop.call_at(ends, self._give_up)
+                return
+            self.deadlines.popleft()
+            if not answer.done():
+                answer.set_exception(TimeoutError())
 
 
 class Client:
@@ -66,6 +93,8 @@ class Client:
             server.writer.close()
             if server.reading is not None:
                 server.reading.cancel()
+            if server.timer is not None:
+                server.timer.cancel()
 
     async def ask(self, at: Address, code: int, fields: Mapping[str, str], body: bytes = b"") -> Frame:
         """The answer of the server to a request; `Refused` if it refuses, hangs up or stays silent."""
@@ -75,13 +104,12 @@ class Client:
             server = await self._server(at)
             async with server.room:
                 # Who was before us here had its answer in time, or time is over.
-                async with asyncio.timeout(self._wait_s()):
-                    return await self._answer(server, Frame(code, next(self._numbers), fields, body))
+                return await self._answer(server, Frame(code, next(self._numbers), fields, body))
         except TimeoutError:
             if self.is_over:
                 raise Refused(f"{at} has not answered before the time of --timeout was over") from None
             raise Refused(f"{at} does not answer for {seconds(self.timeout_s)}") from None
-        except (OSError, asyncio.IncompleteReadError, FrameError) as error:
+        except (OSError, FrameError) as error:
             raise Refused(f"{at}: {getattr(error, 'strerror', None) or error}") from None
 
     def _wait_s(self) -> float:
@@ -93,9 +121,10 @@ class Client:
         return left_s(self.ends) <= 0
 
     async def _server(self, at: Address) -> _Server:
-        if at not in self._servers:
-            self._servers[at] = asyncio.ensure_future(self._open(at))
-        return await asyncio.shield(self._servers[at])
+        opening = self._servers.get(at)
+        if opening is None:
+            opening = self._servers[at] = asyncio.ensure_future(self._open(at))
+        return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open(self, at: Address) -> _Server:
         async with asyncio.timeout(self._wait_s()):
@@ -110,6 +139,7 @@ class Client:
         server.waiting[request.opaque] = answer
         try:
             server.send(encode(request))
+            server.expect(answer, self._wait_s())
             frame = await answer
         finally:
             del server.waiting[request.opaque]
@@ -130,16 +160,22 @@ async def _connected(at: Address) -> tuple[asyncio.StreamReader, asyncio.StreamW
 
 async def _read(server: _Server) -> None:
     """Give every answer that comes in to who waits for it, until the server hangs up."""
+    unread = bytearray()
     why: Exception = ConnectionResetError(0, "the server closed the connection")
     try:
-        while True:
-            length = length_of(await server.reader.readexactly(4))
-            frame = decode(await server.reader.readexactly(length))
-            answer = server.waiting.get(frame.opaque)
-            if frame.is_answer and answer is not None and not answer.done():
-                answer.set_result(frame)
-    except asyncio.IncompleteReadError:
-        pass
+        while chunk := await server.reader.read(_CHUNK):
+            unread += chunk
+            start = 0
+            while len(unread) >= (body := start + 4):
+                end = body + length_of(bytes(unread[start:body]))
+                if len(unread) < end:
+                    break
+                frame = decode(bytes(unread[body:end]))
+                start = end
+                answer = server.waiting.get(frame.opaque)
+                if frame.is_answer and answer is not None and not answer.done():
+                    answer.set_result(frame)
+            del unread[:start]
     except (OSError, FrameError) as error:
         why = error
     for answer in list(server.waiting.values()):

@@ -19,8 +19,7 @@ from compare.reading.rocketmq.strategies import strategy_of
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.address import Address
 from compare.reading.rocketmq_live.client import Client, Refused
-from compare.reading.rocketmq_live.loose_json import LooseObject
-from protocols import Queue, UserError
+from protocols import Queue, UserError, sort_queues
 from rocketmq_selfbalance.codes import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
 _ROUTE, _TOPICS, _CONNECTIONS, _STATS, _RUNNING = 105, 206, 203, 208, 307
@@ -94,17 +93,17 @@ class Cluster:
 
     async def _topics(self) -> tuple[str, ...]:
         try:
-            return await self._ask_name_servers(_TOPICS, {}, lambda told: answers.names(told.get("topicList")))
+            return await self._ask_name_servers(_TOPICS, {}, answers.topics)
         except Refused as refused:
             raise UserError(f"no name server answers: {refused}; expected host:port of a name server") from None
 
-    async def _ask_name_servers(self, code: int, fields: Mapping[str, str], take: Callable[[LooseObject], T]) -> T:
+    async def _ask_name_servers(self, code: int, fields: Mapping[str, str], take: Callable[[bytes], T]) -> T:
         """What ``take`` makes of the first answer that makes sense; `Refused` with all reasons where none does, and at
         once where there is no such topic."""
         refusals = []
         for server in self._servers:
             try:
-                return take(answers.body_of((await self._client.ask(server, code, fields)).body))
+                return take((await self._client.ask(server, code, fields)).body)
             except Refused as refused:
                 if refused.code == TOPIC_NOT_EXIST:
                     raise
@@ -141,7 +140,7 @@ class Cluster:
 
     async def _ask_route(self, topic: str) -> answers.TopicRoute | Refused:
         try:
-            return await self._ask_name_servers(_ROUTE, {"topic": topic}, lambda told: answers.route(topic, told))
+            return await self._ask_name_servers(_ROUTE, {"topic": topic}, lambda body: answers.route(topic, body))
         except Refused as refused:
             return refused
 
@@ -174,11 +173,12 @@ class Cluster:
         except Refused as refused:
             return self._skipped(f"group {group!r}: member {client_id} does not report its queues: {refused}")
         properties = {str(name): str(value) for name, value in answers.mapping(told.get("properties")).items()}
-        owned = [
-            queue
+        dropped = {
+            queue: answers.mapping(about).get("droped")
             for key, about in answers.mapping(told.get("mqTable")).items()
-            if (queue := answers.queue(key)) is not None and not answers.mapping(about).get("droped")
-        ]
+            if (queue := answers.queue(key)) is not None
+        }
+        owned = sort_queues(queue for queue, is_dropped in dropped.items() if not is_dropped)
         popped = [
             queue.topic for key in answers.mapping(told.get("mqPopTable")) if (queue := answers.queue(key)) is not None
         ]
@@ -186,7 +186,7 @@ class Cluster:
             source=self._source,
             group=group,
             client_id=client_id,
-            owned=tuple(sorted(owned)) if tells_owned(properties) else None,
+            owned=owned if tells_owned(properties) else None,
             popped=tuple(sorted(set(popped))),
             topics=answers.names([each.get("topic") for each in answers.objects(told.get("subscriptionSet"))]),
             strategy=strategy_of(properties.get("allocateMessageQueueStrategy", "")),

@@ -2,12 +2,14 @@
 
 import json
 import re
-from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import TypeAlias
 
-LooseKey: TypeAlias = "str | tuple[tuple[LooseKey, LooseJson], ...]"
 LooseJson: TypeAlias = "bool | int | float | str | list[LooseJson] | LooseObject | None"
-LooseObject: TypeAlias = "dict[LooseKey, LooseJson]"
+LooseObject: TypeAlias = "dict[str, LooseJson]"
+
+OBJECT_KEY = "\0"
+"""What a key that is an object begins with; its own text follows."""
 
 _plain = json.JSONDecoder().raw_decode
 _BLANKS = " \t\r\n"
@@ -20,11 +22,14 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """Strings, and keys that are flat objects or whole numbers."""
+_OBJECT_KEY = re.compile(r"(\{[^{}\[\]]*\})[ \t\r\n]*:")
+_NUMBER_KEY = re.compile(r"([{,])[ \t\r\n]*(0|[1-9][0-9]*)[ \t\r\n]*:")
+_SIGNS = re.compile(r"[{}\[\],]")
 _KEYS_REMEMBERED = 1 << 16
 
 
 def loads(text: str) -> LooseJson:
-    """The value that the text stands for. Keys that are objects become tuples of (name, value), sorted by name.
+    """The value that the text stands for. A key that is an object becomes its own text behind `OBJECT_KEY`.
 
     Raises `ValueError` for anything that is not such JSON.
     """
@@ -38,37 +43,40 @@ def loads(text: str) -> LooseJson:
 
 def _quickly(text: str) -> LooseJson:
     """By Python's own parser, which is written in C: keys are put in quotes before. `ValueError` for other forms."""
+    plain = "\\" not in text and _SIGNS.search("".join(text.split('"')[1::2])) is None
+    value: LooseJson = json.loads(_quoted(text) if plain else _quoted_between_strings(text))
+    return value
+
+
+def _quoted(text: str) -> str:
+    """The text with all keys in quotes; none of its strings holds a backslash or one of `_SIGNS`."""
+    parts = _OBJECT_KEY.split(text)
+    if len(parts) == 1:
+        return _NUMBER_KEY.sub(r'\1"\2":', text)
+    keys = [f"{_object_key(key)}:" for key in parts[1::2]]
+    if _NUMBER_KEY.search(text):
+        parts = [_NUMBER_KEY.sub(r'\1"\2":', part) for part in parts]
+    parts[1::2] = keys
+    return "".join(parts)
+
+
+def _quoted_between_strings(text: str) -> str:
+    """The text with all keys in quotes, whatever its strings hold."""
     parts: list[str] = []
-    keys: dict[str, LooseKey] = {}
     done = 0
     for token in _TOKEN.finditer(text):
-        if token.lastgroup is None:
-            continue
-        name = token[token.lastgroup]
-        if token.lastgroup == "object":
-            # No other key begins with this character.
-            keys[f"\0{name}"], quoted = _object_key(name)
-        else:
-            quoted = f'"{name}"'
-        parts += text[done : token.start()], quoted, ":"
-        done = token.end()
-    if not parts:
-        plain: LooseJson = json.loads(text)
-        return plain
-    found: LooseJson = json.loads("".join((*parts, text[done:])), object_hook=partial(_renamed, keys) if keys else None)
-    return found
-
-
-def _renamed(keys: "dict[str, LooseKey]", found: dict[str, Any]) -> LooseObject:
-    if keys.keys().isdisjoint(found):
-        return found  # type: ignore[return-value]
-    return {keys.get(key, key): value for key, value in found.items()}
+        if token.lastgroup is not None:
+            name = token[token.lastgroup]
+            parts += text[done : token.start()], _object_key(name) if token.lastgroup == "object" else f'"{name}"', ":"
+            done = token.end()
+    return "".join((*parts, text[done:]))
 
 
 @lru_cache(_KEYS_REMEMBERED)
-def _object_key(text: str) -> "tuple[LooseKey, str]":
-    """What an object becomes as a key, and the text in quotes that stands for it meanwhile."""
-    return tuple(sorted(json.loads(text).items(), key=_name)), json.dumps(f"\0{text}")
+def _object_key(text: str) -> str:
+    """The text in quotes that stands for an object as a key; `ValueError` if it is no object."""
+    json.loads(text)
+    return json.dumps(OBJECT_KEY + text)
 
 
 def _thoroughly(text: str) -> LooseJson:
@@ -100,10 +108,11 @@ def _object(text: str, at: int) -> tuple[LooseObject, int]:
     found: LooseObject = {}
     at = _skip(text, at + 1)
     while text[at] != "}":
+        start = at
         key, at = _value(text, at)
+        name = OBJECT_KEY + text[start:at] if isinstance(key, dict) else str(key)
         at = _expect(text, at, ":")
-        value, at = _value(text, at)
-        found[tuple(sorted(key.items(), key=_name)) if isinstance(key, dict) else str(key)] = value
+        found[name], at = _value(text, at)
         at = _next(text, at, "}")
     return found, at + 1
 
@@ -116,10 +125,6 @@ def _array(text: str, at: int) -> tuple[list[LooseJson], int]:
         found.append(value)
         at = _next(text, at, "]")
     return found, at + 1
-
-
-def _name(item: tuple[LooseKey, LooseJson]) -> str:
-    return str(item[0])
 
 
 def _expect(text: str, at: int, sign: str) -> int:

@@ -2,17 +2,14 @@
 
 import json
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.rocketmq_live import loose_json, observe
+from compare.reading.rocketmq_live import observe
 from compare.reading.rocketmq_live.address import Address, name_servers
-from compare.reading.rocketmq_live.loose_json import loads
 from protocols import Queue, UserError
 from tests.compare.console import equipoise
 from tests.compare.reading.fake_rocketmq import Answer, ok, queue_key, route, serving
@@ -278,34 +275,3 @@ def test_addresses() -> None:
     for wrong in ("rocketmq://", "rocketmq://a b", "rocketmq://a:99999", "rocketmq://a;;b"):
         with pytest.raises(UserError, match="expected rocketmq://host:port"):
             name_servers(wrong)
-
-
-def test_keys_of_maps_may_be_objects_or_numbers() -> None:
-    assert loads('{{"b":1,"a":"x"}:{"n":[1,{}]}, 0:"y"}') == {(("a", "x"), ("b", 1)): {"n": [1, {}]}, "0": "y"}
-    for wrong in ("", "{", '{"a":1', '{"a" 1}', "[1 2]", '{{"a":[1]}:2}', "{} {}", "[" * 100_000):
-        with pytest.raises(ValueError):  # noqa: PT011 - what it says is the message of the caller
-            loads(wrong)
-
-
-_KEYS = st.sampled_from(
-    ['"a"', '"b"', "0", "12", "-1", "007", '{"t":"}:","q":0}', '{"t":"x","q":1}', "{}", '{"a":{"b":1}}', '"0"', "true"]
-)
-_VALUES = st.recursive(
-    st.sampled_from(["1", '"s"', '"}:{"', "true", "null", '"q\\"r"', '"\\u0000x"', "NaN", ""]),
-    lambda inner: (
-        st.lists(inner, max_size=3).map(lambda each: f"[{', '.join(each)}]")
-        | st.lists(st.tuples(_KEYS, inner).map(" : ".join), max_size=3).map(lambda each: "{" + ",".join(each) + "}")
-    ),
-    max_leaves=8,
-)
-
-
-@given(_VALUES)
-def test_the_quick_way_to_read_answers_gives_what_the_thorough_one_gives(text: str) -> None:
-    def told(read: Callable[[str], object]) -> str:
-        try:
-            return repr(read(text))
-        except ValueError:
-            return "refused"
-
-    assert told(loads) == told(loose_json._thoroughly)
