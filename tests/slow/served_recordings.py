@@ -19,7 +19,7 @@ from compare.conformance.kafka_recordings.happened import (
     delivered_again,
     silences,
 )
-from compare.conformance.kafka_recordings.playing import _Heard
+from compare.conformance.kafka_recordings.playing import Heard
 from compare.conformance.kafka_recordings.scenario import Plan
 from compare.testing.brokers import KafkaBroker
 from protocols.queues import Queue, sort_queues
@@ -154,7 +154,7 @@ def _warm(processes: Sequence[Members]) -> None:
 
 def happened(stage: Stage, began: float, server_at: float, now: float) -> Happened:
     """All that is compared. ``server_at``: when the script began, by the brokers' clock."""
-    heard = _Heard()
+    heard = Heard()
     for each in stage.broker.group(stage.plan.recording.group).timeline.facts:
         heard.fact(each.now - server_at, each.node, each.fact, 0, 0)
     by_server = heard.happened(stage.plan.recording.end, {})

@@ -33,7 +33,7 @@ CLASSIC_GROUP = "group"
 
 def play(plan: Plan, run: Run) -> Happened:
     """Let the run happen. Times are the run's own."""
-    heard = _Heard()
+    heard = Heard()
     scenario = run.scenario
     simulation = Simulation(
         seed=scenario.run.seed,
@@ -63,7 +63,7 @@ def _generation(cluster: KafkaCluster, node: str) -> int:
     return NO_GENERATION if consumer is None else consumer.state.told_generation()
 
 
-class _Heard(Unobserved):
+class Heard(Unobserved):
     """An observer that keeps what a recording tells, too."""
 
     def __init__(self) -> None:
