@@ -17,7 +17,7 @@ topics: {orders: 3}
 group: {name: g, members: {c1: {subscribe: [orders]}}}
 run: {for: 1min}
 events:
-  - {at: 100ms, queues: {orders: 4}}
+  - {at: 1ms, queues: {orders: 4}}
   - {at: 30s, crash: c1}
 """
 

@@ -62,13 +62,13 @@ async def broken(frames: list[bytes], caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_broken_frames_close_their_connections_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.WARNING, logger="equipoise.sockets")
     asyncio.run(broken(list(broken_frames(Random(5), 400)), caplog))
 
 
 @pytest.mark.slow
 def test_ten_thousand_broken_frames(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.WARNING, logger="equipoise.sockets")
     asyncio.run(broken(list(broken_frames(Random(6), 10_000)), caplog))
 
 
