@@ -1,7 +1,6 @@
 """The verb `audit`."""
 
 import gc
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ from compare.console.output import FORMATS, HELP_OPTIONS, visible
 from compare.diagnosis.explain import Explained, explain_all
 from compare.measure.groups.group_figures import AuditedGroup, engine_for, judge
 from compare.reading.gather import gather
+from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.time_limits import TIMEOUT_S
 from protocols import UserError
 
 MOST_LINES = 40
@@ -69,20 +68,7 @@ MOST_LINES = 40
     metavar="OLD.json",
     help="Report changes since an earlier audit, written with --format json.",
 )
-@click.option(
-    "--command-config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="For kafka://: properties file of Kafka's own tools, with TLS and login settings.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    default=TIMEOUT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="For kafka:// and rocketmq://: time limit for reading one cluster; each answer may take a third of it.",
-)
+@live_cluster_options("reading one cluster; each answer may take a third of it")
 def audit(
     sources: tuple[str, ...],
     format: str,
@@ -112,8 +98,7 @@ def audit(
     sorted_by_column((), sort)
     question = Question.parse(members, without, queues)
     before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
-    if math.isnan(timeout):
-        raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
+    check_timeout(timeout)
     if report is not None:
         check_report(report)
     if engine == "spark":

@@ -1,6 +1,5 @@
 """The verb `plan`."""
 
-import math
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from compare.planning.simulating import costs_of, story_of
 from compare.planning.subject import Subject, of_observed, of_scenario
 from compare.planning.target import Target, parse
 from compare.planning.timetable import Timing
-from compare.reading.time_limits import TIMEOUT_S
+from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.scenarios.reading import read
 from protocols.errors import UserError
 from protocols.scenario.units import milliseconds
@@ -52,20 +51,7 @@ MOST_SEEDS = 10_000
     metavar="OUT.html",
     help="Write the plan as one HTML file with the ownership during every step as a picture.",
 )
-@click.option(
-    "--command-config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="For kafka://: properties file of Kafka's own tools, with TLS and login settings.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    default=TIMEOUT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="For kafka:// and rocketmq://: time limit for reading the cluster.",
-)
+@live_cluster_options("reading the cluster")
 def plan(
     sources: tuple[str, ...],
     group: str | None,
@@ -89,8 +75,7 @@ def plan(
     timing = Timing(_duration("--gap", gap), _duration("--downtime", downtime))
     if timing.gap <= timing.downtime:
         raise UserError(f"--gap {gap}: not longer than --downtime {downtime}, expected a longer time")
-    if math.isnan(timeout):
-        raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
+    check_timeout(timeout)
     if report is not None:
         check_report(report)
     subject = _subject(sources, group, target, today, command_config, timeout)

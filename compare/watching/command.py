@@ -1,7 +1,6 @@
 """The verb `watch`."""
 
 import gc
-import math
 import sys
 import threading
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import click
 from compare.console.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading import kafka_live
 from compare.reading.gather import Gathered, gather
-from compare.reading.time_limits import TIMEOUT_S
+from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.watching.exporter import MOST_GROUPS, Exporter, address_of, serve
 from compare.watching.polling import Failure, Listener, Poll, Watch
 from compare.watching.recording import Recorder
@@ -69,20 +68,7 @@ _GIGABYTE = 10**9
     help="Remove the oldest snapshots while all together take more than N gigabytes.",
 )
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option(
-    "--command-config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="For kafka://: properties file of Kafka's own tools, with TLS and login settings.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    default=TIMEOUT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="For kafka:// and rocketmq://: time limit for reading one cluster.",
-)
+@live_cluster_options("reading one cluster")
 def watch(
     sources: tuple[str, ...],
     every: str,
@@ -107,8 +93,7 @@ def watch(
     clusters = sources_of(sources)
     if find_spec("pyarrow") is None:
         raise UserError("watch needs the package pyarrow, expected after: pip install 'equipoise[watch]'")
-    if math.isnan(timeout):
-        raise UserError("--timeout nan: expected seconds from 0.1 to 3600")
+    check_timeout(timeout)
     of_kafka = [each.name for each in clusters if each.arguments[0].startswith(kafka_live.SCHEME)]
     if command_config is not None and not of_kafka:
         raise UserError(f"--command-config {command_config}: applies only to a source kafka://host:port")

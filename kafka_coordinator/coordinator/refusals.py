@@ -16,10 +16,12 @@ from kafka_coordinator.consumer_group_messages import (
 from kafka_coordinator.coordinator.members import NO_BYTES
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE
 from kafka_coordinator.messages import (
+    CoordinatorFound,
     DeleteGroup,
     DeleteGroupAnswer,
     DescribeGroup,
     DescribeGroupAnswer,
+    FindCoordinator,
     Heartbeat,
     HeartbeatAnswer,
     JoinGroup,
@@ -78,3 +80,10 @@ REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
     DeleteGroup: lambda request, error: DeleteGroupAnswer(request.correlation, error),
 }
 """Type of request about one group to the answer that refuses it as a whole."""
+
+
+def refusal(request: Message, error: str) -> Message:
+    """The answer that refuses a request about a group, or the question who coordinates it. `KeyError` for others."""
+    if isinstance(request, FindCoordinator):
+        return CoordinatorFound(request.correlation, error, "")
+    return REFUSE[type(request)](request, error)

@@ -86,6 +86,21 @@ def _write_find(kind: Any, body: Any, asked: Asked, answers: Sequence[Coordinato
     return make(kind, throttle_time=NO_THROTTLE, coordinators=tuple(found)) if item is not kind else found[0]
 
 
+def _group(
+    item: Any, body: Any, group: str, answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer, **more: Any
+) -> Any:
+    """The description of a group, with what only groups of its protocol have."""
+    return make(
+        item,
+        error_code=code(answer.error),
+        error_message=f"Group {group} not found." if answer.error == GROUP_ID_NOT_FOUND else None,
+        group_id=group,
+        group_state=answer.state,
+        authorized_operations=_operations(body, answer.error),
+        **more,
+    )
+
+
 def _read_describe(body: Any, asked: Asked) -> Sequence[Message]:
     return [DescribeGroup(asked.first + place, group, asked.version) for place, group in enumerate(body.groups)]
 
@@ -94,18 +109,15 @@ def _write_describe(kind: Any, body: Any, asked: Asked, answers: Sequence[Descri
     item = part(kind, "groups")
     groups = []
     for group, answer in zip(body.groups, answers, strict=True):
-        missing = answer.error == GROUP_ID_NOT_FOUND
         groups.append(
-            make(
+            _group(
                 item,
-                error_code=code(answer.error),
-                error_message=f"Group {group} not found." if missing else None,
-                group_id=group,
-                group_state=answer.state,
+                body,
+                group,
+                answer,
                 protocol_type=answer.protocol_type,
                 protocol_data=answer.protocol,
                 members=tuple([_described(part(item, "members"), each) for each in answer.members]),
-                authorized_operations=_operations(body, answer.error),
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
@@ -153,21 +165,18 @@ def _write_describe_consumers(
     item = part(kind, "groups")
     groups = []
     for group, answer in zip(body.group_ids, answers, strict=True):
-        missing = answer.error == GROUP_ID_NOT_FOUND
         groups.append(
-            make(
+            _group(
                 item,
-                error_code=code(answer.error),
-                error_message=f"Group {group} not found." if missing else None,
-                group_id=group,
-                group_state=answer.state,
+                body,
+                group,
+                answer,
                 group_epoch=answer.group_epoch,
                 assignment_epoch=answer.assignment_epoch,
                 assignor_name=answer.assignor,
                 members=tuple(
                     [_described_consumer(part(item, "members"), each, asked.state) for each in answer.members]
                 ),
-                authorized_operations=_operations(body, answer.error),
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))

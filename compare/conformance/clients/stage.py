@@ -6,15 +6,13 @@ true in time. So one script plays in real and in virtual time.
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from compare.conformance.clients.exchanges import Exchanges
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.coordinator.refusals import REFUSE
+from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import (
-    CoordinatorFound,
-    FindCoordinator,
     Heartbeat,
     OffsetCommit,
     SyncGroup,
@@ -144,10 +142,3 @@ class Stage:
 
 
 _SIGNS = (Heartbeat, ConsumerGroupHeartbeat, OffsetCommit)
-
-
-def refusal(message: Any, error: str) -> Message:
-    """The answer that refuses a request."""
-    if isinstance(message, FindCoordinator):
-        return CoordinatorFound(message.correlation, error, "")
-    return REFUSE[type(message)](message, error)

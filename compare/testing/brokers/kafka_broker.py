@@ -12,9 +12,10 @@ from kio.index import load_request_schema
 
 from compare.serving.kafka import KafkaService
 from compare.testing.brokers.background import Background
-from compare.testing.brokers.members import Found, api_of, belongs, check_error, find, named_in, refusal
+from compare.testing.brokers.members import Found, api_of, belongs, check_error, find, named_in
 from compare.testing.brokers.real_group import RealGroup
 from kafka_coordinator.coordinator.commands import RebalanceGroup
+from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.records.writing import NewRecord, batch
 from kafka_coordinator.wire.requests import Produce
@@ -233,8 +234,7 @@ class KafkaBroker:
         return find(self._cluster, member, group)
 
     def _expire(self, found: Found) -> None:
-        world = self._background.served.world
-        world.processes[found.broker].set_timer(found.session_timer, world.tell_time())
+        self._service.operations.expire(found.group, found.member_id)
 
     def _matches(self, api: str, group: str | None, client: str | None) -> Callable[[str, str, Message], bool]:
         kind = api_of(api)

@@ -1,10 +1,9 @@
 """Members of served Kafka groups by what a test calls them, requests that belong to them, answers that refuse these."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.members import session_timer
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.errors import (
     CODES,
@@ -13,23 +12,15 @@ from kafka_coordinator.errors import (
     NOT_COORDINATOR,
     UNKNOWN_MEMBER_ID,
 )
-from kafka_coordinator.messages import CoordinatorFound, FindCoordinator
+from kafka_coordinator.messages import FindCoordinator
 from kafka_coordinator.wire.served import ServedCluster
-from protocols.engine.nodes import Message, TimerName
+from protocols.engine.nodes import Message
 from protocols.errors import UserError
 
-
-def _no_coordinator(request: Message, error: str) -> Message:
-    return CoordinatorFound(request[0], error, "")
-
-
-_REFUSE: Final[Mapping[type[Message], Callable[[Message, str], Message]]] = {
-    **REFUSE,
-    FindCoordinator: _no_coordinator,
-}
+_REFUSED: Final[Sequence[type[Message]]] = (*REFUSE, FindCoordinator)
 _APIS: Final[Mapping[str, type[Message]]] = {
-    **{kind.__name__: kind for kind in _REFUSE},
-    **{f"{kind.__name__}s": kind for kind in _REFUSE if kind.__name__ in ("DescribeGroup", "DeleteGroup")},
+    **{kind.__name__: kind for kind in _REFUSED},
+    **{f"{kind.__name__}s": kind for kind in _REFUSED if kind.__name__ in ("DescribeGroup", "DeleteGroup")},
 }
 """Kafka's name of an API to the type of its requests."""
 
@@ -42,11 +33,6 @@ class Found(NamedTuple):
     member_id: str
     instance_id: str | None
     is_classic: bool
-
-    @property
-    def session_timer(self) -> TimerName:
-        """The timer that ends its session."""
-        return session_timer(self.group, self.member_id)
 
     def fenced_by(self) -> str:
         """The error that tells it that it is fenced."""
@@ -90,7 +76,7 @@ def _members(broker: str, core: Core) -> list[tuple[str, Found]]:
 
 def belongs(message: Message, member: Found) -> bool:
     """Whether a request is the member's own, and can be refused."""
-    if type(message) not in _REFUSE or getattr(message, "group", None) != member.group:
+    if type(message) not in _REFUSED or getattr(message, "group", None) != member.group:
         return False
     return getattr(message, "member_id", None) == member.member_id
 
@@ -118,8 +104,3 @@ def check_error(error: str) -> None:
     """`UserError` for a name that is no error of Kafka's."""
     if error not in CODES:
         raise UserError(f"no error {error!r}, expected a name of Kafka's such as {NOT_COORDINATOR}")
-
-
-def refusal(message: Message, error: str) -> Message:
-    """The answer to this request with this error."""
-    return _REFUSE[type(message)](message, error)
