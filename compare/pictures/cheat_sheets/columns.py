@@ -1,9 +1,10 @@
-"""The parts of a cheat sheet: columns into which headings, sentences, tables, sequences and bars are put from the top."""
+"""The parts of a cheat sheet: columns into which headings, sentences, tables, sequences and bars are put."""
 
 from collections.abc import Mapping, Sequence
 
 from compare.pictures.sheet import HIGH, WIDE, Box, Line, Sheet, Text, width_of, wrapped
 from compare.pictures.svg import ALARM, FAINT, colour, letters_on
+from protocols import Queue
 from protocols.timeline.intervals import Interval
 from protocols.timeline.sequence import Arrow, Note
 
@@ -16,9 +17,7 @@ _HEADING = "#0b3d66"
 _NOTE = "#5b4a00"
 
 
-def columns(
-    sheet: Sheet, title: str, about: str, footer: str, count: int = 3, scale: float = 1.0
-) -> list["Column"]:
+def columns(sheet: Sheet, title: str, about: str, footer: str, count: int = 3, scale: float = 1.0) -> list["Column"]:
     """The page's title and footer, and its columns; ``scale`` makes what is put into them larger."""
     sheet.add(
         Box(0, 0, WIDE, 46, "#0b3d66"),
@@ -83,9 +82,7 @@ class Column:
     def sequence(self, participants: Sequence[str], steps: Sequence[Arrow | Note]) -> None:
         """Messages from top to bottom; notes stand below the participant's line that they are about."""
         self.y += 12
-        place = {
-            name: self.x + (at + 0.5) * self.width / len(participants) for at, name in enumerate(participants)
-        }
+        place = {name: self.x + (at + 0.5) * self.width / len(participants) for at, name in enumerate(participants)}
         for name, x in place.items():
             self.sheet.add(Text(x, self.y, name, self._size, bold=True, anchor="middle"))
         top = self.y + 4
@@ -106,10 +103,15 @@ class Column:
         self.y = y + 10
 
     def ownership(
-        self, beliefs: Sequence[Interval], queues: Mapping[object, str], since: float, until: float, members: Sequence[str]
+        self,
+        beliefs: Sequence[Interval],
+        queues: Mapping[Queue, str],
+        since: float,
+        until: float,
+        members: Sequence[str],
     ) -> None:
-        """Who believes to own which queue from ``since`` to ``until`` (milliseconds), a row for each queue; white with a
-        red line where nobody does."""
+        """Who believes to own which queue from ``since`` to ``until`` (milliseconds), a row for each queue; a red line
+        where nobody does."""
         left, height = self.x + 24, 9.0
         scale = (self.width - 24) / (until - since)
         for queue, name in queues.items():

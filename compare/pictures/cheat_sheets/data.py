@@ -1,7 +1,7 @@
 """What the cheat sheets tell, from the engine itself: runs of one small scenario, default settings, strategies."""
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from compare.documents.comparison import After
@@ -80,33 +80,39 @@ def join_messages(label: str, until: float, left_out: Sequence[str]) -> Sequence
 
 
 class Share(NamedTuple):
-    """What a strategy makes of the group: queues of each member, and how many other than the leaving member's get another
-    owner when the last one leaves."""
+    """What a strategy makes of the group: queues of each member, and how many get another owner when the last member
+    leaves, besides its own."""
 
     strategy: str
     loads: tuple[int, ...]
     moves: int
 
 
+_Sharing = Callable[[Group, Allocation | None], Allocation]
+"""From a group, and what its members owned before, to what they own."""
+
+
 def kafka_shares(names: Sequence[str]) -> list[Share]:
     """Of Kafka's strategies."""
-    return [_share(name, lambda group, before, name=name: assign(name, group, previous=before)) for name in names]
+    return [_share(name, partial(assign, name)) for name in names]
 
 
 def rocketmq_shares(names: Sequence[str]) -> list[Share]:
     """Of RocketMQ's strategies."""
-    return [_share(name, lambda group, before, name=name: allocate(name, group)) for name in names]
+    return [_share(name, partial(_allocated, name)) for name in names]
 
 
-def _share(name, share) -> Share:  # type: ignore[no-untyped-def]
+def _allocated(name: str, group: Group, before: Allocation | None) -> Allocation:
+    return allocate(name, group, previous=before)
+
+
+def _share(name: str, sharing: _Sharing) -> Share:
     members = [f"c{number}" for number in range(1, MEMBERS + 1)]
     group = Group.of(topics=dict(TOPICS), members={member: list(TOPICS) for member in members})
-    first: Allocation = share(group, None)
-    second: Allocation = share(group.without(members[-1]), first)
+    first = sharing(group, None)
+    second = sharing(group.without(members[-1]), first)
     owner = {queue: member for member in members for queue in first[member]}
-    moved = sum(
-        owner.get(queue) not in (member, members[-1]) for member in members[:-1] for queue in second[member]
-    )
+    moved = sum(owner.get(queue) not in (member, members[-1]) for member in members[:-1] for queue in second[member])
     return Share(name, tuple(len(first[member]) for member in members), moved)
 
 

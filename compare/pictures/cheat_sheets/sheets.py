@@ -137,7 +137,12 @@ def _events(column: Column, words: Words, label: str) -> None:
     found = data.outcomes(label)
     events = {data.JOIN: words.joins, data.HANG: words.hangs, data.CRASH: words.crashes, data.LEAVE: words.leaves}
     rows = [
-        (name, _seconds(found[at]["longest_gap_s"] or 0.0), _seconds(_longest_double(label, at)), str(found[at]["moves"]))
+        (
+            name,
+            _seconds(found[at]["longest_gap_s"] or 0.0),
+            _seconds(_longest_double(label, at)),
+            str(found[at]["moves"]),
+        )
         for at, name in events.items()
     ]
     column.table((label, *words.events_head[1:]), rows, (0.37, 0.23, 0.2, 0.2))

@@ -54,21 +54,27 @@ ENGLISH = Words(
     about_kafka="a coordinator on a broker decides (Kafka 4.1)",
     about_rocketmq="every client decides for itself (RocketMQ 5.3)",
     about_both="the same group, the same events",
-    footer="Times, messages, states, defaults and shares are those of Equipoise's engine: 6 queues, 2 members; a third joins, "
-    "hangs for 3 min, goes on; another crashes; the third leaves.",
+    footer=(
+        "Times, messages, states, defaults and shares are those of Equipoise's engine: 6 queues, 2 members; "
+        "a third joins, hangs for 3 min, goes on; another crashes; the third leaves."
+    ),
     who_decides="Who decides",
     kafka_decides=(
         "The coordinator is one broker: the leader of partition abs(hash(group)) % 50 of __consumer_offsets.",
-        "Classic protocol: JoinGroup is a barrier. When all members have joined, one of them, the leader, computes the shares;"
+        "Classic protocol: JoinGroup is a barrier. When all members have joined, one of them, the leader, "
+        "computes the shares;"
         " SyncGroup hands them out with a number, the generation.",
-        "Consumer protocol (KIP-848): the coordinator computes a target; each member moves to it with its own heartbeats,"
+        "Consumer protocol (KIP-848): the coordinator computes a target; each member moves to it with its "
+        "own heartbeats,"
         " and has an epoch of its own. No leader, no barrier.",
     ),
     rocketmq_decides=(
-        "Nobody. Each client asks a broker for the list of members and a name server for the route, sorts both, and takes the"
+        "Nobody. Each client asks a broker for the list of members and a name server for the route, sorts "
+        "both, and takes the"
         " share at its own place.",
         "It does so topic by topic, every 20 s, and when a broker notifies it of a change.",
-        "All is well as soon as all clients have read the same lists and use the same strategy. Until then a queue may have"
+        "All is well as soon as all clients have read the same lists and use the same strategy. Until then a "
+        "queue may have"
         " two owners, or none.",
     ),
     a_join="A third member joins: messages, classic, eager",
@@ -89,7 +95,7 @@ ENGLISH = Words(
     strategies="Strategies",
     strategies_head=("strategy", "queues of c1, c2, c3", "moves"),
     strategies_about="Topics of 10 and 4 queues over 3 members; then c3 leaves: queues that move besides its own.",
-    coordinator="Group \"billing\": partition {partition} of __consumer_offsets.",
+    coordinator='Group "billing": partition {partition} of __consumer_offsets.',
     ownership="Who owns which queue, from 2 s before a join",
     ownership_about="A bar is a member's belief; red: nobody owns the queue.",
     side_by_side="The designs",
@@ -106,13 +112,15 @@ ENGLISH = Words(
     ),
     remember="Remember",
     kafka_remember=(
-        "A hung loop is put out after max.poll.interval.ms, a dead process after the session; until then nobody reads its"
+        "A hung loop is put out after max.poll.interval.ms, a dead process after the session; until then "
+        "nobody reads its"
         " partitions.",
         "Fencing refuses a zombie's commits, not its fetches: records are handled twice.",
         "range shares each topic by itself: the first members get every remainder.",
     ),
     rocketmq_remember=(
-        "Same group: same topics, same strategy, different client ids. Otherwise queues have two owners or none for good.",
+        "Same group: same topics, same strategy, different client ids. Otherwise queues have two owners or "
+        "none for good.",
         "Offsets may go back: the broker takes every commit.",
         "A killed client's orderly queues wait until its locks expire (60 s).",
     ),
@@ -125,12 +133,17 @@ CHINESE = Words(
     about_kafka="由 Broker 上的协调者决定 (Kafka 4.1)",
     about_rocketmq="每个客户端自行决定 (RocketMQ 5.3)",
     about_both="同一个组，同样的事件",
-    footer="时间、消息、状态、默认值与分配结果均来自 Equipoise 引擎：6 个队列、2 个成员；第三个成员加入，挂起 3 分钟后恢复；另一个成员崩溃；第三个成员离开。",
+    footer=(
+        "时间、消息、状态、默认值与分配结果均来自 Equipoise 引擎：6 个队列、2 个成员；第三个成员加入，挂起 3 "
+        "分钟后恢复；另一个成员崩溃；第三个成员离开。"
+    ),
     who_decides="谁来决定",
     kafka_decides=(
         "协调者 (GroupCoordinator) 是一个 Broker：__consumer_offsets 第 abs(hash(group)) % 50 号分区的 Leader。",
-        "经典协议：JoinGroup 是一道屏障。全部成员加入后，由其中的 Leader 计算分配方案，再由 SyncGroup 连同一个编号（generation）下发。",
-        "消费者协议 (KIP-848)：协调者计算目标分配；每个成员通过自己的心跳逐步到达目标，并有自己的 epoch。没有 Leader，也没有屏障。",
+        "经典协议：JoinGroup 是一道屏障。全部成员加入后，由其中的 Leader 计算分配方案，再由 SyncGroup "
+        "连同一个编号（generation）下发。",
+        "消费者协议 (KIP-848)：协调者计算目标分配；每个成员通过自己的心跳逐步到达目标，并有自己的 epoch。"
+        "没有 Leader，也没有屏障。",
     ),
     rocketmq_decides=(
         "没有协调者。每个客户端向 Broker 查询成员列表，向 NameServer 查询路由，排序后取自己位置上的那一份。",
@@ -170,7 +183,7 @@ CHINESE = Words(
     strategies="分配策略",
     strategies_head=("策略", "c1, c2, c3 的队列数", "移动"),
     strategies_about="两个 Topic（10 个和 4 个队列）由 3 个成员分配；随后 c3 离开：除它自己的队列外还移动了多少。",
-    coordinator="组 \"billing\"：__consumer_offsets 的第 {partition} 号分区。",
+    coordinator='组 "billing"：__consumer_offsets 的第 {partition} 号分区。',
     ownership="从加入前 2 秒起，谁拥有哪个队列",
     ownership_about="色条是成员自己的认知；红线：没有消费者。",
     side_by_side="设计对照",
@@ -187,7 +200,8 @@ CHINESE = Words(
     ),
     remember="请记住",
     kafka_remember=(
-        "循环卡住的成员在 max.poll.interval.ms 之后被移出，死亡的进程在会话超时之后被移出；在此之前没有人消费它的分区。",
+        "循环卡住的成员在 max.poll.interval.ms 之后被移出，死亡的进程在会话超时之后被移出；"
+        "在此之前没有人消费它的分区。",
         "隔离 (fencing) 只拒绝僵尸成员提交位点，不拒绝它拉取：消息会被处理两次。",
         "range 逐个 Topic 分配：余数总是落到排在前面的成员。",
     ),
