@@ -1,8 +1,9 @@
 """What a sequence diagram of a run shows: the messages that led to something, quiet stretches collapsed.
 
 Drawn are messages that led to a significant fact (who owns what, a rebalance, a callback, a refused commit), and direct
-answers to them. All others (heartbeats, pulls, commits of a quiet group) are drawn only where significant facts follow
-each other closely; elsewhere they are counted, and a note says how many there were in how long a time.
+answers to them; and the first message of each type with its answer. All others (heartbeats, pulls, commits of a quiet
+group) are drawn only where significant facts follow each other closely; elsewhere they are counted, and a note says how
+many there were in how long a time.
 
 `protocols.timeline.mermaid` and `compare.pictures.sequence` draw it.
 """
@@ -60,14 +61,14 @@ def sequence_diagram(timeline: Timeline, since: Time = 0.0, until: Time | None =
         raise ValueError("a sequence diagram needs a simulation that traces")
     end = timeline.end if until is None else until
     facts = [observed for observed in timeline.facts if since <= observed.now <= end and is_significant(observed.fact)]
-    shown = _shown(timeline.trace, facts)
     sent = [each for each in timeline.trace.messages if since <= each.at <= end]
+    shown = _shown(timeline.trace, facts, sent)
     nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
     nodes.update(dict.fromkeys(observed.node for observed in facts))
     return SequenceDiagram(tuple(nodes), tuple(_steps(timeline, facts, shown, since, end)))
 
 
-def _shown(trace: Trace, facts: Sequence[ObservedFact]) -> set[int]:
+def _shown(trace: Trace, facts: Sequence[ObservedFact], sent: Sequence[Sent]) -> set[int]:
     """Numbers of the messages to draw."""
     led: set[int] = set()
     for observed in facts:
@@ -75,6 +76,10 @@ def _shown(trace: Trace, facts: Sequence[ObservedFact]) -> set[int]:
             if step.number in led:
                 break
             led.add(step.number)
+    first: dict[type, int] = {}
+    for each in sent:
+        first.setdefault(type(each.message), each.number)
+    led.update(first.values())
     answers = {each.number for each in trace.messages if each.cause in led and isinstance(trace[each.cause], Sent)}
     return led | answers
 

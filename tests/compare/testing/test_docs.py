@@ -1,4 +1,4 @@
-"""What docs/testing.md and docs/pop.md show is run."""
+"""What docs/testing.md and other pages show is run."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ PAGE = (DOCS / "testing.md").read_text(encoding="utf-8")
 
 
 def test_every_snippet_passes(pytester: pytest.Pytester) -> None:
-    shown = PAGE + (DOCS / "pop.md").read_text(encoding="utf-8")
+    shown = PAGE + "".join((DOCS / name).read_text(encoding="utf-8") for name in ("pop.md", "lessons-rocketmq.md"))
     snippets = re.findall(r"```python\n(.*?)```", shown, re.DOTALL)
     for number, snippet in enumerate(snippets):
         pytester.makepyfile(**{f"test_snippet_{number}": snippet})
