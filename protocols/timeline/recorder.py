@@ -62,7 +62,7 @@ class Recorder:
         self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles, broadcasting)
         self._grants = OwnershipView(self._granted)
         self._invariants = Invariants(may_own)
-        self._live: Mapping[type, Callable[[Time, Any], None]] = {
+        self._checks: Mapping[type, Callable[[Time, Any], None]] = {
             RebalanceEnded: self._invariants.ended,
             Transition: self._invariants.transition,
         }
@@ -71,13 +71,14 @@ class Recorder:
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         self._facts.append(_observed((now, node, fact, root, cause)))
-        kind = type(fact)
-        if kind is Owns:
+        if isinstance(fact, Owns):
             self._owns(now, fact)
-        elif kind is Granted:
+        elif isinstance(fact, Granted):
             self._grants.change(now, *fact)
-        elif kind in self._live:
-            self._live[kind](now, fact)
+        else:
+            check = self._checks.get(type(fact))
+            if check is not None:
+                check(now, fact)
 
     def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
         if kind == CALL:
