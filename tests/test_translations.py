@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 CHINESE = sorted((DOCS / "zh").glob("*.md"))
-PAGES = ("index.md", "quick-start.md", "side-by-side.md")
+PAGES = ("index.md", "notebooks.md", "quick-start.md", "side-by-side.md")
 
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 BAR = re.compile(r"(?<!\\)[|]")
@@ -33,12 +34,16 @@ def shape(text: str) -> list[str]:
 
 
 def links(text: str, folder: Path) -> Counter[str]:
-    """Where the page's links lead, from docs, those to pages that are translated taken for the English ones."""
+    """Where the page's links lead, from the root, those to what is translated taken for the English ones."""
     found: Counter[str] = Counter()
     for link in LINK.findall(CODE.sub("", text)):
         path, _, anchor = link.partition("#")
-        target = (folder / path).resolve().relative_to(DOCS)
-        found[f"{target.name if target.parent == Path('zh') else target}#{anchor}"] += 1
+        target = (folder / path).resolve()
+        assert target.is_file(), link
+        english = target.parent.parent / target.name if target.parent.name == "zh" else target
+        if english.parent == ROOT / "notebooks":
+            english = english.with_suffix(".ipynb")
+        found[f"{english.relative_to(ROOT)}#{anchor}"] += 1
     return found
 
 
@@ -55,4 +60,4 @@ def test_both_languages_have_one_structure(page: Path) -> None:
     assert Counter(re.findall(r"<!--.*?-->", chinese)) == Counter(re.findall(r"<!--.*?-->", english))
     more = links(chinese, page.parent) - links(english, DOCS)
     assert not links(english, DOCS) - links(chinese, page.parent)
-    assert set(more) <= {"cheat-sheets.md#"}
+    assert set(more) <= {"docs/cheat-sheets.md#"}

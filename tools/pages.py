@@ -5,7 +5,7 @@
 | docs/commands.md | the commands' own help |
 | docs/examples.md | the scenarios' names and stories |
 | docs/strategies.md | the catalogues of both systems |
-| docs/notebooks.md | the notebooks' titles and first words |
+| docs/notebooks.md, docs/zh/notebooks.md | the notebooks' titles and first words |
 | blocks of output in other pages of docs | the engine, as `tools.lessons` asks it; a comment before each names it |
 | docs/cheat-sheets/*.svg | the engine, as `compare.pictures.cheat_sheets` draws it |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
@@ -17,7 +17,6 @@ scenario, the label of the variant, the field of its JSON (with dots where it li
 up).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -39,6 +38,7 @@ from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
+from tools.notebook_list import notebook_list
 from tools.readme import with_example
 
 ROOT = Path(__file__).parent.parent
@@ -91,7 +91,8 @@ def pages() -> Iterator[tuple[Path, str]]:
         DOCS / "commands.md": commands(),
         DOCS / "examples.md": stories(),
         DOCS / "strategies.md": strategies(),
-        DOCS / "notebooks.md": notebooks(),
+        DOCS / "notebooks.md": notebook_list("en"),
+        DOCS / "zh" / "notebooks.md": notebook_list("zh"),
     }
     yield from made.items()
     yield from sheets()
@@ -197,33 +198,6 @@ def strategies() -> str:
         ]
         parts += [f"## {system}\n", "\n".join([*head, *rows]) + "\n"]
     return "\n".join(parts)
-
-
-# Notebooks.
-
-
-def notebooks() -> str:
-    """The notebooks, each with the first paragraph of what it wants."""
-    parts = [
-        "# Notebooks\n",
-        "The notebooks are eight lessons and a workshop, in order. They contain their outputs, so they can be read"
-        " without an installation. To run one, its file and an install with the extra `notebooks` are enough.\n",
-        "Each asks for a prediction first. The answer is folded with HTML's `<details>`, because programs that show"
-        " notebooks read what a cell's metadata says about folding differently, or ignore it. `python -m tools.pages`"
-        " generates this page.\n",
-    ]
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        title, text = _beginning(path)
-        parts.append(f"- [{title}](../notebooks/{path.name}){': ' + text if text else ''}")
-    return "\n".join(parts) + "\n"
-
-
-def _beginning(path: Path) -> tuple[str, str]:
-    """Title and first paragraph of a notebook."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    first = next(cell for cell in cells if cell["cell_type"] == "markdown")
-    heading, _, rest = "".join(first["source"]).partition("\n")
-    return heading.lstrip("# "), " ".join(rest.strip().split("\n\n")[0].split())
 
 
 # Numbers.

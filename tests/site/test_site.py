@@ -112,8 +112,9 @@ def test_the_anchor_of_a_proof_is_the_line_of_its_function(site: Path) -> None:
     assert f"test_{words.replace(' ', '_')}" in re.sub("<[^>]*>", "", line[0])
 
 
-def test_every_notebook_is_a_page_with_its_pictures(site: Path) -> None:
-    notebooks = sorted((site / "notebooks").glob("*.ipynb"))
+@pytest.mark.parametrize("folder", ["notebooks", "notebooks/zh"])
+def test_every_notebook_is_a_page_with_its_pictures(site: Path, folder: str) -> None:
+    notebooks = sorted((site / folder).glob("*.ipynb"))
     assert len(notebooks) == 9
     for path in notebooks:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -122,18 +123,24 @@ def test_every_notebook_is_a_page_with_its_pictures(site: Path) -> None:
         page = path.with_suffix(".html").read_text(encoding="utf-8")
         assert page.count('<div class="picture"><svg') == pictures
         assert page.count('<div class="output">') == len(outputs)
+        # Words in folded parts are Markdown, too, and the next lesson is a page.
+        folded = sum("".join(cell["source"]).count("<details>") for cell in cells if cell["cell_type"] == "markdown")
+        assert page.count("</summary>\n<p>") + page.count("</summary>\n<ul>") == folded
+        assert 'href="2-kafka-coordinator.html"' in page or not path.name.startswith("1-")
 
 
 def test_a_notebook_shows_the_richest_form_and_keeps_text_as_it_is() -> None:
     rich = {"output_type": "display_data", "data": {"text/plain": "words", "image/svg+xml": "<svg></svg>"}}
     plain = {"output_type": "stream", "name": "stdout", "text": ["a < b\n", "\n", "c\n"]}
+    words = "Text\n- one\n- two\n\n[next](2-b.ipynb)\n\n<details>\n"
     cells = [
-        {"cell_type": "markdown", "source": ["# Title\n", "Text\n", "- one\n", "- two"]},
+        {"cell_type": "markdown", "source": ["# Title\n", words]},
         {"cell_type": "code", "source": "x = 1", "outputs": [rich, plain]},
     ]
     text = as_markdown({"cells": cells}, "n.ipynb")
     assert text.startswith("# Title\n\n[The notebook itself](n.ipynb)")
-    assert "Text\n\n- one\n- two" in text
+    assert "Text\n\n- one\n- two\n\n[next](2-b.md)\n\n<details markdown>\n" in text
+    assert as_markdown({"cells": cells}, "n.ipynb", "zh").startswith("# Title\n\n[笔记本文件](n.ipynb)")
     assert '<div class="picture"><svg></svg></div>' in text
     assert "words" not in text
     assert "<pre>a &lt; b\n\nc</pre>" in text

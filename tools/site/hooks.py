@@ -18,6 +18,7 @@ from compare.pictures.cheat_sheets import cheat_sheets
 from tools.site import diagrams, examples, gallery, home, playground, reports, vendor
 from tools.site.notebooks import as_markdown
 from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, shown
+from tools.site.translations import translated
 
 QUICK = ("eager-and-cooperative", "four-members-two-topics", "two-owners-at-a-join")
 SHIM = "assets/iframe-worker.js"
@@ -55,6 +56,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for language in SHEET_LANGUAGES:
         for name, sheet in cheat_sheets(language).items():
             _add(files, config, f"cheat-sheets/{name}-{language}.pdf", sheet.pdf())
+    # Before the links are followed: one to the texts leads to the page with the outputs.
+    for path, notebook in translated().items():
+        _add(files, config, path, json.dumps(notebook, ensure_ascii=False, indent=1))
+        _add(files, config, page_of(path), as_markdown(notebook, Path(path).name, language="zh"))
     for page in list(files.documentation_pages()):
         for path in outside(page.content_string, page.src_uri, _root(config)):
             _add_outside(files, config, path)

@@ -9,18 +9,28 @@ RICHEST = ("text/html", "image/svg+xml", "image/png", "text/plain")
 """Forms of an output; the first that it has is shown."""
 
 
-def as_markdown(notebook: Mapping[str, Any], name: str) -> str:
+ITSELF: Mapping[str, str] = {
+    "en": "[The notebook itself]({name}) runs in Jupyter.",
+    "zh": "[笔记本文件]({name})可以在 Jupyter 中运行。",
+}
+"""Below the title, by language."""
+
+ANOTHER = re.compile(r"(?<=\]\()([\w-]+)\.ipynb(?=\))")
+"""A link to a notebook in the same folder."""
+
+
+def as_markdown(notebook: Mapping[str, Any], name: str, language: str = "en") -> str:
     """The Markdown of the page; ``name``: of the notebook's file, which lies beside the page."""
     parts = []
     for cell in notebook["cells"]:
         source = _text(cell["source"])
         if cell["cell_type"] == "markdown":
-            parts.append(_with_own_lists(source))
+            parts.append(_for_the_site(source))
         elif cell["cell_type"] == "code":
             parts.append(f"```` python\n{source}\n````")
             parts += [f'<div class="output">\n{shown}\n</div>' for shown in _outputs(cell["outputs"])]
     first, _, rest = "\n\n".join(parts).partition("\n")
-    return f"{first}\n\n[The notebook itself]({name}) runs in Jupyter.\n{rest}\n"
+    return f"{first}\n\n{ITSELF[language].format(name=name)}\n{rest}\n"
 
 
 def _text(source: str | list[str]) -> str:
@@ -49,6 +59,11 @@ def _shown(form: str, content: str) -> str:
 
 def _plain(text: str) -> str:
     return "<pre>" + escape(text.rstrip("\n"), quote=False) + "</pre>"
+
+
+def _for_the_site(source: str) -> str:
+    """A text with what the site's Markdown wants: other notebooks' pages, words in folded parts that are Markdown."""
+    return _with_own_lists(ANOTHER.sub(r"\1.md", source).replace("<details>", "<details markdown>"))
 
 
 def _with_own_lists(source: str) -> str:
