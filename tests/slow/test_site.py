@@ -52,7 +52,7 @@ def address(whole: Path) -> Iterator[str]:
 
 
 LIVE = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if path.stem not in ON_SPARK]
-SHOWN = "[...document.querySelectorAll('.output')].map(each => each.textContent).join(' ').replace(/\\s+/g, ' ')"
+SHOWN = "[...document.querySelectorAll('.output')].map(each => each.textContent).join(' ').replace(/\\s+/g, ' ').trim()"
 IDLE = "document.body.hasAttribute('data-live') && !document.body.hasAttribute('data-live-busy')"
 
 
