@@ -13,6 +13,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from compare.pictures.cheat_sheets import LANGUAGES as SHEET_LANGUAGES
+from compare.pictures.cheat_sheets import cheat_sheets
 from tools.site import diagrams, examples, gallery, home, playground, reports, vendor
 from tools.site.notebooks import as_markdown
 from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, shown
@@ -53,6 +55,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
     for path, content in playground.files().items():
         _add(files, config, path, content)
+    for language in SHEET_LANGUAGES:
+        for name, sheet in cheat_sheets(language).items():
+            _add(files, config, f"cheat-sheets/{name}-{language}.pdf", sheet.pdf())
     for page in list(files.documentation_pages()):
         for path in outside(page.content_string, page.src_uri, _root(config)):
             _add_outside(files, config, path)
