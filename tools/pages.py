@@ -208,6 +208,8 @@ def notebooks() -> str:
         "# Notebooks\n",
         "The notebooks are eight lessons and a workshop, in order. They contain their outputs, so they can be read"
         " without an installation. To run one, its file and an install with the extra `notebooks` are enough.\n",
+        "[How to run them](../notebooks/README.md): on this site in the browser (a button on each page), in Jupyter,"
+        " on Binder, in Colab or JupyterLite.\n",
         "Each asks for a prediction first. The answer is folded with HTML's `<details>`, because programs that show"
         " notebooks read what a cell's metadata says about folding differently, or ignore it. `python -m tools.pages`"
         " generates this page.\n",

@@ -10,10 +10,12 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from mkdocs.config import load_config
 
 from tests.site.conftest import Visitor
-from tools.site import examples, home
-from tools.site.hooks import QUICK
+from tools.pages import ROOT
+from tools.site import examples, home, playground, vendor
+from tools.site.hooks import QUICK, on_config
 from tools.site.notebooks import as_markdown
 from tools.site.sources import relinked
 
@@ -236,3 +238,26 @@ def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Pat
 def test_every_variant_of_the_join_is_named() -> None:
     page = home.timeline()
     assert [label for label in home.SHOWN if f'"label":"{label}"' not in page] == []
+
+
+def test_without_npm_the_site_has_no_playground_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(vendor, "PYODIDE", tmp_path / "pyodide")
+    monkeypatch.setattr(vendor, "MERMAID", tmp_path / "mermaid")
+    assert playground.files() == {}
+    page = playground.with_way_in((ROOT / "docs" / "playground.md").read_text(encoding="utf-8"))
+    assert "This site was built without the playground: Pyodide is not there" in page
+    assert "](playground/index.html)" not in page
+    config = on_config(load_config(str(ROOT / "mkdocs.yml")))
+    assert config.mdx_configs["pymdownx.superfences"]["custom_fences"] == []
+    sections = examples.sections((ROOT / "docs" / "examples.md").read_text(encoding="utf-8"), {}, False)
+    assert "playground" not in sections
+
+
+def test_what_cannot_be_fetched_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(vendor, "FOLDER", tmp_path)
+    monkeypatch.setattr(vendor, "_from_pip", lambda: "no network")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    problems = vendor.fetch()
+    assert len(problems) == 2
+    assert "npm is not on PATH" in problems[0]
+    assert "no network" in problems[1]

@@ -20,6 +20,8 @@ from tools.site.notebooks import as_markdown
 from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, shown
 
 QUICK = ("eager-and-cooperative", "four-members-two-topics", "two-owners-at-a-join")
+ON_SPARK = ("8-a-million-groups",)
+"""Notebooks that no browser can run."""
 SHIM = "assets/iframe-worker.js"
 MERMAID = "assets/mermaid.min.js"
 
@@ -47,7 +49,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _add(files, config, path, text)
     assets = Path(__file__).parent / "assets"
     _add(files, config, SHIM, (assets / "iframe-worker.js").read_text(encoding="utf-8"))
-    _add(files, config, "assets/site.css", (assets / "site.css").read_text(encoding="utf-8"))
+    for name in ("site.css", "live.js"):
+        _add(files, config, f"assets/{name}", (assets / name).read_text(encoding="utf-8"))
     if vendor.fetched(vendor.MERMAID):
         _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
     for path, content in playground.files().items():
@@ -100,7 +103,8 @@ def _add_outside(files: Files, config: MkDocsConfig, path: str) -> None:
     files.append(File.generated(config, path, abs_src_path=str(source)))
     if ending == ".ipynb":
         notebook: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
-        _add(files, config, page_of(path), as_markdown(notebook, source.name))
+        live = playground.is_there() and source.stem not in ON_SPARK
+        _add(files, config, page_of(path), as_markdown(notebook, source.name, live))
     elif ending in LANGUAGES:
         text = source.read_text(encoding="utf-8")
         if len(text) <= LARGEST:

@@ -9,18 +9,24 @@ RICHEST = ("text/html", "image/svg+xml", "image/png", "text/plain")
 """Forms of an output; the first that it has is shown."""
 
 
-def as_markdown(notebook: Mapping[str, Any], name: str) -> str:
-    """The Markdown of the page; ``name``: of the notebook's file, which lies beside the page."""
+LIVE = '<p class="live" data-base="../playground/" hidden></p>\n<script src="../assets/live.js" defer></script>'
+"""Where the button that makes the cells live comes to be."""
+
+
+def as_markdown(notebook: Mapping[str, Any], name: str, live: bool = False) -> str:
+    """The Markdown of the page; ``name``: of the notebook's file, which lies beside the page; ``live``: its cells can
+    be run there."""
     parts = []
     for cell in notebook["cells"]:
         source = _text(cell["source"])
         if cell["cell_type"] == "markdown":
             parts.append(_with_own_lists(source))
         elif cell["cell_type"] == "code":
-            parts.append(f"```` python\n{source}\n````")
+            parts.append(f'<div class="cell" markdown>\n\n```` python\n{source}\n````\n\n</div>')
             parts += [f'<div class="output">\n{shown}\n</div>' for shown in _outputs(cell["outputs"])]
     first, _, rest = "\n\n".join(parts).partition("\n")
-    return f"{first}\n\n[The notebook itself]({name}) runs in Jupyter.\n{rest}\n"
+    head = f"{first}\n\n[The notebook itself]({name}) runs in [Jupyter](README.md).\n"
+    return f"{head}{f'{chr(10)}{LIVE}{chr(10)}' if live else ''}{rest}\n"
 
 
 def _text(source: str | list[str]) -> str:
