@@ -4,6 +4,7 @@ In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` a
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
@@ -26,6 +27,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
+    NO_LEADER_EPOCH,
     NO_OFFSET,
     OffsetCommit,
     OffsetCommitAnswer,
@@ -79,7 +81,8 @@ def store_commit(
     generation = None if request.generation < 0 else request.generation
     most, stored, log = core.settings.offset_metadata_max_bytes, group.offsets, core.log(group.partition)
     errors = []
-    for partition, offset, metadata in request.offsets:
+    epochs = request.epochs or repeat(NO_LEADER_EPOCH)
+    for (partition, offset, metadata), epoch in zip(request.offsets, epochs, strict=False):
         error = OFFSET_METADATA_TOO_LARGE if len(metadata) > most else NONE
         errors.append((partition, error))
         before = stored.get(partition)
@@ -88,7 +91,7 @@ def store_commit(
             refusal = "" if error == NONE else error
             out.observe(_committed((group.id, core.queue(partition), offset, name, generation, refusal)))
         if error == NONE:
-            committed = stored[partition] = _stored((offset, metadata, now))
+            committed = stored[partition] = _stored((offset, metadata, now, epoch))
             log.append(offset_key(group.id, partition), committed)
     out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
 
@@ -119,7 +122,17 @@ def answer_fetch(offsets: Mapping[Partition, CommittedOffset], sender: str, requ
         (partition, offsets[partition].offset if partition in offsets else NO_OFFSET, NONE) for partition in partitions
     ]
     texts = tuple([offsets[partition].metadata if partition in offsets else "" for partition in partitions])
-    out.send(sender, OffsetFetchAnswer(request.correlation, NONE, tuple(found), texts if any(texts) else ()))
+    epochs = tuple([offsets[each].leader_epoch if each in offsets else NO_LEADER_EPOCH for each in partitions])
+    out.send(
+        sender,
+        OffsetFetchAnswer(
+            request.correlation,
+            NONE,
+            tuple(found),
+            texts if any(texts) else (),
+            epochs if any(each != NO_LEADER_EPOCH for each in epochs) else (),
+        ),
+    )
 
 
 def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, out: Outbox) -> None:

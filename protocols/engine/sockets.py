@@ -30,10 +30,15 @@ from protocols.engine.process import CALL, CLOSED, CONNECTED, TIMER
 from protocols.engine.socket_process import SocketProcess
 from protocols.engine.turns import Turns
 
-__all__ = ["Address", "Gate", "Limits", "Sockets"]
+__all__ = ["Address", "Gate", "Limits", "Sockets", "at_port"]
 
 Gate: TypeAlias = Callable[[str, str, Message], bool]
 """Node, sender and message: whether somebody keeps it from the node (and may `Sockets.deliver` it later)."""
+
+
+def at_port(host: str, port: int) -> str:
+    """``host:port``, as clients are given it; an IPv6 address stands in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Address(NamedTuple):

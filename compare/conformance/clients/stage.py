@@ -117,7 +117,7 @@ class Stage:
                 return False
             return next(each for each in reversed(self.exchanges.all) if each.request is message).member == FIRST
 
-        def answer(message: Message) -> Message:
+        def answer(node: str, message: Message) -> Message:
             self.begin(message)
             if error == UNKNOWN_MEMBER_ID:
                 self.world.expire(getattr(message, "member_id", ""))  # a broker that says so has no such member
