@@ -47,15 +47,16 @@ def lost(consumer: Any, partitions: list[Any]) -> None:
 
 
 def main(bootstrap: str, topic: str, group: str, protocol: str = "classic") -> None:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": group,
-            "group.protocol": protocol,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-        }
-    )
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "group.protocol": protocol,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+    if "EQUIPOISE_INSTANCE_ID" in os.environ:
+        settings["group.instance.id"] = os.environ["EQUIPOISE_INSTANCE_ID"]
+    consumer = Consumer(settings)
     consumer.subscribe([topic], on_revoke=revoked, on_lost=lost)
     try:
         while running:

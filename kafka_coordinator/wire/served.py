@@ -23,7 +23,8 @@ from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.settings import ServerSettings
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState
-from protocols.engine.sockets import Sockets, at_port
+from protocols.engine.addresses import at_port
+from protocols.engine.sockets import Sockets
 
 DEFAULT_BROKERS = ("broker-1",)
 

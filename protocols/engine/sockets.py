@@ -19,8 +19,9 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from protocols.engine.addresses import Address
 from protocols.engine.alarms import Alarms
 from protocols.engine.connection import LOG, Connection, Limits
 from protocols.engine.conversations import MakeConversation
@@ -30,22 +31,10 @@ from protocols.engine.process import CALL, CLOSED, CONNECTED, TIMER
 from protocols.engine.socket_process import SocketProcess
 from protocols.engine.turns import Turns
 
-__all__ = ["Address", "Gate", "Limits", "Sockets", "at_port"]
+__all__ = ["Address", "Gate", "Limits", "Sockets"]
 
 Gate: TypeAlias = Callable[[str, str, Message], bool]
 """Node, sender and message: whether somebody keeps it from the node (and may `Sockets.deliver` it later)."""
-
-
-def at_port(host: str, port: int) -> str:
-    """``host:port``, as clients are given it; an IPv6 address stands in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-class Address(NamedTuple):
-    """Where a node listens."""
-
-    host: str
-    port: int
 
 
 class Sockets:

@@ -22,8 +22,8 @@ from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.requests import Answer, Request
 from kafka_coordinator.wire.state import BrokerState
 from kafka_coordinator.wire.topic_names import check_name
+from protocols.engine.addresses import at_port
 from protocols.engine.nodes import Outbox, Time
-from protocols.engine.sockets import at_port
 
 _KEY: Final = 32
 _LIST_KEY: Final = 74

@@ -22,6 +22,7 @@ CLIENTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "kafka-python": ("kafka-python", {"session_timeout_ms": SESSION_MS}),
     "kafka-python, cooperative": ("kafka-python", {"session_timeout_ms": SESSION_MS, "cooperative": True}),
     "aiokafka": ("aiokafka", {"session_timeout_ms": SESSION_MS}),
+    "confluent-kafka": ("confluent-kafka", {"session.timeout.ms": SESSION_MS}),
     "confluent-kafka, cooperative": (
         "confluent-kafka",
         {"session.timeout.ms": SESSION_MS, "partition.assignment.strategy": "cooperative-sticky"},
