@@ -13,6 +13,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 SLOW_CALLBACK_S = int(os.environ.get("EQUIPOISE_CALLBACK_MS", "0")) / 1000
 
+FATAL = (KafkaError._FATAL, KafkaError.GROUP_AUTHORIZATION_FAILED)
+
 running = True
 handled: dict[tuple[str, int], int] = {}
 """Partition to the offset of the next record to handle."""
@@ -65,7 +67,7 @@ def main(bootstrap: str, topic: str, group: str, protocol: str = "classic") -> N
                 if record.error() is None:
                     print(record.topic(), record.partition(), record.offset(), flush=True)
                     handled[record.topic(), record.partition()] = record.offset() + 1
-                elif record.error().fatal() or record.error().code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                elif record.error().fatal() or record.error().code() in FATAL:
                     raise KafkaException(record.error())
             if records:
                 commit(consumer)
