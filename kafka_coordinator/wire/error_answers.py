@@ -8,7 +8,7 @@ its session at each partition, and Metadata goes on to name the brokers.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
@@ -98,16 +98,12 @@ def _empty(field: Any) -> Any:
     kafka_type = field.metadata.get("kafka_type")
     if kafka_type == "error_code":
         return ErrorCode.none
-    if (
-        isinstance(None, field.type)
-        if isinstance(field.type, type)
-        else type(None) in getattr(field.type, "__args__", ())
-    ):
+    if kafka_type is None:
+        return ()
+    if type(None) in get_args(field.type):
         return None
     if kafka_type in _EMPTY:
         return _EMPTY[kafka_type]
-    if kafka_type is None or kafka_type == "records":
-        return ()
     return timedelta(0) if kafka_type.startswith("timedelta") else -1
 
 
