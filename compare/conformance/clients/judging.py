@@ -138,6 +138,8 @@ def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str
     commitSync() throws, whether a program ends is not the client's doing."""
     if played.records.lost:
         return f"{played.records.lost} records lost"
+    if played.did == (NOT_TRIED,):
+        return None
     if situation.stopped:
         return None if ENDS in played.did else "does not end"
     if ENDS in java:

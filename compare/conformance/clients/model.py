@@ -99,14 +99,28 @@ class ModelWorld:
     def now(self) -> Time:
         return self.simulation.now
 
-    def start(self, member: str) -> None:
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        if member in self.simulation.processes:
+            self.simulation.end(member)  # it was over
         given = dict(SETTINGS_OF_CONSUMER)
         if not self.is_classic:
             given["group.protocol"] = "consumer"
         settings = ConsumerSettings.of(given)
         load = Load(1000.0 / EVERY_MS)
-        config = ConsumerConfig(member, GROUP, BROKERS, (TOPIC,), client_id=member, load=load, settings=settings)
+        config = ConsumerConfig(
+            member,
+            GROUP,
+            BROKERS,
+            (TOPIC,),
+            client_id=member,
+            instance_id=instance_id,
+            load=load,
+            settings=settings,
+        )
         self.simulation.start(member, Consumer(config))
+
+    def kill(self, member: str) -> None:
+        self.simulation.end(member)
 
     def stop(self, member: str) -> None:
         self.simulation.command(member, Close())

@@ -19,6 +19,10 @@ CALLBACK_MS: Final = "EQUIPOISE_CALLBACK_MS"
 """In the environment of programs that shall take so many milliseconds in the callback that takes partitions away; one
 that does not read it is not judged in that situation."""
 
+INSTANCE_ID: Final = "EQUIPOISE_INSTANCE_ID"
+"""In the environment of programs that shall be static members: their ``group.instance.id``. One that does not read it
+is not judged in those situations."""
+
 FIELDS: Final = ("bootstrap", "topic", "group")
 _LINE: Final = re.compile(rb"^(\S+) (\d+) (\d+)\s*$")
 _KEPT_LINES: Final = 20
@@ -79,6 +83,11 @@ class Program:
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
+
+    def kill(self) -> None:
+        """End it at once, as kill -9 does."""
+        self._told = True
+        self.tell(signal.SIGKILL)
 
     def stop(self) -> None:
         """Tell it to end."""

@@ -7,17 +7,17 @@ from typing import Final
 
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.model import moved
-from compare.conformance.clients.programs import CALLBACK_MS, Program, command_line
+from compare.conformance.clients.programs import CALLBACK_MS, INSTANCE_ID, Program, command_line
 from compare.conformance.clients.reactions import reaction
 from compare.conformance.clients.records import Outcome, all_read, ends, outcome, write
-from compare.conformance.clients.situations import SLOW_MS, Situation
+from compare.conformance.clients.scripts import SLOW_MS
+from compare.conformance.clients.situations import Situation
 from compare.conformance.clients.stage import (
     BROKERS,
     EVERY_MS,
     FIRST,
     GROUP,
     PARTITIONS,
-    SECOND,
     SETTINGS,
     TOPIC,
     Stage,
@@ -58,6 +58,8 @@ class RealWorld:
     def __init__(self, template: str, situation: Situation) -> None:
         self.template, self.situation = template, situation
         self.programs: dict[str, Program] = {}
+        """Member to its process; of one that was started again the newest."""
+        self.all_programs: list[Program] = []
         self.exchanges = Exchanges(BROKERS, self._member_of)
         self.sockets = Sockets(observer=self.exchanges, tracing=True)
         self.cluster = ServedCluster(self.sockets, BROKERS, {TOPIC: PARTITIONS}, SETTINGS)
@@ -65,6 +67,8 @@ class RealWorld:
         self._state = self.cluster.controller.state
         self._members: dict[str, str] = {}
         """Connection, or member id, to whose it is."""
+        self._newest = FIRST
+        """Who was started last."""
         self._starting: list[tuple[str, asyncio.Task[Program]]] = []
         self.fault: BaseException | None = None
 
@@ -72,9 +76,12 @@ class RealWorld:
     def now(self) -> Time:
         return self.sockets.tell_time()
 
-    def start(self, member: str) -> None:
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        self._newest = member
         values = {"bootstrap": self.cluster.bootstrap, "topic": TOPIC, "group": GROUP, "member": member}
         environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow_callbacks else {}
+        if instance_id is not None:
+            environment[INSTANCE_ID] = instance_id
         words = command_line(self.template, values)
         self._starting.append((member, asyncio.ensure_future(Program.start(words, TOPIC, environment))))
 
@@ -83,10 +90,15 @@ class RealWorld:
         while self._starting:
             member, task = self._starting.pop(0)
             self.programs[member] = await task
+            self.all_programs.append(self.programs[member])
 
     def stop(self, member: str) -> None:
         if member in self.programs:
             self.programs[member].stop()
+
+    def kill(self, member: str) -> None:
+        if member in self.programs:
+            self.programs[member].kill()
 
     def freeze(self, member: str) -> None:
         self.programs[member].tell(signal.SIGSTOP)
@@ -119,9 +131,7 @@ class RealWorld:
         member_id = getattr(message, "member_id", None) or ""
         known = self._members.get(member_id) if member_id else None
         known = known or self._members.get(peer)
-        if known is None:
-            running = [name for name in (FIRST, SECOND) if name in self.programs]
-            known = running[-1] if running else FIRST
+        known = known or self._newest
         if member_id:
             self._members[member_id] = known
         if isinstance(message, JoinGroup | ConsumerGroupHeartbeat) or member_id:
@@ -130,8 +140,11 @@ class RealWorld:
 
     def handled_all(self) -> bool:
         """Whether no record waits any more."""
-        lines = [line for program in self.programs.values() for line in program.lines]
-        return all_read(ends(self.cluster), self.exchanges, lines)
+        return all_read(ends(self.cluster), self.exchanges, self.lines())
+
+    def lines(self) -> list[tuple[int, int]]:
+        """Partition and offset of all records that programs say to have handled."""
+        return [line for program in self.all_programs for line in program.lines]
 
 
 async def play(template: str, situation: Situation, is_classic: bool) -> Played:
@@ -146,7 +159,7 @@ async def play(template: str, situation: Situation, is_classic: bool) -> Played:
         exit_code = None if FIRST not in world.programs else world.programs[FIRST].exit_code
         writing.cancel()
         reads_on = world.alive(FIRST) and await _waits(world, Wait(world.handled_all, HANDLED_WITHIN_S * 1000))
-        for program in world.programs.values():
+        for program in world.all_programs:
             await program.end()
         return Played(
             did,
@@ -159,7 +172,7 @@ async def play(template: str, situation: Situation, is_classic: bool) -> Played:
         )
     finally:
         writing.cancel()
-        for program in world.programs.values():
+        for program in world.all_programs:
             await program.end()
         await world.sockets.close()
 
@@ -192,8 +205,7 @@ async def _write(cluster: ServedCluster) -> None:
 
 
 def _outcome(world: RealWorld) -> Outcome:
-    lines = [line for program in world.programs.values() for line in program.lines]
-    return outcome(ends(world.cluster), world.exchanges, lines)
+    return outcome(ends(world.cluster), world.exchanges, world.lines())
 
 
 def _protocol(exchanges: Exchanges) -> bool | None:

@@ -32,6 +32,7 @@ from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Message
 
 BY_NAME = {each.name: each for each in SITUATIONS}
+FOUND = ("looks for the coordinator",)
 NO_RECORDS = Outcome(BY_LINES, 10, 10, 0, 0, 0)
 
 
@@ -111,6 +112,30 @@ def test_the_model_lives_through_every_situation(protocol: str) -> None:
             found = model.play(each, protocol == CLASSIC)
             assert not {"not reached", "is still out", "does nothing more"} & set(found), each.name
             assert found == model.play(each, protocol == CLASSIC), each.name
+
+
+@pytest.mark.parametrize(
+    ("name", "classic", "consumer"),
+    [
+        ("told to end (SIGTERM)", ("ends",), ("says that it will be back", "ends")),
+        ("told to end, started again", (*FOUND, "joins as a new member"), (*FOUND, "joins as a new member")),
+        ("killed, started again", (*FOUND, "joins as a new member"), (*FOUND, "joins as a new member", "ends")),
+        ("another process with its id", ("ends",), ("goes on",)),
+        ("session expires at the broker", ("joins as a new member",), ("rejoins with its member id",)),
+    ],
+)
+def test_a_static_member_comes_back_under_its_id(name: str, classic: Sequence[str], consumer: Sequence[str]) -> None:
+    situation = BY_NAME[f"static: {name}"]
+    assert model.play(situation, True) == classic
+    assert model.play(situation, False) == consumer
+
+
+def test_a_program_that_is_no_static_member_is_not_judged_as_one() -> None:
+    situation = "static: killed, started again"
+    assert did((join(""), joined("n")), (SYNC, SYNCED), (BEAT, BEATEN), of=situation) == ("not tried",)
+    static = join("")._replace(instance_id="instance-c1")
+    assert did((static, joined("n")), (SYNC, SYNCED), (BEAT, BEATEN), of=situation) == ("joins as a new member",)
+    assert verdict(BY_NAME[situation], did=("not tried",), reads_on=False) is None
 
 
 @pytest.mark.parametrize(
