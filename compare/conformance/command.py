@@ -31,6 +31,10 @@ OF_SERVE = frozenset({"kio", "crc32c"})
 """Packages that only the extra `serve` installs."""
 
 
+OF_ROCKETMQ = "{namesrv}"
+"""The field in whose place a client of RocketMQ is given its name server."""
+
+
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--client", metavar="COMMAND", help="Judge this program: 'COMMAND {bootstrap} {topic} {group}'.")
@@ -101,11 +105,16 @@ def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_onc
     try:
         from compare.conformance.clients.judging import judge
         from compare.conformance.clients.output import print_verdict
+
+        if OF_ROCKETMQ in client:
+            from compare.conformance.clients.rocketmq.system import ROCKETMQ as SYSTEM
+        else:
+            from compare.conformance.clients.kafka import KAFKA as SYSTEM
     except ModuleNotFoundError as error:
         if error.name not in OF_SERVE:
             raise
         raise UserError(f"--client needs {error.name}, expected: pip install 'equipoise[serve]'") from None
-    verdict = judge(client, situations, at_once)
+    verdict = judge(SYSTEM, client, situations, at_once)
     print_verdict(verdict, format)
     return 1 if verdict.failed else 0
 

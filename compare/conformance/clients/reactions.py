@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from compare.conformance.clients.exchanges import Exchange
+from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_TRIED, NOTHING, STILL_OUT
 from compare.conformance.clients.situations import SLOW_MS, Situation
 from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
@@ -21,10 +22,6 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-
-GOES_ON, NOTHING, STILL_OUT, NOT_REACHED, ENDS = "goes on", "does nothing more", "is still out", "not reached", "ends"
-NOT_TRIED: Final = "not tried"
-"""Its callbacks were not slow, though it was asked for that."""
 
 
 class Case(NamedTuple):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from compare.conformance.clients.stage import FIRST, SECOND, Script, Stage, Wait
+from compare.conformance.clients.playing import Script, Wait
+from compare.conformance.clients.stage import FIRST, SECOND, Stage
 from kafka_coordinator.consumer import commits
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, OffsetCommit, OffsetFetch, SyncGroup

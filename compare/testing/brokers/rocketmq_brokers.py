@@ -1,5 +1,6 @@
 """A RocketMQ name server and brokers beside a test, for real clients."""
 
+import time
 from collections.abc import Mapping
 
 from compare.serving.rocketmq import RocketMQService
@@ -11,6 +12,10 @@ from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
 from protocols.scenario.groups import TopicPart
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+from rocketmq_selfbalance.wire.messages import SendMessage
+from rocketmq_selfbalance.wire.stored_messages import properties_text
+
+_FIXTURE = "fixture"
 
 
 class RocketMQBrokers:
@@ -39,6 +44,11 @@ class RocketMQBrokers:
         """The name server's ``host:port``."""
         return self._cluster.name_server
 
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Broker, or ``namesrv``, to its ``host:port``."""
+        return dict(self._cluster.addresses)
+
     def close(self) -> None:
         """End the servers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
         failures = self._background.failures()
@@ -58,6 +68,47 @@ class RocketMQBrokers:
     def delete_topic(self, topic: str) -> None:
         """Delete a topic everywhere."""
         self._background.apply(DeleteTopic(at=0.0, delete_topic=topic))
+
+    def queues(self, topic: str) -> dict[str, int]:
+        """Broker to the number of the topic's queues there; empty for a topic that does not exist."""
+        service = self._background.served.service
+        return dict(self._background.call(service.topics).get(topic, {}))
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | str,
+        tag: str = "",
+        *,
+        broker: str = "broker-a",
+        queue: int = 0,
+        properties: Mapping[str, str] = {},
+        count: int = 1,
+    ) -> None:
+        """Write a record, or ``count`` equal ones, to a queue. `UserError` where it does not exist, or its broker does
+        not run."""
+        given = {"TAGS": tag, **properties} if tag else properties
+        if not (queue < self.queues(topic).get(broker, 0) and self._cluster.world.is_running(broker)):
+            raise UserError(f"produce: no queue {queue} of {topic!r} on {broker}, expected one of a broker that runs")
+        body = value.encode() if isinstance(value, str) else value
+        message = SendMessage(
+            0,
+            _FIXTURE,
+            topic,
+            "",
+            0,
+            queue,
+            0,
+            int(time.time() * 1000),
+            0,
+            properties_text(given),
+            0,
+            None,
+            body,
+            False,
+            True,
+        )
+        self._background.call(self._write, broker, message, count)
 
     def group(self, name: str) -> RealGroup:
         """The consumer group of this name; its members come by themselves."""
@@ -86,6 +137,10 @@ class RocketMQBrokers:
         service = self._background.served.service
         assert isinstance(service, RocketMQService)
         return service.cluster
+
+    def _write(self, broker: str, message: SendMessage, count: int) -> None:
+        for _ in range(count):
+            self._background.served.world.deliver(broker, _FIXTURE, message)
 
     def _cut(self, client_id: str) -> None:
         for name in self._cluster.brokers:

@@ -1,0 +1,74 @@
+"""What real Java clients did before a real RocketMQ (recorded), they do before served clusters.
+
+The same rules hold as for the model, with what these clients did in the place of the recording
+(`compare.conformance.rocketmq_recordings.comparing`): who owns what in the end, and which queues never had an owner, is
+equal to one and the same run of the model; times, moves, records and the order of every member's requests lie within
+what many runs reach. What all of these runs end with is, besides, equal to the recording. (Members that disagree about
+the strategy or the topics end with one of several results, as chance will have it.)
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import pytest
+
+from compare.conformance.ranges import RUNS
+from compare.conformance.rocketmq_recordings import playing
+from compare.conformance.rocketmq_recordings.comparing import compared, exact
+from compare.conformance.rocketmq_recordings.happened import Happened
+from compare.conformance.rocketmq_recordings.player import listens
+from compare.conformance.rocketmq_recordings.reading import read
+from compare.conformance.rocketmq_recordings.recorded import happened
+from compare.conformance.rocketmq_recordings.scenario import Plan, plan, run
+from tests.compare.conformance.rocketmq_recordings import TRACES, recorded
+from tests.slow import real_rocketmq
+from tests.slow.java import UnavailableError, released_jars
+from tests.slow.java_members import Program
+from tests.slow.served_rocketmq_recordings import SOURCE, play
+
+pytestmark = pytest.mark.slow
+
+NAMES: Final = sorted(path.stem for path in TRACES.glob("*.json"))
+AT_ONCE: Final = 10
+"""Recordings that are played side by side, those of like length together."""
+
+
+class Stored(NamedTuple):
+    plan: Plan
+    real: Happened
+
+
+@pytest.fixture(scope="module")
+def stored() -> Mapping[str, Stored]:
+    recordings = {name: read(recorded(name)) for name in NAMES}
+    return {name: Stored(plan(each), happened(each)) for name, each in recordings.items()}
+
+
+@pytest.fixture(scope="module")
+def served(stored: Mapping[str, Stored], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Happened]:
+    try:
+        jars = released_jars("rocketmq", real_rocketmq.VERSION, real_rocketmq.ARTIFACTS)
+        program = Program.of(SOURCE, jars, tmp_path_factory.mktemp("java"))
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    by_length = sorted(stored, key=lambda name: stored[name].plan.recording.length_ms)
+    found: dict[str, Happened] = {}
+    for first in range(0, len(by_length), AT_ONCE):
+        names = by_length[first : first + AT_ONCE]
+        found.update(zip(names, play([stored[name].plan for name in names], program), strict=True))
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clients_do_what_they_did_before_a_real_cluster(
+    name: str, stored: Mapping[str, Stored], served: Mapping[str, Happened]
+) -> None:
+    plan, real = stored[name]
+    runs = [playing.play(plan, run(plan, number), listen=listens(number)) for number in range(RUNS)]
+    differences, measures = compared(plan, served[name], runs)
+    assert differences == []
+    assert len(measures) > len(plan.recording.members) * 5
+    ends = [exact(plan, each.ownership) for each in runs]
+    found, recorded_ends = exact(plan, served[name].ownership), exact(plan, real.ownership)
+    certain = {field for field in found if all(each[field] == ends[0][field] for each in ends)}
+    assert {field: found[field] for field in certain} == {field: recorded_ends[field] for field in certain}
