@@ -53,17 +53,18 @@ OF_ROCKETMQ = "{namesrv}"
 def conformance(
     paths: tuple[str, ...], client: str | None, situation: tuple[str, ...], at_once: int, format: str, verbose: bool
 ) -> int:
-    """Check the models against recordings of the real systems, or a client of Kafka against the model.
+    """Check the models against recordings of the real systems, or a client against the model.
 
     PATH is a file of golden vectors (.jsonl, .jsonl.gz) or recorded traces, or a folder with such files. Cases of a
     kind without a player count as skipped. Exit code 1 if a case failed or no case was checked, 2 if a file could not
     be read.
 
     With --client the program is started a few times on brokers in this process and taken through rebalances, errors,
-    lost connections and the like; the table says what it did, what Kafka's Java client does, and how many records were
-    lost or handled twice. It may print a line "topic partition offset" for each record that it has handled. Exit code
-    1 if it lost records, or ended or stopped reading where the Java client goes on; 2 if it cannot be started or joins
-    no group.
+    lost connections and the like; the table says what it did, what the system's own Java client does, and how many
+    records were lost or handled twice. It may print a line "topic partition offset" for each record that it has
+    handled. With {namesrv} in the place of {bootstrap} it is a client of RocketMQ, and prints bodies. Exit code 1 if it
+    lost records, or ended or stopped reading where the Java client goes on; 2 if it cannot be started or joins no
+    group.
     """
     if client is not None:
         return _judged(client, paths, situation, at_once, format)

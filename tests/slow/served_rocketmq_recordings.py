@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
-from typing import Final
+from typing import Final, NamedTuple
 
 from compare.conformance.rocketmq_recordings.happened import (
     Change,
@@ -23,7 +23,7 @@ from compare.conformance.rocketmq_recordings.happened import (
     queues_of,
 )
 from compare.conformance.rocketmq_recordings.playing import RECORDED_CODES, twice
-from compare.conformance.rocketmq_recordings.reading import Recording
+from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.testing.brokers import RocketMQBrokers
 from protocols.queues import Queue
@@ -46,9 +46,24 @@ SOURCE: Final = Path(__file__).with_name("RocketMembers.java")
 TICK_S: Final = 0.1
 _STRATEGIES: Final = "org.apache.rocketmq.client.consumer.rebalance."
 _WARM_S: Final = 5.0
-_START_S: Final = 60.0
+_PATIENCE_S: Final = 180.0
+_SAID: Final = {
+    "started": "started",
+    "closing": "shutting_down",
+    "closed": "shutdown",
+    **{word: word for word in ("channels_closed", "subscribed", "unsubscribed")},
+}
+"""What members tell of themselves, and what recordings call it."""
 _OWN_PROCESS: Final = (Crash, Hang)
 """Events that need a process of the member's own."""
+
+
+class Played(NamedTuple):
+    """What happened, and the recording that it makes: the script of the first one, with the times at which members
+    began, said what they had done, and asked."""
+
+    happened: Happened
+    recording: Recording
 
 
 @dataclass
@@ -63,7 +78,7 @@ class Stage:
     subscribed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     away: set[str] = field(default_factory=set)
     """Brokers that do not run."""
-    result: Happened | None = None
+    result: "Played | None" = None
 
     @property
     def recording(self) -> Recording:
@@ -123,7 +138,9 @@ class Stage:
 
     def end(self, began: float) -> None:
         """The recorded scenario is over: see what happened. ``began``: seconds since the epoch."""
-        self.result = happened(self, began)
+        told = told_by_members(self)
+        found = happened(self, told, began)
+        self.result = Played(found, _recorded(self.recording, told, found, began))
 
 
 def _settings(recording: Recording, event: Join, name_server: str) -> list[str]:
@@ -145,7 +162,7 @@ def _settings(recording: Recording, event: Join, name_server: str) -> list[str]:
     ]
 
 
-def play(plans: Sequence[Plan], program: Program) -> list[Happened]:
+def play(plans: Sequence[Plan], program: Program) -> list[Played]:
     """Play these all at once; what happened in each, times in the recording's time."""
     processes: dict[tuple[int, str], Members] = {}
     """Place in the list and member to its own process."""
@@ -206,24 +223,35 @@ def _warm(processes: Sequence[Members]) -> None:
             for how in ("orderly", "concurrently"):
                 own = [f"{how}-{number}", "10.9.9.9", f"{_STRATEGIES}AllocateMessageQueueAveragely", "1"]
                 members.say("start", how, cluster.name_server, *own, "CONSUME_FROM_FIRST_OFFSET", how, "warm")
-        for members in processes:
-            for how in ("orderly", "concurrently"):
-                until(partial(members.of, how, "started"), _START_S)
+        _until_all(processes, "started")
         cluster.produce("warm", "value", count=20)
         time.sleep(_WARM_S)
         for members in processes:
             for how in ("orderly", "concurrently"):
-                members.close(how)
+                members.say("close", how)
+        _until_all(processes, "closed")
     finally:
         cluster.close()
 
 
-def happened(stage: Stage, began: float) -> Happened:
-    """All that is compared, until now."""
-    recording = stage.recording
-    told = {each.id: stage.processes[each.id].of_any(stage.told_as(each.id)) for each in recording.members}
+def _until_all(processes: Sequence[Members], kind: str) -> None:
+    for members in processes:
+        for how in ("orderly", "concurrently"):
+            until(partial(members.of, how, kind), _PATIENCE_S)
+
+
+def told_by_members(stage: Stage) -> dict[str, list[Told]]:
+    """Member to what it has told until now."""
+    members = [each.id for each in stage.recording.members]
+    told = {member: stage.processes[member].of_any(stage.told_as(member)) for member in members}
     failed = [line for lines in told.values() for line in lines if line.kind == "failed"]
     assert not failed, failed
+    return told
+
+
+def happened(stage: Stage, told: Mapping[str, Sequence[Told]], began: float) -> Happened:
+    """All that is compared."""
+    recording = stage.recording
     changes = sorted(_changes(told, stage.killed, began), key=lambda change: change.at)
     changes = [each for each in changes if each.at <= recording.length_ms]
     spans: dict[Queue, list[tuple[int, int]]] = {}
@@ -242,6 +270,19 @@ def happened(stage: Stage, began: float) -> Happened:
         sum(twice(each) for queue, each in spans.items() if not is_retry(queue)),
         tuple(sorted(requests, key=lambda each: each.at)),
     )
+
+
+def _recorded(recording: Recording, told: Mapping[str, Sequence[Told]], found: Happened, began: float) -> Recording:
+    clients = {each.member: each.client_id for each in recording.lifecycle if each.client_id}
+    lifecycle = [
+        Lifecycle(t_ms=at, event=_SAID[line.kind], member=member, clientId=clients.get(member, ""))
+        for member, lines in told.items()
+        for line in lines
+        if line.kind in _SAID and 0 <= (at := (line.at - began) * 1000) <= recording.length_ms
+    ]
+    rpc = tuple(tuple(each) for each in found.requests or () if 0 <= each.at <= recording.length_ms)
+    lifecycle.sort(key=lambda each: each.t_ms)
+    return recording.model_copy(update={"lifecycle": tuple(lifecycle), "rpc": rpc})
 
 
 def _changes(told: Mapping[str, Sequence[Told]], killed: Mapping[str, float], began: float) -> Iterable[Change]:

@@ -1,10 +1,11 @@
 """What real Java clients did before a real RocketMQ (recorded), they do before served clusters.
 
-The same rules hold as for the model, with what these clients did in the place of the recording
-(`compare.conformance.rocketmq_recordings.comparing`): who owns what in the end, and which queues never had an owner, is
-equal to one and the same run of the model; times, moves, records and the order of every member's requests lie within
-what many runs reach. What all of these runs end with is, besides, equal to the recording. (Members that disagree about
-the strategy or the topics end with one of several results, as chance will have it.)
+What they did here makes a recording of its own, with the times at which members began, and the same rules hold for it
+as for the others (`compare.conformance.rocketmq_recordings.comparing`): who owns what in the end, and which queues
+never had an owner, is equal to one and the same run of the model; times, moves, records and the order of every member's
+requests lie within what many runs reach. What all of these runs end with is, besides, equal to what was recorded of the
+real cluster. (Members that disagree about the strategy or the topics end with one of several results, as chance will
+have it.)
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from tests.compare.conformance.rocketmq_recordings import TRACES, recorded
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, released_jars
 from tests.slow.java_members import Program
-from tests.slow.served_rocketmq_recordings import SOURCE, play
+from tests.slow.served_rocketmq_recordings import SOURCE, Played, play
 
 pytestmark = pytest.mark.slow
 
@@ -45,14 +46,14 @@ def stored() -> Mapping[str, Stored]:
 
 
 @pytest.fixture(scope="module")
-def served(stored: Mapping[str, Stored], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Happened]:
+def served(stored: Mapping[str, Stored], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Played]:
     try:
         jars = released_jars("rocketmq", real_rocketmq.VERSION, real_rocketmq.ARTIFACTS)
         program = Program.of(SOURCE, jars, tmp_path_factory.mktemp("java"))
     except UnavailableError as reason:
         pytest.skip(str(reason))
     by_length = sorted(stored, key=lambda name: stored[name].plan.recording.length_ms)
-    found: dict[str, Happened] = {}
+    found: dict[str, Played] = {}
     for first in range(0, len(by_length), AT_ONCE):
         names = by_length[first : first + AT_ONCE]
         found.update(zip(names, play([stored[name].plan for name in names], program), strict=True))
@@ -61,14 +62,15 @@ def served(stored: Mapping[str, Stored], tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("name", NAMES)
 def test_clients_do_what_they_did_before_a_real_cluster(
-    name: str, stored: Mapping[str, Stored], served: Mapping[str, Happened]
+    name: str, stored: Mapping[str, Stored], served: Mapping[str, Played]
 ) -> None:
-    plan, real = stored[name]
-    runs = [playing.play(plan, run(plan, number), listen=listens(number)) for number in range(RUNS)]
-    differences, measures = compared(plan, served[name], runs)
+    told = served[name]
+    prepared = plan(told.recording)
+    runs = [playing.play(prepared, run(prepared, number), listen=listens(number)) for number in range(RUNS)]
+    differences, measures = compared(prepared, told.happened, runs)
     assert differences == []
-    assert len(measures) > len(plan.recording.members) * 5
-    ends = [exact(plan, each.ownership) for each in runs]
-    found, recorded_ends = exact(plan, served[name].ownership), exact(plan, real.ownership)
+    assert len(measures) > len(prepared.recording.members) * 5
+    ends = [exact(prepared, each.ownership) for each in runs]
+    found, recorded_ends = (exact(prepared, each.ownership) for each in (told.happened, stored[name].real))
     certain = {field for field in found if all(each[field] == ends[0][field] for each in ends)}
     assert {field: found[field] for field in certain} == {field: recorded_ends[field] for field in certain}

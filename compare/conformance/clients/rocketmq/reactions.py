@@ -12,8 +12,9 @@ from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
 from rocketmq_selfbalance.wire.messages import SendMessage
 
-SOON_MS, LATE_MS = 1_500.0, 6_000.0
-"""What comes sooner, comes at once; what comes later, comes with the next pass or poll."""
+WHEN = ((400.0, "at once"), (2_000.0, "soon"), (6_000.0, "after seconds"))
+"""Milliseconds, and how we say that something came within them; what comes later, came "later", with the next pass or
+poll."""
 
 TOLD = "says who it is"
 AGAIN = "asks again"
@@ -26,7 +27,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
         return (NOT_REACHED,)
     own = list(stage.exchanges.of(FIRST, mark.place))
     found: dict[str, None] = {}
-    if mark.refused is not None:
+    if mark.refused is not None and mark.refused.kind is not HeartBeat:  # those are due after a second in any case
         found.update(_again(mark, own))
     for each in own:
         found.update((phrase, None) for phrase in _phrases(each, situation))
@@ -71,18 +72,14 @@ def _again(mark: Mark, own: list[Exchange]) -> dict[str, None]:
     return {} if not times else {when(AGAIN, min(times)): None}
 
 
-_OF_A_BROKER = (HeartBeat, LockBatchMq)
-"""Requests that each broker gets of its own."""
-
-
 def _is_same(each: Exchange, refused: Exchange) -> bool:
     same = each.kind is refused.kind and each.queue == refused.queue and each.topic == refused.topic
-    return same and (each.kind not in _OF_A_BROKER or each.broker == refused.broker)
+    return same and (each.kind is not LockBatchMq or each.broker == refused.broker)
 
 
 def when(what: str, after: Time) -> str:
-    """How soon it came, in one of three words."""
-    return f"{what} at once" if after < SOON_MS else f"{what} soon" if after < LATE_MS else f"{what} later"
+    """How soon it came."""
+    return f"{what} {next((words for within, words in WHEN if after < within), 'later')}"
 
 
 def _changes(stage: Stage, mark: Mark, own: list[Exchange]) -> dict[str, None]:
