@@ -1,18 +1,22 @@
 """A RocketMQ name server and brokers beside a test, for real clients."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from threading import Event as Flag
 
 from compare.serving.rocketmq import RocketMQService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.real_group import RealGroup
-from protocols.engine.nodes import Time
+from protocols.engine.interference import Hold, Matches, Reply
+from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
 from protocols.scenario.groups import TopicPart
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.messages import SendMessage
+from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal
 from rocketmq_selfbalance.wire.stored_messages import properties_text
 
 _FIXTURE = "fixture"
@@ -131,6 +135,54 @@ class RocketMQBrokers:
     def disconnect(self, client_id: str) -> None:
         """Cut all connections of this client with the brokers."""
         self._background.call(self._cut, client_id)
+
+    # Interference.
+
+    def fail(
+        self, request: str, error: str, *, times: int = 1, group: str | None = None, client: str | None = None
+    ) -> Reply:
+        """Answer the next so many of these requests with this error, without letting the server see them:
+        ``fail("PULL_MESSAGE", "SYSTEM_BUSY")``. ``request`` is RocketMQ's own name; ``client``: a client id. Returns
+        the rule, whose ``left`` counts down."""
+        if error not in ERRORS:
+            raise UserError(f"no error {error!r}, expected one of {', '.join(ERRORS)}")
+        matches, interference = self._matches(request, group, client), self._background.interference
+        code = ERRORS[error]
+        return self._background.call(
+            interference.reply, matches, lambda message: refusal(message, code, real=True), times
+        )
+
+    @contextmanager
+    def hold(
+        self,
+        request: str,
+        *,
+        until: Flag | float | None = None,
+        group: str | None = None,
+        client: str | None = None,
+    ) -> Generator[Hold, None, None]:
+        """Keep these requests from the servers: to the end of the ``with`` block, or until a `threading.Event` is set
+        or so many seconds have passed. ``kept`` of what it gives lists them."""
+        with self._background.hold(self._matches(request, group, client), until) as rule:
+            yield rule
+
+    def _matches(self, request: str, group: str | None, client: str | None) -> Matches:
+        kind = REQUESTS.get(request)
+        if kind is None:
+            raise UserError(f"no request {request!r}, expected one of {', '.join(REQUESTS)}")
+
+        def matches(name: str, sender: str, message: Message) -> bool:
+            if kind_of(message) is not kind or group not in (None, *groups_of(message)):
+                return False
+            return client is None or client in self._client_ids(name, sender, message)
+
+        return matches
+
+    def _client_ids(self, name: str, sender: str, message: Message) -> list[str]:
+        served = self._cluster.broker(name)
+        known = served.clients.get(sender) if served is not None else None
+        said = getattr(plain(message), "client_id", None)
+        return [each for each in (said, known and known.client_id) if each]
 
     @property
     def _cluster(self) -> RocketMQCluster:

@@ -37,7 +37,8 @@ FAILS: Final = "EQUIPOISE_FAIL_FIRST"
 it is not judged in that situation."""
 
 HANDLED_WITHIN_S: Final = 8.0
-"""How long a program that lives may take to handle what is left once no more is written."""
+RETRIED_WITHIN_S: Final = 45.0
+"""How long a program that lives may take to handle what is left once no more is written, and what it sent back."""
 
 
 class RealWorld:
@@ -135,8 +136,11 @@ class RealWorld:
         return known
 
     def handled_all(self) -> bool:
-        """Whether no record waits any more."""
-        return all_read(self.cluster, self.exchanges, self.running_programs.lines)
+        """Whether no record waits any more, nor one that was sent back."""
+        lines = self.running_programs.lines
+        if not all_read(self.cluster, self.exchanges, lines):
+            return False
+        return not self.situation.fails_once or outcome(self.cluster, self.exchanges, lines).lost == 0
 
 
 async def play(template: str, situation: Situation) -> Played:
@@ -151,7 +155,7 @@ async def play(template: str, situation: Situation) -> Played:
         did = reaction(stage, situation)
         exit_code = running.exit_code(FIRST)
         writing.cancel()
-        waiting = Wait(world.handled_all, HANDLED_WITHIN_S * 1000)
+        waiting = Wait(world.handled_all, (RETRIED_WITHIN_S if situation.fails_once else HANDLED_WITHIN_S) * 1000)
         reads_on = world.alive(FIRST) and await waited(lambda: world.now, waiting)
         await running.end()
         return Played(

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
-from compare.conformance.clients.rocketmq.messages import plain
 from compare.conformance.clients.rocketmq.stage import QUEUES, TOPIC, Exchange
 from protocols.queues import Queue
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullMessage
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
+from rocketmq_selfbalance.wire.refusals import plain
 
 _LINE: Final = re.compile(rb"^%s (\S+) (\d+) (\d+)\s*$" % TOPIC.encode())
 _PRODUCER: Final = "producer"

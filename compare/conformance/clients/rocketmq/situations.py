@@ -6,7 +6,6 @@ from functools import partial
 from typing import Final
 
 from compare.conformance.clients.playing import Script, Wait
-from compare.conformance.clients.rocketmq.messages import NO_LOCK
 from compare.conformance.clients.rocketmq.stage import FIRST, SECOND, Stage
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.messages.locks import LockBatchMq
@@ -14,6 +13,7 @@ from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, Hea
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset, UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.wire.refusals import NO_LOCK, REQUESTS
 
 CONCURRENT, ORDERLY = "concurrent", "orderly"
 BOTH: Final = frozenset((CONCURRENT, ORDERLY))
@@ -25,7 +25,7 @@ read again (a pass comes each 20 s, a retry of a lock as well); and how long we 
 SLOW_MS: Final = 400
 """How long a slow listener takes for a record: it is nearly always at one, and keeps up."""
 
-LATE_MS: Final = 2_000.0
+LATE_MS: Final = 1_000.0
 """By how much a name server answers late: less than clients wait for it (3 s)."""
 
 
@@ -200,12 +200,15 @@ AT_WORK: Final[Mapping[type[Message], tuple[str, ...]]] = {
 """Errors that answer a request of a member at work."""
 
 
+_NAMES: Final = {kind: name for name, kind in REQUESTS.items()}
+
+
 def _refusals() -> Iterator[Situation]:
     for table, script, when in ((AT_START, _refused_at_start, "at the start"), (AT_WORK, _refused_at_work, "at work")):
         for kind, errors in table.items():
             only = frozenset((ORDERLY,)) if kind is LockBatchMq else BOTH
             for error in errors:
-                name = f"{error} on {kind.__name__}, {when}" if kind in AT_START else f"{error} on {kind.__name__}"
+                name = f"{error} on {_NAMES[kind]}{f', {when}' if kind in AT_START else ''}"
                 yield Situation(name, partial(script, kind, error), only)
 
 

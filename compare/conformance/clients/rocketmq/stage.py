@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from compare.conformance.clients.exchanges import NEVER, Listener
-from compare.conformance.clients.rocketmq.messages import ERRORS, code_of, kind_of, plain, queue_of, refusal
 from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
 from protocols.queues import Queue
@@ -13,6 +12,7 @@ from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullMessage
 from rocketmq_selfbalance.servers import NAME_SERVER
+from rocketmq_selfbalance.wire.refusals import ERRORS, code_of, kind_of, plain, queue_of, refusal
 
 GROUP: Final = "judged"
 TOPIC: Final = "records"

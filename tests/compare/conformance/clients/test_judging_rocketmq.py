@@ -16,8 +16,8 @@ NAMED = {each.name: each for each in SITUATIONS}
 
 
 def test_a_program_is_judged_by_its_records() -> None:
-    found = judged(SMALL, "answers late", "SYSTEM_ERROR on PullMessage", code=0, fields=FIELDS)
-    late, refused = found["name server answers late"], found["SYSTEM_ERROR on PullMessage"]
+    found = judged(SMALL, "answers late", "SYSTEM_ERROR on PULL_MESSAGE", code=0, fields=FIELDS)
+    late, refused = found["name server answers late"], found["SYSTEM_ERROR on PULL_MESSAGE"]
     assert late["client"] == late["java"] == ["takes queues"]
     assert (refused["client"], refused["java"]) == (["asks again at once"], ["asks again soon"])
     for each in (late, refused):
@@ -27,7 +27,7 @@ def test_a_program_is_judged_by_its_records() -> None:
 
 
 def test_a_program_that_gives_up_records_after_an_error_loses_them() -> None:
-    found = judged(SMALL, "SYSTEM_ERROR on PullMessage", code=1, fields=f"{FIELDS} losing")
+    found = judged(SMALL, "SYSTEM_ERROR on PULL_MESSAGE", code=1, fields=f"{FIELDS} losing")
     (each,) = found.values()
     assert each["records"]["lost"] == 1
     assert each["failure"] == "1 records lost"
@@ -55,9 +55,13 @@ def test_the_model_takes_every_situation(situation: Situation) -> None:
         ("frozen until another has its queues", CONCURRENT, {"says who it is", "takes queues"}),
         ("its listener fails on a record", CONCURRENT, {"sends the record back", "takes queues"}),
         ("told to end (SIGTERM)", ORDERLY, {"gives up locks", "commits", "takes leave", "ends"}),
-        ("SYSTEM_ERROR on GetConsumerListByGroup, at the start", CONCURRENT, {"asks again at once", "takes queues"}),
-        ("SYSTEM_ERROR on PullMessage", CONCURRENT, {"asks again soon"}),
-        ("PULL_OFFSET_MOVED on PullMessage", CONCURRENT, {"asks again at once"}),
+        (
+            "SYSTEM_ERROR on GET_CONSUMER_LIST_BY_GROUP, at the start",
+            CONCURRENT,
+            {"asks again at once", "takes queues"},
+        ),
+        ("SYSTEM_ERROR on PULL_MESSAGE", CONCURRENT, {"asks again soon"}),
+        ("PULL_OFFSET_MOVED on PULL_MESSAGE", CONCURRENT, {"asks again soon"}),
     ],
 )
 def test_what_the_model_does(name: str, protocol: str, did: set[str]) -> None:
@@ -66,4 +70,6 @@ def test_what_the_model_does(name: str, protocol: str, did: set[str]) -> None:
 
 def test_only_what_concerns_locks_and_failed_records_is_not_for_all() -> None:
     special = {each.name for each in SITUATIONS if each.protocols != BOTH}
-    assert special == {each.name for each in SITUATIONS if "LockBatchMq" in each.name or "listener fails" in each.name}
+    assert special == {
+        each.name for each in SITUATIONS if "LOCK_BATCH_MQ" in each.name or "listener fails" in each.name
+    }

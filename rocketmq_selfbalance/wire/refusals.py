@@ -20,6 +20,20 @@ from rocketmq_selfbalance.messages.offsets import (
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullAnswer, PullMessage
 from rocketmq_selfbalance.wire.messages import ClientHeartbeat, Pull, Pulled, Reply, SendBack
 
+REQUESTS: Final[Mapping[str, type[Message]]] = {
+    "GET_ROUTEINFO_BY_TOPIC": GetRouteInfo,
+    "HEART_BEAT": HeartBeat,
+    "GET_CONSUMER_LIST_BY_GROUP": GetConsumerListByGroup,
+    "QUERY_CONSUMER_OFFSET": QueryConsumerOffset,
+    "UPDATE_CONSUMER_OFFSET": UpdateConsumerOffset,
+    "GET_MAX_OFFSET": GetMaxOffset,
+    "GET_MIN_OFFSET": GetMinOffset,
+    "LOCK_BATCH_MQ": LockBatchMq,
+    "PULL_MESSAGE": PullMessage,
+    "CONSUMER_SEND_MSG_BACK": ConsumerSendMsgBack,
+}
+"""RocketMQ's name of a request (``RequestCode``) that can be refused to the simulation's type of it."""
+
 SYSTEM_BUSY: Final = 2
 NO_LOCK: Final = "no lock"
 """What a broker answers without an error: another client has the queues."""
@@ -59,6 +73,15 @@ def queue_of(message: Message) -> Queue | None:
     """The queue that a request is about."""
     queue = getattr(plain(message), "queue", None)
     return queue if isinstance(queue, Queue) else None
+
+
+def groups_of(message: Message) -> tuple[str, ...]:
+    """The groups that a request is about."""
+    request: Any = plain(message)
+    if isinstance(request, HeartBeat):
+        return tuple([each.group for each in request.consumers])
+    group = getattr(request, "group", None)
+    return () if group is None else (group,)
 
 
 def code_of(answer: Message) -> int:
