@@ -26,6 +26,7 @@ from compare.conformance.rocketmq_recordings.playing import RECORDED_CODES, twic
 from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.testing.brokers import RocketMQBrokers
+from protocols.engine.nodes import Message
 from protocols.queues import Queue
 from protocols.scenario.events import (
     BrokerEvent,
@@ -38,11 +39,15 @@ from protocols.scenario.events import (
     Queues,
     Subscribe,
 )
+from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.registry import STRATEGIES
+from rocketmq_selfbalance.wire.refusals import kind_of
 from tests.slow.java_members import Members, Program, Told, until
 from tests.slow.scripts import Moment, follow
 
 SOURCE: Final = Path(__file__).with_name("RocketMembers.java")
+HEARTBEAT_MS: Final = 15.0
+"""In recordings of a real broker it takes 8 to 22 ms."""
 TICK_S: Final = 0.1
 _STRATEGIES: Final = "org.apache.rocketmq.client.consumer.rebalance."
 _WARM_S: Final = 5.0
@@ -178,6 +183,7 @@ def play(plans: Sequence[Plan], program: Program) -> list[Played]:
                 processes[index, member] = Members(program)
             cluster = RocketMQBrokers(plan.recording.topics, brokers=len(plan.brokers))
             members = {each.id: processes.get((index, each.id), shared[twins]) for each in plan.recording.members}
+            _take_time(cluster)
             stages.append(Stage(plan, cluster, members))
         _warm([*shared, *processes.values()])
         began = time.time()
@@ -232,6 +238,24 @@ def _warm(processes: Sequence[Members]) -> None:
         _until_all(processes, "closed")
     finally:
         cluster.close()
+
+
+def _take_time(cluster: RocketMQBrokers) -> None:
+    """Let heartbeats take as long as a real broker needs for them. A client that wakes sends one and asks who is a
+    member, from two threads: with a real broker the list is told first, and it gives up what others have by then."""
+    background = cluster._background
+    world = background.served.world
+
+    def late(name: str, sender: str, message: Message) -> bool:
+        if kind_of(message) is not HeartBeat:
+            return False
+        world.at(world.tell_time() + HEARTBEAT_MS, partial(world.deliver, name, sender, message), "heartbeat")
+        return True
+
+    def begin() -> None:
+        world.gate = late
+
+    background.call(begin)
 
 
 def _until_all(processes: Sequence[Members], kind: str) -> None:
