@@ -18,7 +18,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": (
         "compare.conformance.command",
-        "Check the models against recordings, or a client of Kafka against the model.",
+        "Check the models against recordings, or a client against the model.",
     ),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
     "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),

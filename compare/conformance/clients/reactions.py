@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from compare.conformance.clients.exchanges import Exchange
+from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_TRIED, NOTHING, STILL_OUT
 from compare.conformance.clients.scripts import SLOW_MS
 from compare.conformance.clients.situations import Situation
 from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
@@ -22,11 +23,6 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-
-GOES_ON, NOTHING, STILL_OUT, NOT_REACHED, ENDS = "goes on", "does nothing more", "is still out", "not reached", "ends"
-NOT_TRIED: Final = "not tried"
-"""Its callbacks were not slow, or it was no static member, though it was asked for that."""
-
 
 _LEAVES, _LEAVES_FOR_A_WHILE = -1, -2
 """Epochs with which a member of the consumer protocol leaves; the second one is a static member's."""

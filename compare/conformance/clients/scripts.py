@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Final
 
-from compare.conformance.clients.stage import FIRST, SECOND, Script, Stage, Wait
+from compare.conformance.clients.playing import Script, Wait
+from compare.conformance.clients.stage import FIRST, SECOND, Stage
 from kafka_coordinator.messages import JoinGroup
 from protocols.engine.nodes import Message
 

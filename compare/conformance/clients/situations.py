@@ -6,7 +6,8 @@ from functools import partial
 from typing import Final
 
 from compare.conformance.clients import scripts
-from compare.conformance.clients.stage import Script, Stage
+from compare.conformance.clients.playing import Script
+from compare.conformance.clients.stage import Stage
 from kafka_coordinator.consumer import commits
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, OffsetCommit, OffsetFetch, SyncGroup

@@ -1,12 +1,11 @@
 """Where a situation is played: with a program on sockets, or with the model in the simulation.
 
-A situation's script is a generator that calls a `Stage` and yields `Wait`s; it is sent whether what it waited for came
-true in time. So one script plays in real and in virtual time.
+One script (`compare.conformance.clients.playing`) plays in real and in virtual time.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from compare.conformance.clients.exchanges import Exchanges
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
@@ -34,16 +33,6 @@ SETTINGS: Final = {
     "group.consumer.min.heartbeat.interval.ms": 1_000,
 }
 """Of the brokers: what only costs time is short."""
-
-
-class Wait(NamedTuple):
-    """For this, at most so many milliseconds."""
-
-    until: Callable[[], bool]
-    within: float
-
-
-Script: TypeAlias = Generator[Wait, bool, None]
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event as Flag
-from threading import Thread
 from typing import Any
 
 from kio.index import load_request_schema
@@ -200,29 +199,8 @@ class KafkaBroker:
     ) -> Generator[Hold, None, None]:
         """Keep requests of this API from the broker: to the end of the ``with`` block, or until a `threading.Event` is
         set or so many seconds have passed. ``kept`` of what it gives lists them."""
-        matches, interference = self._matches(api, group, client), self._background.interference
-        rule = self._background.call(interference.hold, matches)
-        over = Flag()
-
-        def release() -> None:
-            if isinstance(until, Flag):
-                while not (until.wait(0.02) or over.is_set()):
-                    pass
-            else:
-                over.wait(until)
-            self._background.call(interference.release, rule)
-
-        thread = None if until is None else Thread(target=release, daemon=True)
-        if thread is not None:
-            thread.start()
-        try:
+        with self._background.hold(self._matches(api, group, client), until) as rule:
             yield rule
-        finally:
-            over.set()
-            if thread is None:
-                self._background.call(interference.release, rule)
-            else:
-                thread.join()
 
     # In the servers' thread.
 

@@ -16,10 +16,10 @@ LOSING = Path(__file__).with_name("losing_consumer.py")
 FIELDS = "{bootstrap} {topic} {group}"
 
 
-def judged(program: Path, *situations: str, code: int) -> dict[str, dict[str, Any]]:
+def judged(program: Path, *situations: str, code: int, fields: str = FIELDS) -> dict[str, dict[str, Any]]:
     """The document's situations by name; the verb must end with this code."""
     options = [part for name in situations for part in ("--situation", name)]
-    client = f"{sys.executable} {program} {FIELDS}"
+    client = f"{sys.executable} {program} {fields}"
     result = CliRunner().invoke(conformance, ["--client", client, *options, "--format", "json"], standalone_mode=False)
     assert result.exception is None, result.exception
     assert result.return_value == code, result.stdout

@@ -9,9 +9,11 @@ import pytest
 from compare.conformance.clients import model
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.judging import judgement
+from compare.conformance.clients.kafka import KAFKA
+from compare.conformance.clients.outcome import BY_LINES, BY_REQUESTS, Outcome
+from compare.conformance.clients.playing import Played
 from compare.conformance.clients.reactions import reaction
-from compare.conformance.clients.real import Played
-from compare.conformance.clients.records import BY_LINES, BY_REQUESTS, Outcome, all_read, batch, outcome
+from compare.conformance.clients.records import all_read, batch, outcome
 from compare.conformance.clients.situations import CLASSIC, CONSUMER, SITUATIONS, Situation
 from compare.conformance.clients.stage import BROKERS, FIRST, TOPIC, Mark, Stage
 from kafka_coordinator.messages import (
@@ -163,13 +165,13 @@ def verdict(situation: Situation, **changed: Any) -> str | None:
     played = {
         "did": ("rejoins with its member id",),
         "records": NO_RECORDS,
-        "is_classic": True,
+        "protocol": CLASSIC,
         "reads_on": True,
         "exit_code": None,
         "connected": True,
         "last_line": "",
     }
-    return judgement(situation, Played(**cast(Any, played | changed)), CLASSIC).failure
+    return judgement(KAFKA, situation, Played(**cast(Any, played | changed)), CLASSIC).failure
 
 
 def test_records_lost_an_end_and_a_standstill_are_failures_where_the_java_client_goes_on() -> None:
