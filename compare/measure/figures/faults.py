@@ -5,7 +5,7 @@ Spark looks itself (`compare.measure.spark.faults`).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -66,11 +66,16 @@ def listed_twice(columns: Columns, place: str) -> UserError:
 
 def check_rows(ownership: pa.Table, members: pa.Table, columns: Columns) -> None:
     """`UserError` for the first thing that rows may not say."""
-    for name, table in (("ownership", ownership), ("members", members)):
-        for at, key in enumerate(columns.keys):
-            # Keys before this one are known to be there.
-            check_no_null(key, key, table[key], name, place_in(table, columns.keys[:at]))
+    check_keys(ownership, columns.keys, "ownership")
+    check_keys(members, columns.keys, "members")
     check_values(ownership, columns, place_in(ownership, columns.keys))
+
+
+def check_keys(table: pa.Table, keys: Sequence[str], name: str) -> None:
+    """`UserError` where a key column of the table ``name`` is null."""
+    for at, key in enumerate(keys):
+        # Keys before this one are known to be there.
+        check_no_null(key, key, table[key], name, place_in(table, keys[:at]))
 
 
 def check_values(ownership: pa.Table, columns: Columns, place: Place) -> None:

@@ -13,7 +13,6 @@ SparkError = (PySparkException, Py4JError)
 """What a failed job raises."""
 
 _OF_A_WORKER = re.compile(r"^protocols\.errors\.UserError: (.*)$", re.MULTILINE)
-_OF_AN_EXPRESSION = re.compile(r"^\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
 
 @contextmanager
@@ -22,7 +21,7 @@ def user_errors() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        told = _OF_A_WORKER.search(str(error)) or _OF_AN_EXPRESSION.search(str(error))
+        told = _OF_A_WORKER.search(str(error))
         if told is None:
             raise
         raise UserError(told[1]) from None
