@@ -9,15 +9,12 @@ two loads, and the sums of the figures follow from how many members have which.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from compare.measure.spark.forms import BLOCKS, IN_TURN, OPTIMUM, ROUND_ROBIN
-
-Number: TypeAlias = Column | int
+from compare.measure.spark.whole_numbers import Block, Number, column_of, div, sum_over
 
 GROWTH = 2
 """As in `compare.sweeping.stories`."""
@@ -48,8 +45,8 @@ def _of_two_loads(frame: DataFrame, given: "_Given") -> DataFrame:
     times: Number = 1 if given.system in (ROUND_ROBIN, OPTIMUM) else given.topics
     low, high, more = F.col("low"), F.col("high"), F.col("more")
     fewer = n - more
-    below = _div(fewer * (fewer + 1), F.lit(2))
-    parts = frame.withColumns({"low": _div(dealt, n) * times, "high": (_div(dealt, n) + 1) * times, "more": dealt % n})
+    below = div(fewer * (fewer + 1), F.lit(2))
+    parts = frame.withColumns({"low": div(dealt, n) * times, "high": (div(dealt, n) + 1) * times, "more": dealt % n})
     return parts.withColumns(
         {
             "idle_members": F.when(low == 0, fewer).otherwise(F.lit(0)),
@@ -57,7 +54,7 @@ def _of_two_loads(frame: DataFrame, given: "_Given") -> DataFrame:
             "max": F.when(more > 0, high).otherwise(low),
             "total": more * high + fewer * low,
             "squares": more * high * high + fewer * low * low,
-            "ranked": low * below + high * (_div(n * (n + 1), F.lit(2)) - below),
+            "ranked": low * below + high * (div(n * (n + 1), F.lit(2)) - below),
         }
     )
 
@@ -100,46 +97,6 @@ def _figures(frame: DataFrame, loads: bool) -> DataFrame:
     return result.withColumn("loads", F.col("loads").cast("array<int>")) if loads else result
 
 
-def _div(above: Number, below: Number) -> Column:
-    """Whole division of numbers from 0 on."""
-    return F.call_function("div", _column(above), _column(below))
-
-
-def _column(value: Number) -> Column:
-    return F.lit(value) if isinstance(value, int) else value
-
-
-def _sum(count: Number, term: Callable[[Column], Column]) -> Column:
-    """The sum of a term over 0 to ``count`` - 1; 0 where there is none."""
-    every = F.sequence(F.lit(0).cast("long"), _column(count).cast("long") - 1)
-    zero = F.lit(0).cast("long")
-    return F.when(_column(count) > 0, F.aggregate(every, zero, lambda done, each: done + term(each))).otherwise(zero)
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Consecutive queues of a topic: what the member at place ``rank`` of so many gets."""
-
-    start: Column
-    end: Column
-
-    @classmethod
-    def of(cls, queues: Number, subscribers: Number, rank: Number) -> "_Block":
-        rank = _column(rank)
-        base, more = _div(queues, subscribers), _column(queues) % subscribers
-        start = rank * base + F.least(rank, more)
-        return cls(start, start + base + (rank < more).cast("long"))
-
-    def kept(self, after: "_Block") -> Column:
-        """Queues in both."""
-        return F.greatest(F.least(self.end, after.end) - F.greatest(self.start, after.start), F.lit(0))
-
-    def kept_between(self, first: Column, last: Column, shift: Column, after: "_Block") -> Column:
-        """Queues at ``first`` to ``last`` - 1, now ``shift`` places further on, in both."""
-        end = F.least(self.end, last, after.end - shift)
-        return F.greatest(end - F.greatest(self.start, first, after.start - shift), F.lit(0))
-
-
 class _Given:
     """A strategy, a shape and an event as functions of the columns of a group."""
 
@@ -150,7 +107,7 @@ class _Given:
         )
         self.before_queues = F.col("queues_per_topic").cast("long")
         self.queues = self.before_queues * (GROWTH if event == "grow" else 1)
-        self.leaver = _div(self.members, 2)
+        self.leaver = div(self.members, 2)
         self.after = self.members + {"join": 1, "leave": -1}.get(event, 0)
         self.per_subscriber = system == BLOCKS[0]
         """Whether a topic is dealt to its subscribers; RocketMQ's strategies deal it to all members."""
@@ -159,47 +116,47 @@ class _Given:
 
     def read_by(self, member: Number) -> Column:
         """How many topics a member reads."""
-        m, members, topics = _column(member), self.members, self.topics
+        m, members, topics = column_of(member), self.members, self.topics
         if self.shape == "skewed":
             return F.when(m % 2 == 0, topics).otherwise(1)
         if self.shape == "disjoint":
-            return F.when(members >= topics, 1).otherwise(_div(topics - m + members - 1, members))
+            return F.when(members >= topics, 1).otherwise(div(topics - m + members - 1, members))
         if self.shape == "nested":
-            return _div((m + 1) * topics + members - 1, members)
+            return div((m + 1) * topics + members - 1, members)
         return topics
 
     def reads(self, member: Number, topic: Number) -> Column:
-        m, t, members, topics = _column(member), _column(topic), self.members, self.topics
+        m, t, members, topics = column_of(member), column_of(topic), self.members, self.topics
         if self.shape == "skewed":
             return (t == 0) | (m % 2 == 0)
         if self.shape == "disjoint":
             return F.when(members >= topics, m % topics == t).otherwise(t % members == m)
         if self.shape == "nested":
-            return m >= _div(t * members, topics)
+            return m >= div(t * members, topics)
         return F.lit(True)
 
     def rank(self, member: Number, topic: Number) -> Column:
         """How many readers of a topic come before a member (before nobody: all readers)."""
-        m, t, members, topics = _column(member), _column(topic), self.members, self.topics
+        m, t, members, topics = column_of(member), column_of(topic), self.members, self.topics
         if self.shape == "skewed":
-            return F.when(t == 0, m).otherwise(_div(m + 1, 2))
+            return F.when(t == 0, m).otherwise(div(m + 1, 2))
         if self.shape == "disjoint":
             alone = F.when(m > t % members, 1).otherwise(0)
-            return F.when(members >= topics, _div(m - t + topics - 1, topics)).otherwise(alone)
+            return F.when(members >= topics, div(m - t + topics - 1, topics)).otherwise(alone)
         if self.shape == "nested":
-            return F.greatest(m - _div(t * members, topics), F.lit(0))
+            return F.greatest(m - div(t * members, topics), F.lit(0))
         return m
 
     def over_topics(self, member: Number, term: Callable[[Column], Column]) -> Column:
         """The sum of a term over the topics that a member reads; topics with the same readers are counted at once."""
-        m, members, topics = _column(member), self.members, self.topics
+        m, members, topics = column_of(member), self.members, self.topics
         if self.shape == "skewed":
             other = F.when(m % 2 == 0, (topics - 1) * term(F.lit(1))).otherwise(0)
             return term(F.lit(0)) + other
         if self.shape == "disjoint":
             return self.read_by(m) * term(F.when(members >= topics, m % topics).otherwise(m))
         if self.shape == "nested":
-            return _sum(self.read_by(m), term)
+            return sum_over(self.read_by(m), term)
         return topics * term(F.lit(0))
 
     # Before and after the event: how many share a topic, and who is at which place.
@@ -208,19 +165,19 @@ class _Given:
         """The member of before that this one is, or subscribes like."""
         return F.least(member, self.members - 1) if self.event == "join" else member
 
-    def _block(self, member: Column, topic: Column, after: bool) -> _Block:
+    def _block(self, member: Column, topic: Column, after: bool) -> Block:
         """A member's queues of a topic that it reads. Members keep their numbers of before; a new one comes last."""
         if not self.per_subscriber:
             gone = (member > self.leaver).cast("long") if after and self.event == "leave" else F.lit(0)
             count = self.after if after else self.members
-            return _Block.of(self.queues if after else self.before_queues, count, member - gone)
+            return Block.of(self.queues if after else self.before_queues, count, member - gone)
         count, rank = self.rank(self.members, topic), self.rank(member, topic)
         if after and self.event == "join":
             count = count + self.reads(self.members - 1, topic).cast("long")
         if after and self.event == "leave":
             left = self.reads(self.leaver, topic).cast("long")
             count, rank = count - left, rank - F.when(member > self.leaver, left).otherwise(0)
-        return _Block.of(self.queues if after else self.before_queues, F.greatest(count, F.lit(1)), rank)
+        return Block.of(self.queues if after else self.before_queues, F.greatest(count, F.lit(1)), rank)
 
     def _number(self, place: Column) -> Column:
         """The number of before of the member at a place of after."""
@@ -265,22 +222,22 @@ class _Given:
             dealt = self.topics * self.before_queues if in_all else self.before_queues
             times: Number = 1 if in_all else self.topics
             return (dealt - (self._kept_after_growth() if self.event == "grow" else self._kept_in_turn(dealt))) * times
-        kept = _sum(self.members, lambda m: self.over_topics(m, lambda t: self._kept_of(m, t)))
+        kept = sum_over(self.members, lambda m: self.over_topics(m, lambda t: self._kept_of(m, t)))
         return self.read_topics() * self.before_queues - kept
 
     def _kept_of(self, member: Column, topic: Column) -> Column:
         """Queues of a topic that a member has before and after."""
         before, after = (self._block(member, topic, after=each) for each in (False, True))
         if self.event == "grow" and not self.per_subscriber:
-            return _sum(self.brokers, lambda b: before.kept_between(*self._of_broker(b), after))
+            return sum_over(self.brokers, lambda b: before.kept_between(*self._of_broker(b), after))
         kept = before.kept(after)
         return F.when(member == self.leaver, 0).otherwise(kept) if self.event == "leave" else kept
 
     def _of_broker(self, broker: Column) -> tuple[Column, Column, Column]:
         """The places of a broker's queues among those of a topic before it grows, and how far they go on then. They are
         dealt in turn: the first brokers get one more."""
-        first = _Block.of(self.before_queues, self.brokers, broker)
-        return first.start, first.end, _Block.of(self.queues, self.brokers, broker).start - first.start
+        first = Block.of(self.before_queues, self.brokers, broker)
+        return first.start, first.end, Block.of(self.queues, self.brokers, broker).start - first.start
 
     def _kept_in_turn(self, dealt: Column) -> Column:
         """Of queues that are dealt in turn, those that the same member gets when one joins at the end or leaves: they
@@ -288,33 +245,33 @@ class _Given:
         members = self.members
         if self.event == "join":
             period = members * (members + 1)
-            return _div(dealt, period) * members + F.least(dealt % period, members)
+            return div(dealt, period) * members + F.least(dealt % period, members)
         period, rest = members * (members - 1), dealt % (members * (members - 1))
         # Members behind the one who leaves get the same queue at the end of a period only.
         behind = F.greatest(rest - (self.leaver + 1 + members * (members - 2)), F.lit(0))
-        return _div(dealt, period) * (members - 1) + F.least(rest, self.leaver) + behind
+        return div(dealt, period) * (members - 1) + F.least(rest, self.leaver) + behind
 
     def _kept_after_growth(self) -> Column:
         """The same where every topic grows: queues keep their owner where they go on by a multiple of M."""
         if self.system == ROUND_ROBIN:
             grown = self.queues - self.before_queues
-            return self.before_queues * _sum(self.topics, lambda t: ((t * grown) % self.members == 0).cast("long"))
+            return self.before_queues * sum_over(self.topics, lambda t: ((t * grown) % self.members == 0).cast("long"))
 
         def of_broker(broker: Column) -> Column:
             first, last, shift = self._of_broker(broker)
             return F.when(shift % self.members == 0, last - first).otherwise(0)
 
-        return _sum(self.brokers, of_broker)
+        return sum_over(self.brokers, of_broker)
 
     def _fewest_moves(self) -> Column:
         """From one fairest allocation to the next: what the new member needs, or what the one who leaves had."""
         every = self.topics * self.before_queues
         if self.event == "grow":
             return F.lit(0).cast("long")
-        low, more = _div(every, self.members), every % self.members
+        low, more = div(every, self.members), every % self.members
         if self.event == "leave":
             return low + (self.leaver < more).cast("long")
-        needed = _div(every, self.members + 1)
+        needed = div(every, self.members + 1)
         too_many = more * F.greatest(low - needed, F.lit(0))
         too_many += (self.members - more) * F.greatest(low - needed - 1, F.lit(0))
         return F.greatest(needed, too_many)
