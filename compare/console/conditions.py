@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from protocols.errors import UserError
-from protocols.scenario.validation import suggestion
 
 SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
@@ -59,6 +58,8 @@ class NumberCondition(NamedTuple):
         """The condition that the text says; `UserError` names what was expected."""
         parts = parts_of(text, option, example, "NUMBER")
         if parts.column not in columns:
+            from protocols.scenario.validation import suggestion  # only for those who made a mistake
+
             raise UserError(f"{option} {text!r}: no column {parts.column!r}, {suggestion(parts.column, columns)}")
         return cls(parts.column, parts.sign, limit_of(parts, text, option))
 
