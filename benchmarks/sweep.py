@@ -1,7 +1,7 @@
 """`equipoise sweep`: closed forms in native columns beside the strategies in Python; full simulations on one processor
 and two; what Spark costs around them.
 
-`python -m benchmarks.sweep [--cells 20000] [--runs 200] [--large 10000000]`. All are measured in one warmed session.
+`python -m benchmarks.sweep [--cells 20000] [--events none,join,leave,grow] [--runs 300] [--large 10000000]`. All are measured in one warmed session.
 CPU seconds count JVM and Python. ``--large``: so many group-variants in native columns, once (0: none).
 """
 
@@ -67,10 +67,10 @@ def without_optimum(sweep: Sweep, native: bool) -> list[Part]:
         cutting.NATIVE_FROM = before
 
 
-def closed_forms(cells: int) -> None:
+def closed_forms(cells: int, events: Sequence[str]) -> None:
     """Rows per CPU second, the same rows in Python and in native columns (each natively once before: warm)."""
     told = []
-    for event in ("none", "join", "leave", "grow"):
+    for event in events:
         for loads in ("true", "false"):
             queues = max(1, cells // (64 * 3))
             sweep = read_text(GROUPS.format(queues=queues, event=event, loads=loads)).sweep
@@ -81,6 +81,7 @@ def closed_forms(cells: int) -> None:
                 rates.append(rows / cpu)
                 told.append((event, loads, "native" if native else "Python", rows, wall, cpu, rows / cpu))
             told[-1] = (*told[-1], rates[1] / rates[0], AT_LEAST[loads])
+            print(f"{event}, loads {loads}: {rates[1] / rates[0]:.1f} times", flush=True)
     heads = ["event", "loads", "computed", "rows", "wall s", "CPU s", "rows per CPU s", "times Python", "at least"]
     print(tabulate(told, headers=heads, floatfmt=",.1f", intfmt=","), flush=True)
 
@@ -123,11 +124,12 @@ def simulations(runs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cells", type=int, default=20_000)
+    parser.add_argument("--events", default="none,join,leave,grow")
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--large", type=int, default=10_000_000)
     options = parser.parse_args()
     session()
-    closed_forms(options.cells)
+    closed_forms(options.cells, options.events.split(","))
     if options.large:
         large(options.large)
     simulations(options.runs)
