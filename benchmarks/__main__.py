@@ -13,6 +13,7 @@ NAMES = (
     "optimum",
     "fairness",
     "history",
+    "sweep",
     "engine",
     "coordinator",
     "consumer_groups",

@@ -29,6 +29,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "serve": ("compare.serving.command", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
+    "sweep": ("compare.sweeping.command", "Compute a grid of groups, allocations or whole simulations, on Spark."),
     "watch": ("compare.watching.command", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""

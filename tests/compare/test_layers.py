@@ -33,6 +33,7 @@ ORDER = (
     "watching",
     "history",
     "comparison",
+    "sweeping",
     "planning",
     "conformance",
     "serving",
