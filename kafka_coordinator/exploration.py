@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.consumer import Consumer
-from kafka_coordinator.consumer.state.requests import InFlightRequest
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
 from protocols.engine.exploration.rules import NodeRules
 
@@ -69,8 +68,6 @@ def _forget_past(node: Any) -> None:
         state.joining.prepare_deadline = 0.0
 
 
-__all__ = ["RULES", "InFlightRequest"]
-
 RULES: Final = NodeRules(
     numberings={Consumer: _Requests()},
     caches={
@@ -79,6 +76,7 @@ RULES: Final = NodeRules(
         "ConsumerGroup": frozenset({"balance", "iterated"}),
     },
     clients=(Consumer,),
+    seen=lambda node: (type(node).__name__, isinstance(node, Consumer) and node.is_over),
     adopt={Broker: _write_nothing},
     forget={Broker: _forget_connections, Consumer: _forget_past},
 )

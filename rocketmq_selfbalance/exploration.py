@@ -1,7 +1,7 @@
 """What the explorer has to know of RocketMQ's nodes (`protocols.engine.exploration`)."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Hashable, Mapping
+from typing import Any, Final
 
 from protocols.engine.exploration.rules import NodeRules
 from rocketmq_selfbalance.broker import BrokerNode
@@ -34,6 +34,12 @@ def _forget_counts(node: BrokerNode) -> None:
     node.state.offsets.pulls = {}
 
 
+def _seen(node: Any) -> Hashable:
+    if not isinstance(node, Client):
+        return type(node).__name__
+    return "Client", tuple(node.instance.consumers), bool(node.instance.threads)
+
+
 RULES: Final = NodeRules(
     numberings={Client: _Requests()},
     caches={
@@ -44,5 +50,6 @@ RULES: Final = NodeRules(
         "TopicConfigManager": frozenset(),
     },
     clients=(Client,),
+    seen=_seen,
     forget={BrokerNode: _forget_counts},
 )

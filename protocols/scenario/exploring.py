@@ -5,14 +5,14 @@ to `protocols.engine.exploration`. Each event is applied by the system's own clu
 simulation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from protocols.engine.exploration.connections import Pair
 from protocols.engine.exploration.observing import Watch
 from protocols.engine.exploration.rules import NodeRules
-from protocols.engine.exploration.states import Bounds, Progress, Run, State
+from protocols.engine.exploration.states import GONE, Bounds, Progress, Run, State
 from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.turn import Script, Turn
 from protocols.engine.exploration.world import World
@@ -78,10 +78,9 @@ def explored(
     _settle(simulation, told)
     steps = Steps(rules, simulation.now, scenario.run.seed)
     stage = _Stage(simulation.now)
-    happening = Happening(scenario.events, cluster, simulation, stage, simulation.observer)
+    happening = Happening(scenario.events, cluster, simulation, stage)
     processes = _processes(simulation, cluster)
     world = World(steps, processes, _pairs(processes, rules, simulation, cluster), watches, happening, bounds)
-    stage.steps = steps
     return world, _first(world, simulation, told, happening)
 
 
@@ -151,57 +150,92 @@ class _Process:
         self.node = node
 
 
+class _Processes:
+    """Those that run, by name. What a cluster is given for a process is the same for as long as it lives."""
+
+    def __init__(self, stage: "_Stage") -> None:
+        self._stage = stage
+        self._seen: dict[tuple[str, int], _Process] = {}
+
+    def get(self, name: str) -> _Process | None:
+        """The process of this name; None where none runs."""
+        life, look = self._stage.sees(name)
+        if look is None:
+            return None
+        turn = self._stage.turn
+        process = self._seen.setdefault((name, life), _Process(None))
+        process.node = turn.world.steps.livings[turn.run(name).living].node
+        return process
+
+    def __getitem__(self, name: str) -> _Process:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
+
+
 class _Stage:
     """What a cluster takes for the simulation while an event happens: everything is done to the explorer's world."""
 
     def __init__(self, now: Time) -> None:
         self.now = now
-        self.steps: Steps | None = None
         self.turn: Any = None
         self.later: list[tuple[Callable[[], None], str]] = []
+        self.items: list[_Item] = []
         self.root = self.handling = 0
         self.observer: Any = None
-        self._seen: dict[tuple[str, int, int], _Process] = {}
+        self.processes = _Processes(self)
 
-    @property
-    def processes(self) -> dict[str, _Process]:
-        """Those that run. What a cluster is given for a process is the same for as long as it lives."""
-        found = {}
-        for name in self.turn.world.processes:
-            run = self.turn.run(name)
-            if run.living:
-                process = self._seen.setdefault((name, run.life, 0), _Process(None))
-                process.node = self.steps.livings[run.living].node  # type: ignore[union-attr]
-                found[name] = process
+    def looks(self, name: str) -> tuple[int, Hashable]:
+        """Which of its lives a process is in, and what a cluster can see of it; None where it does not run."""
+        world = self.turn.world
+        run = self.turn.run(name) if name in world.column else GONE
+        if not run.living:
+            return run.life, None
+        node = world.steps.livings[run.living].node
+        return run.life, world.steps.rules.seen(node)
+
+    def sees(self, name: str) -> tuple[int, Hashable]:
+        """The same, for the record."""
+        found = self.looks(name)
+        self.items.append(_Item("sees", name, found))
         return found
+
+    def does(self, what: str, *given: Any) -> None:
+        """Something happens to the explorer's world."""
+        self.items.append(_Item(what, "", given))
+        getattr(self.turn, what)(*given)
 
     def is_running(self, name: str) -> bool:
         """Whether a process of this name runs (or hangs)."""
-        return name in self.turn.world.column and bool(self.turn.run(name).living)
+        return name in self.processes
 
     def start(self, name: str, node: Any) -> None:
         """See `protocols.engine.simulation.Simulation`, as for all that follows."""
         prepare = self.turn.world.steps.rules.adopt.get(type(node))
         if prepare is not None:
             prepare(node)
-        self.turn.start(name, node)
+        self.does("start", name, node)
 
     def end(self, name: str) -> None:
-        self.turn.end(name)
+        self.does("end", name)
 
     def hang(self, name: str) -> None:
-        self.turn.hang(name)
+        self.does("hang", name)
 
     def wake(self, name: str) -> None:
-        self.turn.wake(name)
+        self.does("wake", name)
 
     def command(self, name: str, message: Message) -> None:
-        self.turn.command(name, message)
+        self.does("command", name, message)
 
     def disconnect(self, name: str, peer: str | None = None) -> None:
         for one, other in self.turn.world.pair_column:
             if one == name and peer in (None, other):
-                self.turn.cut(name, other)
+                self.does("cut", name, other)
 
     def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
         self.later.append((action, label))
@@ -215,26 +249,32 @@ class _Facts(Unobserved):
         self._stage = stage
 
     def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
-        self._stage.turn.observe(node, fact)
+        self._stage.does("observe", node, fact)
 
 
 class Happening(Script):
-    """The events of a scenario, made to happen by the cluster; a cluster is as it is after so many events."""
+    """The events of a scenario, made to happen by the cluster; a cluster is as it is after so many events.
 
-    def __init__(
-        self, events: Sequence[Event], cluster: Any, simulation: Simulation, stage: _Stage, observer: Any
-    ) -> None:
+    What a cluster does on an event depends on what it sees of the processes (`NodeRules.seen`). So it is asked once for
+    each way these can look, and what it did is done again everywhere else.
+    """
+
+    def __init__(self, events: Sequence[Event], cluster: Any, simulation: Simulation, stage: _Stage) -> None:
         self.events = tuple(events)
         self._stage = stage
         stage.observer = _Facts(stage)
-        self._simulation = simulation
-        self._clusters = [self._moved(cluster, {id(simulation): stage})]
+        self._clusters = [self._moved(cluster, {id(simulation): stage, id(simulation.observer): stage.observer})]
+        self._done: dict[int, list[list[_Item]]] = {}
         self._left: dict[tuple[int, int], Callable[[], None]] = {}
 
     def happen(self, turn: Turn, number: int) -> None:
         """See `Script`."""
-        cluster = self._moved(self._clusters[number], {id(self._stage): self._stage})
-        self._act(turn, number, lambda: cluster.apply(self.events[number]))
+        for items in self._done.get(number, ()):
+            if self._done_again(turn, items):
+                return
+        cluster = self._moved(self._clusters[number], {})
+        items = self._act(turn, number, lambda: cluster.apply(self.events[number]))
+        self._done.setdefault(number, []).append(items)
         if number + 1 == len(self._clusters):
             self._clusters.append(cluster)
 
@@ -242,16 +282,39 @@ class Happening(Script):
         """See `Script`."""
         self._act(turn, left[0], self._left[left[:2]])
 
-    def _act(self, turn: Turn, number: int, action: Callable[[], None]) -> None:
+    def _act(self, turn: Turn, number: int, action: Callable[[], None]) -> "list[_Item]":
         stage = self._stage
-        stage.turn, stage.later = turn, []
+        stage.turn, stage.later, stage.items = turn, [], []
         action()
         for at, (later, label) in enumerate(stage.later):
             self._left.setdefault((number, at), later)
-            turn.leave_for_later((number, at, label))
-        stage.turn = None
+            stage.does("leave_for_later", (number, at, label))
+        return stage.items
+
+    def _done_again(self, turn: Turn, items: "Sequence[_Item]") -> bool:
+        """Do the same, if the processes look the same; else nothing is done."""
+        before, chosen = list(turn.state), len(turn.options)
+        self._stage.turn = turn
+        for what, name, value in items:
+            if what != "sees":
+                getattr(turn, what)(*value)
+            elif self._stage.looks(name) != value:
+                list.__setitem__(turn.state, slice(None), before)
+                del turn.options[chosen:]
+                return False
+        return True
 
     def _moved(self, cluster: Any, known: dict[int, Any]) -> Any:
         """A copy of the cluster that lives on the stage."""
-        kept = {id(each): each for each in (cluster.scenario, *self.events)}
+        stage = self._stage
+        kept = {id(each): each for each in (cluster.scenario, *self.events, stage, stage.observer)}
         return deepcopy(cluster, {**kept, **known})
+
+
+class _Item(NamedTuple):
+    """What a cluster did on an event: it called a method of `Turn` with these arguments (``value``), or saw how the
+    process of this name looks (``sees``)."""
+
+    what: str
+    name: str
+    value: Any

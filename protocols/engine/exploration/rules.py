@@ -1,6 +1,6 @@
 """What the explorer has to be told of a system's nodes; everything else it reads from them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -46,11 +46,13 @@ class NodeRules:
 
     ``numberings``: how a client numbers its requests. ``caches``: fields that change nothing but speed. ``clients``:
     nodes whose timers fire as often as those of clients. ``adopt``: called with a node that comes into the world.
-    ``forget``: called with a node after each step, takes away what makes no difference from then on.
+    ``forget``: called with a node after each step, takes away what makes no difference from then on. ``seen``: what the
+    system's cluster looks at in a node when an event happens; never None.
     """
 
     numberings: Mapping[type, Numbering]
     caches: Caches
     clients: tuple[type, ...]
+    seen: Callable[[Any], Hashable]
     adopt: Mapping[type, Change] = field(default_factory=dict)
     forget: Mapping[type, Change] = field(default_factory=dict)

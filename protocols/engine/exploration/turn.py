@@ -48,9 +48,9 @@ class Script:
 class Turn:
     """One action: a state that is changed until all that follows at once has happened."""
 
-    def __init__(self, world: "World", state: State, choices: Sequence[int], told: list[Happened] | None) -> None:
+    def __init__(self, world: "World", state: list[int], choices: Sequence[int], told: list[Happened] | None) -> None:
         self.world = world
-        self.state = list(state)
+        self.state = state
         self.options: list[int] = []
         """How many options each choice had."""
         self._choices = choices
@@ -64,8 +64,9 @@ class Turn:
         if action.kind == DELIVER:
             self._deliver(action.of, str(action.what))
         elif action.kind == FIRE:
-            run = world.run(tuple(self.state), action.of)
-            timers = world.timers(tuple(self.state), action.of)
+            run = self.run(action.of)
+            living = world.steps.livings[run.living]
+            timers = () if living is None else [each for each, _ in living.timers]
             if not run.firings or run.hangs or int(action.what) >= len(timers):
                 raise ValueError(f"{action}: no such timer can fire")
             self.tell_node(action.of, NodeEvent(TIMEOUT, "", timers[int(action.what)]))
@@ -115,7 +116,8 @@ class Turn:
         """A process goes on."""
         run = self.run(name)
         self.put(name, run._replace(hangs=False, backlog=()))
-        if hasattr(self.world.node(tuple(self.state), name), "woken"):
+        living = self.world.steps.livings[run.living]
+        if living is not None and hasattr(living.node, "woken"):
             ended = []
             for (one, other), (column, side) in self.world.pair_column.items():
                 if one == name:

@@ -5,7 +5,7 @@ processes that talk. A number stands for a value that is held once (`World.runs`
 equal exactly where their tuples are.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from protocols.engine.exploration.connections import CLOSES, NOTHING, OPENS, Pair
@@ -123,22 +123,27 @@ class World:
     def step(self, state: State, action: Action, told: list[Happened] | None = None) -> State:
         """What an action leads to; choices that it leaves open take their first option. What happens is appended to
         ``told``. Raises `ValueError` where it cannot happen here."""
-        turn = Turn(self, state, action.choices, told)
+        turn = Turn(self, list(state), action.choices, told)
         turn.act(action)
         return tuple(turn.state)
 
     def successors(self, state: State, actions: Sequence[Action] | None = None) -> Iterator[tuple[Action, State]]:
         """Each action, with each way to choose, and the state that it leads to."""
         for action in self.actions(state) if actions is None else actions:
-            scripts: list[tuple[int, ...]] = [()]
-            while scripts:
-                chosen = scripts.pop()
-                turn = Turn(self, state, chosen, None)
-                turn.act(action)
-                yield action._replace(choices=chosen), tuple(turn.state)
-                for at in range(len(turn.options) - 1, len(chosen) - 1, -1):
-                    taken = (*chosen, *(0,) * (at - len(chosen)))
-                    scripts += [(*taken, other) for other in range(turn.options[at] - 1, 0, -1)]
+            for chosen, turn in self.turns(action, lambda: list(state)):
+                yield chosen, tuple(turn.state)
+
+    def turns(self, action: Action, copied: Callable[[], list[int]]) -> Iterator[tuple[Action, Turn]]:
+        """An action with each way to choose, in a state of which ``copied`` gives a copy."""
+        scripts: list[tuple[int, ...]] = [()]
+        while scripts:
+            chosen = scripts.pop()
+            turn = Turn(self, copied(), chosen, None)
+            turn.act(action)
+            yield action._replace(choices=chosen), turn
+            for at in range(len(turn.options) - 1, len(chosen) - 1, -1):
+                taken = (*chosen, *(0,) * (at - len(chosen)))
+                scripts += [(*taken, other) for other in range(turn.options[at] - 1, 0, -1)]
 
     # What is where.
 
