@@ -403,8 +403,8 @@ def _added(visited: Visited, pieces: Sequence[Piece], since: int) -> NDArray[np.
 class Independence:
     """States in which one client may act alone, because the order of its actions and all others' makes no difference.
 
-    So it is where something waits for the client on each link over which anything may come (what others send comes
-    behind it), no event is left that befalls the client, and no property sees any difference in what it can do now.
+    So it is where something waits for the client on each link over which anything may come before it asks again (what
+    others send comes behind it), no event is left that befalls the client, and no property sees any difference in what it can do now.
     Its actions do not stop others' then, nor theirs its, and both orders lead to the same state. A state in which
     that leads to no new state is expanded in full (so nothing is put off for ever).
     """
@@ -449,11 +449,12 @@ class Independence:
         progress = world.progress.values[state[0]]
         if not run.living or run.hangs or progress.later or world.script.befalls(progress.events, name):
             return False
-        for column, side in self._columns[name]:
-            pair = world.pairs.values[state[column]]
-            if not pair.flights[side]:
+        for (peer, receiver), (column, side) in world.pair_column.items():
+            is_empty = receiver == name and not world.pairs.values[state[column]].flights[side]
+            if is_empty and world.awaits(state, name, peer):
                 return False
-        return all(self._is_unseen(name, state, action) for action in self._actions(name, state))
+        actions = list(self._actions(name, state))
+        return bool(actions) and all(self._is_unseen(name, state, action) for action in actions)
 
     def _actions(self, name: str, state: list[int]) -> Iterator[Action]:
         world = self._world
