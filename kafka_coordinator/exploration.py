@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.consumer import Consumer
-from kafka_coordinator.consumer.timers import REQUESTS
+from kafka_coordinator.consumer.timers import METADATA, REQUESTS
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
@@ -76,6 +76,10 @@ def _forget_past(node: Consumer, timers: dict[TimerName, Time]) -> None:
         state.joining.prepare_deadline = 0.0
 
 
+def _housekeeping(timer: TimerName) -> bool:
+    return timer == METADATA or timer[0] == "expiry"
+
+
 RULES: Final = NodeRules(
     numberings={Consumer: _Requests()},
     caches={
@@ -86,6 +90,7 @@ RULES: Final = NodeRules(
     clients=(Consumer,),
     seen=lambda node: (type(node).__name__, isinstance(node, Consumer) and node.is_over),
     answering=(Broker,),
+    housekeeping=_housekeeping,
     adopt={Broker: _write_nothing},
     forget={Broker: _forget_connections, Consumer: _forget_past},
 )

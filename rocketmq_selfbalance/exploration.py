@@ -42,6 +42,14 @@ def _seen(node: Any) -> Hashable:
     return "Client", tuple(node.instance.consumers), bool(node.instance.threads)
 
 
+_HOUSEKEEPING: Final = frozenset({"scan brokers", "register", "flush", "held pull", "pull timeout", "expired"})
+"""By the first parts of the timers' names; and the client's refreshing of routes."""
+
+
+def _housekeeping(timer: TimerName) -> bool:
+    return timer == ("task of", "routes") or (timer if isinstance(timer, str) else timer[0]) in _HOUSEKEEPING
+
+
 RULES: Final = NodeRules(
     numberings={Client: _Requests()},
     caches={
@@ -54,5 +62,6 @@ RULES: Final = NodeRules(
     clients=(Client,),
     seen=_seen,
     answering=(NameServer,),
+    housekeeping=_housekeeping,
     forget={BrokerNode: _forget_counts},
 )

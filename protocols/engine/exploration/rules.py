@@ -55,7 +55,8 @@ class NodeRules:
     nodes whose timers fire as often as those of clients. ``adopt``: called with a node that comes into the world.
     ``forget``: called after each step, takes away what makes no difference from then on. ``seen``: what the
     system's cluster looks at in a node when an event happens; never None. ``answering``: nodes that send nothing to a
-    client but answers to its requests, and close none of its connections.
+    client but answers to its requests, and close none of its connections. ``housekeeping``: timers that change nothing while topics and brokers stay as they
+    are, but that a request is on its way which is answered as the one before.
     """
 
     numberings: Mapping[type, Numbering]
@@ -63,5 +64,6 @@ class NodeRules:
     clients: tuple[type, ...]
     seen: Callable[[Any], Hashable]
     answering: tuple[type, ...] = ()
+    housekeeping: Callable[[TimerName], bool] = lambda timer: False
     adopt: Mapping[type, Change] = field(default_factory=dict)
     forget: Mapping[type, Forget] = field(default_factory=dict)

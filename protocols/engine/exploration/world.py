@@ -104,6 +104,8 @@ class World:
         return found
 
     def _matters(self, run: int, name: str, timer: TimerName) -> bool:
+        if not self.bounds.housekeeping and self.steps.rules.housekeeping(timer):
+            return False
         before = self.runs.values[run]
         for moved in self.moved(run, name, self.steps.event(NodeEvent(TIMEOUT, "", timer))):
             after = self.runs.values[moved.run]
