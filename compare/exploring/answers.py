@@ -93,7 +93,9 @@ def _answer_fair(subject: Subject, asked: Sequence[str], search: Search, found: 
 def wrong_with(name: str, fate: Fate) -> str:
     """How the fair run violates this property; empty: it does not."""
     if name == SETTLES:
-        return "" if fate.settled else "from here on the group never settles, though nothing is late and nothing happens"
+        return (
+            "" if fate.settled else "from here on the group never settles, though nothing is late and nothing happens"
+        )
     if not fate.unowned:
         return ""
     return f"from here on nobody ever owns {', '.join(queue_name(queue) for _, queue in fate.unowned)}"
