@@ -104,9 +104,7 @@ class SingleOwnerAcknowledged:
             return before._replace(granted=tuple(sorted(others | ({fact[:2]} if fact.queues else set()))))
         if isinstance(fact, Transition) and fact.machine == OF_A_MEMBER:
             others_there = {each for each in before.present if each != fact.of}
-            return before._replace(
-                present=tuple(sorted(others_there | ({fact.of} if fact.event != LEFT else set())))
-            )
+            return before._replace(present=tuple(sorted(others_there | ({fact.of} if fact.event != LEFT else set()))))
         return before
 
     def is_violated(self, remembered: Sequence[Known]) -> bool:

@@ -43,7 +43,8 @@ def call(*arguments: object) -> Result:
 
 @pytest.fixture(scope="module")
 def found(path: Path) -> dict[str, object]:
-    result = call(path, "--property", SINGLE_OWNER, "--property", PER_GENERATION, "--client-firings", 1, "--format", "json")
+    asked = "--property", SINGLE_OWNER, "--property", PER_GENERATION
+    result = call(path, *asked, "--client-firings", 1, "--format", "json")
     assert result.return_value == 1
     document: dict[str, object] = json.loads(result.stdout)
     return document
@@ -116,9 +117,11 @@ def test_fair_runs(path: Path) -> None:
 
 def test_a_queue_that_nobody_ever_owns(tmp_path: Path) -> None:
     scenario = SCENARIO.replace("kafka:uniform", "rocketmq:AVG").replace("queues: 2", "queues: 4")
-    scenario = scenario.replace("    c2: {subscribe: [A]}\n", "").replace("crash: c2", "join: c2, subscribe: [A], strategy: AVG_BY_CIRCLE")
+    scenario = scenario.replace("    c2: {subscribe: [A]}\n", "")
+    scenario = scenario.replace("crash: c2", "join: c2, subscribe: [A], strategy: AVG_BY_CIRCLE")
     (tmp_path / "mixed.yaml").write_text(scenario)
-    result = call(tmp_path / "mixed.yaml", "--property", EVERY_QUEUE, "--client-firings", 0, "--broker-firings", 0, "--format", "json")
+    bounds = "--client-firings", 0, "--broker-firings", 0
+    result = call(tmp_path / "mixed.yaml", "--property", EVERY_QUEUE, *bounds, "--format", "json")
     assert result.return_value == 1
     (answer,) = json.loads(result.stdout)["properties"]
     assert answer["story"][-1] == "from here on nobody ever owns A-b1-2"
@@ -132,7 +135,10 @@ def test_a_queue_that_nobody_ever_owns(tmp_path: Path) -> None:
     [
         ((), "--property is missing, expected one of single-owner-per-generation"),
         (("--replay", "x"), "--replay: expected a token that `equipoise explore` printed"),
-        (("--property", PER_GENERATION, "--system", "kafka-zookeeper:range"), "kafka-zookeeper:range cannot be explored"),
+        (
+            ("--property", PER_GENERATION, "--system", "kafka-zookeeper:range"),
+            "kafka-zookeeper:range cannot be explored",
+        ),
     ],
 )
 def test_bad_input(path: Path, arguments: tuple[str, ...], message: str) -> None:
