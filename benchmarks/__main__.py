@@ -25,6 +25,7 @@ NAMES = (
     "examples",
     "estimate",
     "plan",
+    "explorer",
     "serving",
     "serving_records",
     "serving_peers",

@@ -34,6 +34,7 @@ ORDER = (
     "history",
     "comparison",
     "sweeping",
+    "exploring",
     "planning",
     "conformance",
     "serving",
