@@ -1,0 +1,55 @@
+"""What the explorer has to know of RocketMQ's nodes (`protocols.engine.exploration`)."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Final
+
+from protocols.engine.exploration.rules import NodeRules
+from rocketmq_selfbalance.broker import BrokerNode
+from rocketmq_selfbalance.client.node import Client
+
+
+class _Requests:
+    """See `protocols.engine.exploration.rules.Numbering`."""
+
+    def outstanding(self, node: Client) -> Mapping[int, str]:
+        client = node.instance
+        return {
+            **{number: each.address for number, each in client.asked.items()},
+            **{number: each.address for number, each in client.pulled.items()},
+            **{number: each.address for number, each in client.sent_back.items()},
+        }
+
+    def restart(self, node: Client, number: int) -> None:
+        node.instance.correlation = number
+
+    def rename(self, node: Client, names: Mapping[int, int]) -> None:
+        client = node.instance
+        client.asked = {names.get(number, number): each for number, each in client.asked.items()}
+        client.pulled = {names.get(number, number): each for number, each in client.pulled.items()}
+        client.sent_back = {names.get(number, number): each for number, each in client.sent_back.items()}
+
+
+def _forget_counts(node: BrokerNode) -> None:
+    """How often offsets were committed is written to the file with them, and read by nobody here."""
+    node.state.offsets.pulls = {}
+
+
+def _seen(node: Any) -> Hashable:
+    if not isinstance(node, Client):
+        return type(node).__name__
+    return "Client", tuple(node.instance.consumers), bool(node.instance.threads)
+
+
+RULES: Final = NodeRules(
+    numberings={Client: _Requests()},
+    caches={
+        "Instance": frozenset({"tables", "created"}),
+        "Consumer": frozenset({"strategy", "by_position", "settings", "subscriptions", "consume_timestamp"}),
+        "Broker": frozenset({"settings"}),
+        "ConsumerOffsetManager": frozenset({"version", "_commits", "pulls"}),
+        "TopicConfigManager": frozenset(),
+    },
+    clients=(Client,),
+    seen=_seen,
+    forget={BrokerNode: _forget_counts},
+)
