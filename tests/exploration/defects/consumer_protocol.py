@@ -21,7 +21,7 @@ from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standin
 from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.errors import REBALANCE_IN_PROGRESS
 from tests.exploration.defects.record import Defect, Search, replace
-from tests.exploration.defects.scenarios import scope
+from tests.exploration.defects.scenarios import NO_COMMITS, scope
 
 
 def _granted_before_its_release(patch: pytest.MonkeyPatch) -> None:
@@ -86,19 +86,17 @@ def _fenced_keeps_all(patch: pytest.MonkeyPatch) -> None:
 
 TWO = scope(["orders", "orders"], system="kafka:uniform")
 CRASHED = scope(["orders", "orders"], "crash: c2", system="kafka:uniform")
-MIXED = scope(
-    ["orders"], "join: c2, subscribe: [orders], settings: {group.protocol: classic}", system="kafka:uniform"
-)
-MOVED = scope(["orders", "orders"], "subscribe: {c2: [payments]}", system="kafka:uniform", orders=1)
-"""The owner of the only partition leaves its topic to the other member."""
+MIXED = scope(["orders"], "join: c2, subscribe: [orders], settings: {group.protocol: classic}", system="kafka:uniform")
+GROWN = scope(["orders", "orders"], "queues: {orders: 3}", system="kafka:server-range")
+"""The member that has the first partition gets the second one, too, and the other one the third."""
 COMMITTING = scope(
     ["orders", "orders"],
-    "subscribe: {c2: [payments]}",
-    system="kafka:uniform",
-    orders=1,
+    "queues: {orders: 3}",
+    system="kafka:server-range",
     settings="enable.auto.commit: true",
+    own={"c1": NO_COMMITS},
 )
-"""The same, with members that commit before they give partitions up."""
+"""The same, and the other one commits before it gives the second partition up."""
 
 COORDINATOR = "coordinator of the consumer protocol"
 CLIENT = "consumer of the consumer protocol"
@@ -109,14 +107,14 @@ DEFECTS = (
         "a partition that is being revoked counts as free",
         f"{COORDINATOR}: CurrentAssignmentBuilder",
         _granted_before_its_release,
-        Search(MOVED, "single-owner-acknowledged", 10, broker_timers=0),
+        Search(GROWN, "single-owner-acknowledged", 10, broker_timers=0),
     ),
     Defect(
         "silence is a release",
         "a heartbeat that does not say what its member owns counts as the release of what is being revoked",
         f"{COORDINATOR}: CurrentAssignmentBuilder.ownsRevokedPartitions",
         _silence_is_a_release,
-        Search(COMMITTING, "single-owner-acknowledged", 10, broker_timers=0),
+        Search(COMMITTING, "single-owner", 10, broker_timers=0),
     ),
     Defect(
         "epoch compared with >= for >",

@@ -18,9 +18,9 @@ from tests.exploration.defects.record import Defect, Search, replace
 from tests.exploration.defects.scenarios import scope
 
 _GROUP = ("orders", "orders")
+TWO = scope(_GROUP, system="rocketmq:AVG", settings="")
 CRASHED = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="")
 CRASHED_ORDERLY = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="orderly: true")
-DISCONNECTED = scope(_GROUP, "disconnect: c1", system="rocketmq:AVG", settings="")
 DISCONNECTED_ORDERLY = scope(_GROUP, "disconnect: c1", system="rocketmq:AVG", settings="orderly: true")
 GROWN = scope(_GROUP, "queues: {orders: 4}", system="rocketmq:AVG", settings="")
 COMMITTED = scope(_GROUP, "produce: {orders-broker-a-0: 10}", "crash: c1", system="rocketmq:AVG", settings="")
@@ -130,7 +130,7 @@ DEFECTS = (
         "a client whose question for the members fails takes itself for the only one",
         f"{CLIENT}: RebalanceImpl.rebalanceByTopic",
         _alone_without_an_answer,
-        Search(DISCONNECTED, "single-owner", 10, client_timers=1, broker_timers=0),
+        Search(TWO, "single-owner", 10, broker_timers=0),
     ),
     Defect(
         "refused lock ignored",

@@ -1,9 +1,10 @@
 """Small scopes: scenarios of one, two or three members and one broker."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-PLAIN = "plain"
-"""Label of the variant whose members commit nothing by themselves: stories are shorter."""
+NO_COMMITS = "enable.auto.commit: false"
+"""Members commit nothing by themselves: stories are shorter."""
 
 
 def scope(
@@ -12,10 +13,16 @@ def scope(
     system: str,
     orders: int = 2,
     payments: int = 1,
-    settings: str = "enable.auto.commit: false",
+    settings: str = NO_COMMITS,
+    own: Mapping[str, str] = MappingProxyType({}),
+    seed: int = 1,
 ) -> str:
-    """Members c1, c2, ... with these topics; ``orders`` and ``payments``: queues of these topics."""
-    members = "".join(f"    c{at}: {{subscribe: [{topics}]}}\n" for at, topics in enumerate(subscriptions, 1))
+    """Members c1, c2, ... with these topics; ``orders`` and ``payments``: queues of these topics;
+    ``settings`` of all, and of each member its ``own``; ``seed`` of the latencies until the group has settled."""
+    members = "".join(
+        f"    c{at}: {{subscribe: [{topics}], settings: {{{own.get(f'c{at}', '')}}}}}\n"
+        for at, topics in enumerate(subscriptions, 1)
+    )
     happens = "events:\n" + "".join(f"  - {{at: {60 + at}s, {each}}}\n" for at, each in enumerate(events))
     return (
         "name: a small group\n"
@@ -26,7 +33,7 @@ def scope(
         "group:\n"
         "  name: billing\n"
         f"  members:\n{members}"
-        "run: {for: 5min, seed: 1}\n"
-        f"systems: [{{system: {system}, label: {PLAIN}, settings: {{{settings}}}}}]\n"
+        f"run: {{for: 5min, seed: {seed}}}\n"
+        f"systems: [{{system: {system}, settings: {{{settings}}}}}]\n"
         f"{happens if events else ''}"
     )
