@@ -13,12 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.engine.exploration import Action, State, World
+from protocols.engine.exploration.connections import OPENS
 from protocols.engine.exploration.states import DELIVER, FIRE, HAPPEN
 
 Rows = NDArray[np.int32]
 """States, one a row."""
 
 Ints = NDArray[np.int64]
+
+Piece = tuple[Rows, Ints, NDArray[np.int32]]
+"""States, the places of those that they follow from, numbers of the actions."""
 
 CHUNK = 1 << 17
 """So many states are expanded at once."""
@@ -69,25 +73,27 @@ class Expansion:
         self._flying = _Table(lambda number: self._flights(number))
         self._hanging = _Table(lambda number: int(world.runs.values[number].hangs))
 
-    def successors(self, rows: Rows) -> Iterator[tuple[Rows, Ints, NDArray[np.int32]]]:
-        """Of these states: states, the places of those that they follow from, numbers of the actions."""
-        for action, own, enabled in self._enabled(rows):
+    def successors(self, rows: Rows, only: str | None = None) -> Iterator[Piece]:
+        """Of these states. ``only``: by actions of this process alone."""
+        for action, own, enabled in self._enabled(rows, only):
             yield from self._after(rows, action, own, enabled)
 
     def _flights(self, number: int) -> int:
         out, back = self.world.pairs.values[number].flights
         return bool(out) + 2 * bool(back)
 
-    def _enabled(self, rows: Rows) -> Iterator[tuple[Action, tuple[int, int], Ints]]:
+    def _enabled(self, rows: Rows, only: str | None) -> Iterator[tuple[Action, tuple[int, int], Ints]]:
         """Actions, the two columns that they look at first, and the places of states in which they can happen."""
         world = self.world
         for (sender, receiver), (column, side) in world.pair_column.items():
+            if only not in (None, receiver):
+                continue
             there = self._flying.of(rows[:, column]) & (1 << side) != 0
             there &= self._hanging.of(rows[:, world.column[receiver]]) == 0
             places = np.flatnonzero(there)
             if len(places):
                 yield Action(DELIVER, sender, receiver), (column, world.column[receiver]), places
-        for name in world.processes:
+        for name in world.processes if only is None else (only,):
             column = world.column[name]
             values, which = np.unique(rows[:, column], return_inverse=True)
             firing: dict[int, list[int]] = {}
@@ -98,6 +104,8 @@ class Expansion:
                 is_there = np.zeros(len(values), bool)
                 is_there[firing[timer]] = True
                 yield Action(FIRE, name, timer), (column, column), np.flatnonzero(is_there[which])
+        if only is not None:
+            return
         values, which = np.unique(rows[:, 0], return_inverse=True)
         for at, value in enumerate(values.tolist()):
             progress = world.progress.values[value]
@@ -107,7 +115,7 @@ class Expansion:
 
     def _after(
         self, rows: Rows, action: Action, own: tuple[int, int], places: Ints
-    ) -> Iterator[tuple[Rows, Ints, NDArray[np.int32]]]:
+    ) -> Iterator[Piece]:
         """The states after an action, by the columns that it looks at."""
         world = self.world
         first, second = rows[places, own[0]].astype(np.int64), rows[places, own[1]].astype(np.int64)
@@ -146,7 +154,7 @@ class Expansion:
         places: Ints,
         waiting: list[tuple[tuple[int, ...], Ints]],
         own: tuple[int, int],
-    ) -> Iterator[tuple[Rows, Ints, NDArray[np.int32]]]:
+    ) -> Iterator[Piece]:
         """Carry the action out once for each combination of values in these columns; where it looks at others besides,
         these states wait."""
         parts = rows[places][:, columns]
@@ -214,7 +222,7 @@ class _Table:
 def combinations(parts: Rows) -> tuple[Ints, Ints]:
     """Where each combination of values comes first in these rows, and for each row which combination it has."""
     which = np.zeros(len(parts), np.int64)
-    firsts = np.zeros(1, np.int64)
+    firsts = np.zeros(min(len(parts), 1), np.int64)
     for column in range(parts.shape[1]):
         values, inner = np.unique(parts[:, column], return_inverse=True)
         if len(values) > 1:
@@ -234,8 +242,8 @@ class Visited:
         self._factors = generator.integers(1, 1 << 63, width, np.uint64) * np.uint64(2) + np.uint64(1)
         self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
 
-    def add(self, rows: Rows, parents: NDArray[np.int32], actions: NDArray[np.int32]) -> int:
-        """Add those that are new, each once; how many there are."""
+    def add(self, rows: Rows, parents: NDArray[np.int32], actions: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Add those that are new, each once; which of them were."""
         hashes = self._hashes(rows)
         order = np.argsort(hashes, kind="stable")
         hashes, rows = hashes[order], rows[order]
@@ -260,7 +268,9 @@ class Visited:
             places = np.empty(len(kept), np.int32)
             places[by_place] = np.arange(self.count - len(kept), self.count, dtype=np.int32)
             self._insert(hashes[kept], places)
-        return len(kept)
+        was_new = np.zeros(len(order), bool)
+        was_new[order[kept]] = True
+        return was_new
 
     def story(self, place: int) -> tuple[list[int], State]:
         """The first state of all, and the numbers of the actions that lead to the one at this place."""
@@ -314,12 +324,23 @@ class Found(NamedTuple):
     violations: dict[int, list[Action]]
 
 
-def search(world: World, first: State, limits: Limits = Limits(), on_level: Callable[[int, int], None] | None = None) -> Found:  # noqa: B008
-    """Search all states from the first one on until there is none left, every property is violated or a limit is hit."""
+def search(
+    world: World,
+    first: State,
+    limits: Limits = Limits(),  # noqa: B008
+    on_level: Callable[[int, int], None] | None = None,
+    *,
+    reduced: bool = False,
+) -> Found:
+    """Search all states from the first one on until there is none left, every property is violated or a limit is hit.
+
+    ``reduced``: leave orders out that make no difference to any property (`Independence`); stories may be longer then.
+    """
     began = monotonic()
     expansion = Expansion(world)
     visited = Visited(world.width)
     visited.add(np.array([first], np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32))
+    independence = Independence(world) if reduced else None
     checks = [_Check(world, at) for at in range(len(world.watches))]
     violations: dict[int, list[Action]] = {}
 
@@ -339,12 +360,23 @@ def search(world: World, first: State, limits: Limits = Limits(), on_level: Call
         end = visited.count
         for at in range(begin, end, CHUNK):
             rows = visited.rows[at : min(at + CHUNK, end)].copy()
-            pieces = list(expansion.successors(rows))
-            if pieces:
-                made = np.concatenate([piece[0] for piece in pieces])
-                parents = np.concatenate([piece[1] for piece in pieces]).astype(np.int32) + np.int32(at)
-                transitions += len(made)
-                visited.add(made, parents, np.concatenate([piece[2] for piece in pieces]))
+            full = np.arange(len(rows))
+            if independence is not None:
+                alone = independence.alone(rows)
+                pieces = [
+                    (made, places[of], numbers)
+                    for column, name in enumerate(world.processes)
+                    if len(places := np.flatnonzero(alone == column))
+                    for made, of, numbers in expansion.successors(rows[places], name)
+                ]
+                is_new = _added(visited, pieces, at)
+                transitions += len(is_new)
+                leads_on = np.zeros(len(rows), bool)
+                if pieces:
+                    leads_on[np.concatenate([piece[1] for piece in pieces])[is_new]] = True
+                full = np.flatnonzero(~leads_on)
+            pieces = [(made, full[of], numbers) for made, of, numbers in expansion.successors(rows[full])]
+            transitions += len(_added(visited, pieces, at))
             is_late = limits.seconds is not None and monotonic() - began > limits.seconds
             if is_late or (limits.states is not None and visited.count >= limits.states):
                 complete = False
@@ -357,6 +389,93 @@ def search(world: World, first: State, limits: Limits = Limits(), on_level: Call
             break
     complete = complete and begin >= visited.count
     return Found(visited.count, transitions, depth, complete, monotonic() - began, violations)
+
+
+def _added(visited: Visited, pieces: Sequence[Piece], since: int) -> NDArray[np.bool_]:
+    """Add all these states, which follow from those that begin at ``since``; which of them are new."""
+    if not pieces:
+        return np.zeros(0, bool)
+    parents = np.concatenate([piece[1] for piece in pieces]).astype(np.int32) + np.int32(since)
+    numbers = np.concatenate([piece[2] for piece in pieces])
+    return visited.add(np.concatenate([piece[0] for piece in pieces]), parents, numbers)
+
+
+class Independence:
+    """States in which one client may act alone, because the order of its actions and all others' makes no difference.
+
+    So it is where something waits for the client on each link over which anything may come (what others send comes
+    behind it), no event is left that befalls the client, and no property sees any difference in what it can do now.
+    Its actions do not stop others' then, nor theirs its, and both orders lead to the same state. A state in which
+    that leads to no new state is expanded in full (so nothing is put off for ever).
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        servers = {name for name in world.processes if not self._is_client(name)}
+        self._columns = {
+            name: [world.pair_column[peer, name] for peer in world.processes if (peer, name) in world.pair_column]
+            for name in world.processes
+            if name not in servers
+        }
+        self._known: dict[str, dict[tuple[int, ...], bool]] = {name: {} for name in self._columns}
+
+    def _is_client(self, name: str) -> bool:
+        return name in self._world.clients
+
+    def alone(self, rows: Rows) -> NDArray[np.int64]:
+        """For each state the place of the process that may act alone; -1: none."""
+        world = self._world
+        alone = np.full(len(rows), -1, np.int64)
+        for place, name in enumerate(world.processes):
+            if name not in self._columns:
+                continue
+            columns = [0, world.column[name], *(column for column, _ in self._columns[name])]
+            open_ = np.flatnonzero(alone == -1)
+            parts = rows[open_][:, columns]
+            firsts, which = combinations(parts)
+            known = self._known[name]
+            is_alone = []
+            for at, values in zip(firsts.tolist(), map(tuple, parts[firsts].tolist()), strict=True):
+                answer = known.get(values)
+                if answer is None:
+                    answer = known[values] = self._may(name, rows[open_[at]].tolist())
+                is_alone.append(answer)
+            alone[open_[np.array(is_alone, bool)[which]]] = place
+        return alone
+
+    def _may(self, name: str, state: list[int]) -> bool:
+        world = self._world
+        run = world.runs.values[state[world.column[name]]]
+        progress = world.progress.values[state[0]]
+        if not run.living or run.hangs or progress.later or world.script.befalls(progress.events, name):
+            return False
+        for column, side in self._columns[name]:
+            pair = world.pairs.values[state[column]]
+            if not pair.flights[side]:
+                return False
+        return all(self._is_unseen(name, state, action) for action in self._actions(name, state))
+
+    def _actions(self, name: str, state: list[int]) -> Iterator[Action]:
+        world = self._world
+        for (sender, receiver), (column, side) in world.pair_column.items():
+            if receiver == name and world.pairs.values[state[column]].flights[side]:
+                yield Action(DELIVER, sender, name)
+        for timer in world.firing(state[world.column[name]], name):
+            yield Action(FIRE, name, timer)
+
+    def _is_unseen(self, name: str, state: list[int], action: Action) -> bool:
+        """Whether no property sees a difference, and no connection is opened."""
+        world = self._world
+        column = world.column[name]
+        before = world.runs.values[state[column]].remembered
+        for _, turn in world.turns(action, lambda: list(state)):
+            if world.runs.values[turn.state[column]].remembered != before:
+                return False
+            for of, side in self._columns[name]:
+                was, is_ = world.pairs.values[state[of]], world.pairs.values[turn.state[of]]
+                if is_.flights[1 - side].count(OPENS) > was.flights[1 - side].count(OPENS):
+                    return False
+        return True
 
 
 class _Check:

@@ -23,7 +23,7 @@ from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
 from protocols.scenario.cluster import MakeCluster
-from protocols.scenario.events import Event
+from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
 from protocols.scenario.model import Scenario, SystemPart
 
 BEGAN: Final[Time] = float(1 << 26)
@@ -33,6 +33,9 @@ LOOKS_EVERY: Final[Time] = 1000.0
 QUIET_FOR: Final[Time] = 90_000.0
 """Nobody's queues have changed for so long: the group has settled."""
 LONGEST: Final[Time] = 900_000.0
+
+OF_ONE_MEMBER: Final = (Join, Leave, Crash, Restart, Hang, StopPolling, Disconnect)
+"""Events that do something to the process of their member only."""
 
 UNEXPLORED: Final[Mapping[str, str]] = {
     "network": "the explorer delays messages at will and loses none",
@@ -80,7 +83,7 @@ def explored(
     stage = _Stage(simulation.now)
     happening = Happening(scenario.events, cluster, simulation, stage)
     processes = _processes(simulation, cluster)
-    world = World(steps, processes, _pairs(processes, rules, simulation, cluster), watches, happening, bounds)
+    world = World(steps, processes, _pairs(processes, rules, simulation, cluster), watches, happening, bounds, cluster.topology.members)
     return world, _first(world, simulation, told, happening)
 
 
@@ -266,6 +269,15 @@ class Happening(Script):
         self._clusters = [self._moved(cluster, {id(simulation): stage, id(simulation.observer): stage.observer})]
         self._done: dict[int, list[list[_Item]]] = {}
         self._left: dict[tuple[int, int], Callable[[], None]] = {}
+
+    def befalls(self, since: int, name: str) -> bool:
+        """See `Script`."""
+        return any(not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name) for each in self.events[since:])
+
+    def _is_about(self, event: Event, name: str) -> bool:
+        topology = self._clusters[0].topology
+        keys = [topology.key(event.group, member) for member in event.members()]
+        return any(name in (topology.node[key], *topology.together[key]) for key in keys)
 
     def happen(self, turn: Turn, number: int) -> None:
         """See `Script`."""

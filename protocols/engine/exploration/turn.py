@@ -36,6 +36,10 @@ class Script:
 
     events: Sequence[Any] = ()
 
+    def befalls(self, since: int, name: str) -> bool:
+        """Whether an event of this number or a later one may do anything to this process."""
+        return since < len(self.events)
+
     def happen(self, turn: "Turn", number: int) -> None:
         """The event of this number happens."""
         raise NotImplementedError

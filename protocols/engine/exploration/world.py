@@ -5,7 +5,7 @@ processes that talk. A number stands for a value that is held once (`World.runs`
 equal exactly where their tuples are.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any
 
 from protocols.engine.exploration.connections import CLOSES, NOTHING, OPENS, Pair
@@ -45,7 +45,10 @@ class World:
         watches: Sequence[Watch],
         script: Script,
         bounds: Bounds,
+        clients: Collection[str] = (),
     ) -> None:
+        self.clients = frozenset(clients)
+        """The processes of members: what others do to them, they do by messages alone."""
         self.steps, self.script, self.bounds = steps, script, bounds
         self.watches = tuple(watches)
         self.processes = tuple(processes)
