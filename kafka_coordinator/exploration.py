@@ -5,8 +5,10 @@ from typing import Any, Final
 
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.consumer import Consumer
+from kafka_coordinator.consumer.timers import METADATA, REQUESTS
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
 from protocols.engine.exploration.rules import NodeRules
+from protocols.engine.nodes import Time, TimerName
 
 
 class _Requests:
@@ -48,7 +50,7 @@ def _write_nothing(node: Any) -> None:
     node.coordinator.core.storage = _UnreadTopic(len(node.coordinator.core.leaders))
 
 
-def _forget_connections(node: Any) -> None:
+def _forget_connections(node: Any, timers: dict[TimerName, Time]) -> None:
     """Of a parked request only counts whether its connection is open."""
     core = node.coordinator.core
     for group in core.groups.values():
@@ -61,11 +63,21 @@ def _forget_connections(node: Any) -> None:
     core.closes = {}
 
 
-def _forget_past(node: Any) -> None:
-    """Deadlines of what is over."""
+def _forget_past(node: Consumer, timers: dict[TimerName, Time]) -> None:
+    """Deadlines of what is over; the timer of the requests, which the client moves only when it fires, stands where it
+    is needed."""
     state = node.state
+    deadlines = [each.deadline for each in state.requests.in_flight.values()]
+    state.requests.check_at = min(deadlines, default=None)
+    timers.pop(REQUESTS, None)
+    if deadlines:
+        timers[REQUESTS] = min(deadlines)
     if state.joining.awaiting != "commit":
         state.joining.prepare_deadline = 0.0
+
+
+def _housekeeping(timer: TimerName) -> bool:
+    return timer == METADATA or timer[0] == "expiry"
 
 
 RULES: Final = NodeRules(
@@ -77,6 +89,8 @@ RULES: Final = NodeRules(
     },
     clients=(Consumer,),
     seen=lambda node: (type(node).__name__, isinstance(node, Consumer) and node.is_over),
+    answering=(Broker,),
+    housekeeping=_housekeeping,
     adopt={Broker: _write_nothing},
     forget={Broker: _forget_connections, Consumer: _forget_past},
 )

@@ -4,8 +4,10 @@ from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 from protocols.engine.exploration.rules import NodeRules
+from protocols.engine.nodes import Time, TimerName
 from rocketmq_selfbalance.broker import BrokerNode
 from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.nameserver import NameServer
 
 
 class _Requests:
@@ -29,7 +31,7 @@ class _Requests:
         client.sent_back = {names.get(number, number): each for number, each in client.sent_back.items()}
 
 
-def _forget_counts(node: BrokerNode) -> None:
+def _forget_counts(node: BrokerNode, timers: dict[TimerName, Time]) -> None:
     """How often offsets were committed is written to the file with them, and read by nobody here."""
     node.state.offsets.pulls = {}
 
@@ -38,6 +40,14 @@ def _seen(node: Any) -> Hashable:
     if not isinstance(node, Client):
         return type(node).__name__
     return "Client", tuple(node.instance.consumers), bool(node.instance.threads)
+
+
+_HOUSEKEEPING: Final = frozenset({"scan brokers", "register", "flush", "held pull", "pull timeout", "expired"})
+"""By the first parts of the timers' names; and the client's refreshing of routes."""
+
+
+def _housekeeping(timer: TimerName) -> bool:
+    return timer == ("task of", "routes") or (timer if isinstance(timer, str) else timer[0]) in _HOUSEKEEPING
 
 
 RULES: Final = NodeRules(
@@ -51,5 +61,7 @@ RULES: Final = NodeRules(
     },
     clients=(Client,),
     seen=_seen,
+    answering=(NameServer,),
+    housekeeping=_housekeeping,
     forget={BrokerNode: _forget_counts},
 )

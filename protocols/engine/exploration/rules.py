@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from protocols.engine.exploration.canonical import Caches
+from protocols.engine.nodes import Time, TimerName
 
 
 class Numbering(Protocol):
@@ -40,19 +41,29 @@ class Change(Protocol):
     def __call__(self, node: Any) -> None: ...
 
 
+class Forget(Protocol):
+    """Changes a node and its timers (name to due time) after a step."""
+
+    def __call__(self, node: Any, timers: dict[TimerName, Time]) -> None: ...
+
+
 @dataclass(frozen=True)
 class NodeRules:
     """Of one system, by the nodes' classes.
 
     ``numberings``: how a client numbers its requests. ``caches``: fields that change nothing but speed. ``clients``:
     nodes whose timers fire as often as those of clients. ``adopt``: called with a node that comes into the world.
-    ``forget``: called with a node after each step, takes away what makes no difference from then on. ``seen``: what the
-    system's cluster looks at in a node when an event happens; never None.
+    ``forget``: called after each step, takes away what makes no difference from then on. ``seen``: what the
+    system's cluster looks at in a node when an event happens; never None. ``answering``: nodes that send nothing to a
+    client but answers to its requests, and close none of its connections. ``housekeeping``: timers that change nothing while topics and brokers stay as they
+    are, but that a request is on its way which is answered as the one before.
     """
 
     numberings: Mapping[type, Numbering]
     caches: Caches
     clients: tuple[type, ...]
     seen: Callable[[Any], Hashable]
+    answering: tuple[type, ...] = ()
+    housekeeping: Callable[[TimerName], bool] = lambda timer: False
     adopt: Mapping[type, Change] = field(default_factory=dict)
-    forget: Mapping[type, Change] = field(default_factory=dict)
+    forget: Mapping[type, Forget] = field(default_factory=dict)

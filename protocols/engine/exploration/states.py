@@ -26,10 +26,11 @@ class Action(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """How often timers fire in one story."""
+    """How often timers of a client, of a server fire in one story, and whether those of `NodeRules.housekeeping` do."""
 
     client_firings: int = 2
     server_firings: int = 1
+    housekeeping: bool = False
 
 
 class Run(NamedTuple):

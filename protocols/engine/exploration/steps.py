@@ -204,7 +204,7 @@ class Steps:
             floats_of(before.node, kept, self.rules.caches)
         forget = self.rules.forget.get(type(node))
         if forget is not None:
-            forget(node)
+            forget(node, out.timers)
         lost = event.peer if event.kind == CLOSED else None
         given_up, sent = renumbered(numbering, node, outstanding, before.given_up, out.sent, answered, lost)
         elapsed = now - self.now
@@ -213,7 +213,7 @@ class Steps:
             return self._past(each if each in kept else each - elapsed if each > self._least else each)
 
         map_times(node, rebased, self.rules.caches)
-        after = [(each, at if timers.get(each) == at else at - elapsed) for each, at in out.timers.items()]
+        after = [(each, at if at in kept or timers.get(each) == at else at - elapsed) for each, at in out.timers.items()]
         living = Living(node, tuple(after), tuple(sorted(out.ids.items())), given_up)
         sends = tuple([(to, -1 if message is None else self.message(message)) for to, message in sent])
         return Branch(self.living(living), sends, tuple(out.facts), tuple(out.chosen))

@@ -104,6 +104,8 @@ class World:
         return found
 
     def _matters(self, run: int, name: str, timer: TimerName) -> bool:
+        if not self.bounds.housekeeping and self.steps.rules.housekeeping(timer):
+            return False
         before = self.runs.values[run]
         for moved in self.moved(run, name, self.steps.event(NodeEvent(TIMEOUT, "", timer))):
             after = self.runs.values[moved.run]
@@ -170,6 +172,17 @@ class World:
         flights = self.pairs.values[state[column]].flights[side]
         names = {OPENS: "opens", CLOSES: "closes"}
         return [names.get(each) or self.steps.messages[each] for each in flights]
+
+    def awaits(self, state: Sequence[int], name: str, peer: str) -> bool:
+        """Whether anything may come from a peer to a process before this acts again."""
+        steps = self.steps
+        living = steps.livings[self.runs.values[state[self.column[name]]].living]
+        theirs = steps.livings[self.runs.values[state[self.column[peer]]].living]
+        if living is None or theirs is None or not isinstance(theirs.node, steps.rules.answering):
+            return True
+        numbering = steps.rules.numberings.get(type(living.node))
+        asked = [] if numbering is None else list(numbering.outstanding(living.node).values())
+        return peer in (*asked, *(each for _, each in living.given_up))
 
     def is_quiet(self, state: State) -> bool:
         """Whether nothing is on its way and nobody hangs: only a timer or an event goes on from here."""

@@ -1,0 +1,69 @@
+"""From a state of the explorer's world on, the fair run: nothing is late any more, no event comes, timers fire in order.
+
+Nodes move to a simulation, whose clock begins where all of theirs stand.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from protocols.engine.exploration import State, World
+from protocols.engine.exploration.numbering import FRESH
+from protocols.engine.links import Latency
+from protocols.engine.nodes import Time
+from protocols.engine.observer import Unobserved
+from protocols.engine.process import Process
+from protocols.engine.simulation import Simulation
+from protocols.facts import Owns
+from protocols.queues import Queue
+
+LASTS: Final[Time] = 900_000.0
+"""So long the run goes on: longer than all timeouts of a rebalance after each other."""
+
+QUIET: Final[Time] = 180_000.0
+"""Who changes nothing for so long at its end has settled."""
+
+
+class FairEnd(NamedTuple):
+    """What became of a group: whether it settled; member to queues."""
+
+    settled: bool
+    owned: dict[tuple[str, str], tuple[Queue, ...]]
+
+
+class _Owners(Unobserved):
+    def __init__(self, owned: dict[tuple[str, str], tuple[Queue, ...]]) -> None:
+        self.owned = owned
+        self.changed: Time | None = None
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        """See `protocols.engine.observer.Observer`."""
+        if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
+            self.owned[fact.group, fact.member] = fact.queues
+            self.changed = now
+
+
+def fair_run(world: World, state: State, owned: dict[tuple[str, str], tuple[Queue, ...]]) -> FairEnd:
+    """Run on from a quiet state (`World.is_quiet`), in which members own this."""
+    began = world.steps.now
+    owners = _Owners(dict(owned))
+    simulation = Simulation(seed=0, latency=Latency(1.0, 1.0), observer=owners)
+    simulation.now = began
+    for name in world.processes:
+        living = world.steps.livings[world.run(state, name).living]
+        if living is None:
+            continue
+        node = living.node.copy()
+        numbering = world.steps.rules.numberings.get(type(node))
+        if numbering is not None:
+            numbering.restart(node, FRESH)
+        process = simulation.processes[name] = Process(simulation, name, node)
+        for prefix, count in living.ids:
+            simulation.ids_given[name, prefix] = count
+        for timer, due in living.timers:
+            process.set_timer(timer, max(due, began))
+    for at, (one, other) in enumerate(world.named_pairs):
+        pair = world.pairs.values[state[1 + len(world.processes) + at]]
+        if all(pair.is_open):
+            simulation.join(one, other)
+    simulation.run(began + LASTS)
+    last = owners.changed
+    return FairEnd(last is None or simulation.now - last >= QUIET, owners.owned)
