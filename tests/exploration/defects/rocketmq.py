@@ -6,6 +6,7 @@ import pytest
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
+from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.broker.consumers import ConsumerEvent, ConsumerManager
 from rocketmq_selfbalance.broker.locks import Lock, RebalanceLockManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
@@ -35,7 +36,15 @@ def _list_from_before(patch: pytest.MonkeyPatch) -> None:
         group.ids = before
         return events
 
+    copy = ConsumerGroup.copy
+
+    def copied(group: ConsumerGroup) -> ConsumerGroup:
+        twin = copy(group)
+        twin.ids = group.ids
+        return twin
+
     patch.setattr(ConsumerManager, "_leave", leave)
+    patch.setattr(ConsumerGroup, "copy", copied)
 
 
 def _lock_for_ever(patch: pytest.MonkeyPatch) -> None:
@@ -95,14 +104,14 @@ DEFECTS = (
         "the member list is still the one from before a client left",
         f"{BROKER}: ConsumerManager.doChannelCloseEvent",
         _list_from_before,
-        Search(CRASHED, "settles", 10),
+        Search(CRASHED, "settles", 10, client_timers=1, broker_timers=0),
     ),
     Defect(
         "lock that does not expire",
         "a lock on a queue holds until its client gives it back",
         f"{BROKER}: RebalanceLockManager.LockEntry.isExpired",
         _lock_for_ever,
-        Search(CRASHED_ORDERLY, "settles", 10),
+        Search(CRASHED_ORDERLY, "settles", 10, client_timers=1, broker_timers=0),
     ),
     Defect(
         "lock for everybody",
@@ -123,7 +132,7 @@ DEFECTS = (
         "the end of a pass does not set the time of the next one: what no notice tells is lost",
         f"{CLIENT}: RebalanceService.run",
         _no_next_pass,
-        Search(GROWN, "settles", 10),
+        Search(GROWN, "settles", 10, client_timers=1, broker_timers=0),
     ),
     Defect(
         "alone without an answer",
