@@ -15,6 +15,7 @@ from rocketmq_selfbalance.client.calls import Call, Failure
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.codes import SUCCESS
 from tests.exploration.defects.record import Defect, Search, replace
 from tests.exploration.defects.scenarios import scope
 
@@ -60,7 +61,7 @@ def _lock_for_everybody(patch: pytest.MonkeyPatch) -> None:
 
 
 def _offset_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ConsumerOffsetManager, "query", lambda offsets, group, topic, number: 0)
+    patch.setattr(ConsumerOffsetManager, "answer_query", lambda offsets, group, topic, number, **asked: (SUCCESS, 0))
 
 
 def _no_next_pass(patch: pytest.MonkeyPatch) -> None:
