@@ -20,6 +20,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "compare.conformance.command",
         "Check the models against recordings, or a client of Kafka against the model.",
     ),
+    "explore": (
+        "compare.exploring.command",
+        "Search everything that can happen in a scenario for a violation of a property.",
+    ),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
     "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),
     "logs": ("compare.logs.command", "Say from logs of brokers and clients why groups rebalanced."),

@@ -44,6 +44,14 @@ UNEXPLORED: Final[Mapping[str, str]] = {
 """Kinds of events that cannot be explored, and why."""
 
 
+class Settled(NamedTuple):
+    """A world, its first state, and what the nodes had told (node, fact) until then."""
+
+    world: World
+    first: State
+    facts: tuple[tuple[str, tuple[Any, ...]], ...]
+
+
 class _Told(Unobserved):
     """When ownership changed last, and all facts so far."""
 
@@ -65,7 +73,7 @@ def explored(
     rules: NodeRules,
     watches: Sequence[Watch],
     bounds: Bounds = Bounds(),  # noqa: B008 - immutable
-) -> tuple[World, State]:
+) -> "Settled":
     """The world of this scenario for this system, and its first state: the settled group before the first event.
 
     Raises `UserError` for an event that cannot be explored, and for a group that does not settle.
@@ -84,7 +92,7 @@ def explored(
     happening = Happening(scenario.events, cluster, simulation, stage)
     processes = _processes(simulation, cluster)
     world = World(steps, processes, _pairs(processes, rules, simulation, cluster), watches, happening, bounds, cluster.topology.members)
-    return world, _first(world, simulation, told, happening)
+    return Settled(world, _first(world, simulation, told), tuple(told.facts))
 
 
 def _settle(simulation: Simulation, told: _Told) -> None:
@@ -119,7 +127,7 @@ def _pairs(
     return (*among, *((name, server) for name in processes if name in members for server in servers))
 
 
-def _first(world: World, simulation: Simulation, told: _Told, happening: "Happening") -> State:
+def _first(world: World, simulation: Simulation, told: _Told) -> State:
     facts: dict[str, list[tuple[Any, ...]]] = {}
     for name, fact in told.facts:
         facts.setdefault(name, []).append(fact)
