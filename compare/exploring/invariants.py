@@ -13,6 +13,21 @@ Remembered = tuple[str, tuple[tuple[tuple[str, str], int], ...]]
 """What is broken, or nothing; and of each member (group, member) and each group (group, "") its last generation."""
 
 
+class NothingRaises:
+    """Nodes raise in no step: watched in every search. A `protocols.engine.exploration.Watch`."""
+
+    name: Final = NAME
+    nothing: Hashable = ""
+
+    def remember(self, before: str, fact: tuple[Any, ...]) -> str:
+        """See `Watch`."""
+        return before or fact.why if isinstance(fact, BrokenInvariant) else before
+
+    def is_violated(self, remembered: Sequence[str]) -> bool:
+        """See `Watch`."""
+        return any(remembered)
+
+
 class ModelInvariants:
     """Nodes raise in no step, a member's generation never goes back while it runs, a group's completed generations
     never do while the group lives. A `protocols.engine.exploration.Watch`."""

@@ -128,14 +128,14 @@ DEFECTS = (
         "the epoch is not raised when a member is removed",
         f"{COORDINATOR}: GroupMetadataManager.consumerGroupFenceMembers",
         _no_epoch_for_who_leaves,
-        Search(CRASHED, "settles", 10),
+        Search(CRASHED, "model-invariants", 10),
     ),
     Defect(
         "assignment not told",
         "the answer to a heartbeat leaves out an assignment that has changed",
         f"{COORDINATOR}: GroupMetadataManager.consumerGroupHeartbeat",
         _assignment_not_told,
-        Search(CRASHED, "settles", 10),
+        Search(CRASHED, "every-queue-owned", 10),
     ),
     Defect(
         "names its target",

@@ -133,7 +133,7 @@ DEFECTS = (
         "a member whose session expires is removed, and the others are not asked to join",
         f"{COORDINATOR}: GroupMetadataManager.expireClassicGroupMemberHeartbeat",
         _expiry_starts_nothing,
-        Search(CRASHED, "settles", 10),
+        Search(CRASHED, "every-queue-owned", 10),
     ),
     Defect(
         "joins with its partitions",
@@ -161,6 +161,6 @@ DEFECTS = (
         "a cooperative consumer that has given up partitions does not join again",
         f"{CLIENT}: ConsumerCoordinator.onJoinComplete",
         _no_second_round,
-        Search(MOVED, "settles", 16, client_timers=1),
+        Search(MOVED, "every-queue-owned", 16, client_timers=1),
     ),
 )

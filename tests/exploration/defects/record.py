@@ -7,13 +7,21 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from compare.exploring.answers import Answers, answered
+from compare.exploring.search import Limits
+from compare.exploring.subject import Subject, subject_of
+from compare.scenarios.reading import read_text
+from compare.scenarios.variants import variants_of
+from protocols.engine.exploration import Bounds
+
 _OURS = ("protocols", "kafka_coordinator", "rocketmq_selfbalance")
 
 
 class Search(NamedTuple):
     """A search that the unchanged model passes.
 
-    ``scenario``: YAML text with one variant; ``steps``: how many steps the stories may have at most; ``client_timers``, ``broker_timers``: how often timers of each client and each broker may fire.
+    ``scenario``: YAML text with one variant; ``steps``: how many steps stories may have at most; ``client_timers``,
+    ``broker_timers``: how often timers of each client and of each server may fire.
     """
 
     scenario: str
@@ -21,6 +29,16 @@ class Search(NamedTuple):
     steps: int
     client_timers: int = 2
     broker_timers: int = 1
+
+    def subject(self) -> Subject:
+        """The world, settled anew."""
+        (variant,) = variants_of(read_text(self.scenario))
+        return subject_of(variant, (self.property,), Bounds(self.client_timers, self.broker_timers))
+
+    def answer(self) -> tuple[Subject, Answers]:
+        """What the explorer answers."""
+        subject = self.subject()
+        return subject, answered(subject, (self.property,), Limits(depth=self.steps), lambda depth, states: None)
 
 
 class Defect(NamedTuple):

@@ -25,7 +25,15 @@ CRASHED = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="")
 CRASHED_ORDERLY = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="orderly: true")
 DISCONNECTED_ORDERLY = scope(_GROUP, "disconnect: c1", system="rocketmq:AVG", settings="orderly: true")
 GROWN = scope(_GROUP, "queues: {orders: 4}", system="rocketmq:AVG", settings="")
-COMMITTED = scope(_GROUP, "produce: {orders-broker-a-0: 10}", "crash: c1", system="rocketmq:AVG", settings="")
+COMMITTED = scope(
+    _GROUP,
+    "crash: c1",
+    system="rocketmq:AVG",
+    orders=1,
+    load="1/s",
+    settings="notifyConsumerIdsChangedEnable: false",
+)
+"""The owner of the only queue has committed offsets of it."""
 
 
 def _list_from_before(patch: pytest.MonkeyPatch) -> None:
@@ -105,14 +113,14 @@ DEFECTS = (
         "the member list is still the one from before a client left",
         f"{BROKER}: ConsumerManager.doChannelCloseEvent",
         _list_from_before,
-        Search(CRASHED, "settles", 10, client_timers=1, broker_timers=0),
+        Search(CRASHED, "every-queue-owned", 10, client_timers=1, broker_timers=0),
     ),
     Defect(
         "lock that does not expire",
         "a lock on a queue holds until its client gives it back",
         f"{BROKER}: RebalanceLockManager.LockEntry.isExpired",
         _lock_for_ever,
-        Search(CRASHED_ORDERLY, "settles", 10, client_timers=1, broker_timers=0),
+        Search(CRASHED_ORDERLY, "every-queue-owned", 10, client_timers=1, broker_timers=0),
     ),
     Defect(
         "lock for everybody",
@@ -126,14 +134,14 @@ DEFECTS = (
         "a question for a committed offset is answered with 0",
         f"{BROKER}: ConsumerOffsetManager.queryOffset",
         _offset_forgotten,
-        Search(COMMITTED, "commits-never-go-back", 10),
+        Search(COMMITTED, "commits-never-go-back", 10, broker_timers=0),
     ),
     Defect(
         "no next pass",
         "the end of a pass does not set the time of the next one: what no notice tells is lost",
         f"{CLIENT}: RebalanceService.run",
         _no_next_pass,
-        Search(GROWN, "settles", 10, client_timers=1, broker_timers=0),
+        Search(GROWN, "every-queue-owned", 10, client_timers=1, broker_timers=0),
     ),
     Defect(
         "alone without an answer",

@@ -15,10 +15,11 @@ def scope(
     payments: int = 1,
     settings: str = NO_COMMITS,
     own: Mapping[str, str] = MappingProxyType({}),
+    load: str = "",
     seed: int = 1,
 ) -> str:
     """Members c1, c2, ... with these topics; ``orders`` and ``payments``: queues of these topics;
-    ``settings`` of all, and of each member its ``own``; ``seed`` of the latencies until the group has settled."""
+    ``settings`` of all, and of each member its ``own``; ``load``: records written per queue; ``seed`` of the latencies until the group has settled."""
     members = "".join(
         f"    c{at}: {{subscribe: [{topics}], settings: {{{own.get(f'c{at}', '')}}}}}\n"
         for at, topics in enumerate(subscriptions, 1)
@@ -33,6 +34,7 @@ def scope(
         "group:\n"
         "  name: billing\n"
         f"  members:\n{members}"
+        f"{f'load: {{produce: {load}}}' if load else ''}\n"
         f"run: {{for: 5min, seed: {seed}}}\n"
         f"systems: [{{system: {system}, settings: {{{settings}}}}}]\n"
         f"{happens if events else ''}"
