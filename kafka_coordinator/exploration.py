@@ -7,6 +7,7 @@ from kafka_coordinator.broker import Broker
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.timers import METADATA, REQUESTS
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
+from kafka_coordinator.messages import FindCoordinator, MetadataRequest
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
 
@@ -90,6 +91,7 @@ RULES: Final = NodeRules(
     clients=(Consumer,),
     seen=lambda node: (type(node).__name__, isinstance(node, Consumer) and node.is_over),
     answering=(Broker,),
+    constant=(MetadataRequest, FindCoordinator),
     housekeeping=_housekeeping,
     adopt={Broker: _write_nothing},
     forget={Broker: _forget_connections, Consumer: _forget_past},

@@ -7,6 +7,7 @@ from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
 from rocketmq_selfbalance.broker import BrokerNode
 from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.nameserver import NameServer
 
 
@@ -62,6 +63,7 @@ RULES: Final = NodeRules(
     clients=(Client,),
     seen=_seen,
     answering=(NameServer,),
+    constant=(GetRouteInfo,),
     housekeeping=_housekeeping,
     forget={BrokerNode: _forget_counts},
 )

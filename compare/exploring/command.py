@@ -132,7 +132,11 @@ class _Progress:
 
 def _print(subject: Subject, told: ExploreDocument, format: str) -> None:
     rows = [
-        [each["name"], "holds" if each["held"] else "does not hold", "" if each["steps"] is None else str(each["steps"])]
+        [
+            each["name"],
+            "holds" if each["held"] else "does not hold",
+            "" if each["steps"] is None else str(each["steps"]),
+        ]
         for each in told["properties"]
     ]
     columns = [("property", "left"), ("answer", "left"), ("steps", "right")]

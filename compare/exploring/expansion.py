@@ -56,8 +56,9 @@ class Expansion:
         self._flying = Table(lambda number: self._flights(number))
         self._hanging = Table(lambda number: int(world.runs.values[number].hangs))
 
-    def successors(self, rows: Rows, only: str | None = None) -> Iterator[Piece]:
-        """Of these states. ``only``: by actions of this process alone."""
+    def successors(self, rows: Rows, only: str | tuple[str, str] | None = None) -> Iterator[Piece]:
+        """Of these states. ``only``: by actions of this process alone, or by deliveries on this link (sender,
+        receiver)."""
         for action, own, enabled in self._enabled(rows, only):
             yield from self._after(rows, action, own, enabled)
 
@@ -65,17 +66,21 @@ class Expansion:
         out, back = self.world.pairs.values[number].flights
         return bool(out) + 2 * bool(back)
 
-    def _enabled(self, rows: Rows, only: str | None) -> Iterator[tuple[Action, tuple[int, int], Ints]]:
+    def _enabled(
+        self, rows: Rows, only: str | tuple[str, str] | None
+    ) -> Iterator[tuple[Action, tuple[int, int], Ints]]:
         """Actions, the two columns that they look at first, and the places of states in which they can happen."""
         world = self.world
         for (sender, receiver), (column, side) in world.pair_column.items():
-            if only not in (None, receiver):
+            if only not in (None, receiver, (sender, receiver)):
                 continue
             there = self._flying.of(rows[:, column]) & (1 << side) != 0
             there &= self._hanging.of(rows[:, world.column[receiver]]) == 0
             places = np.flatnonzero(there)
             if len(places):
                 yield Action(DELIVER, sender, receiver), (column, world.column[receiver]), places
+        if isinstance(only, tuple):
+            return
         for name in world.processes if only is None else (only,):
             column = world.column[name]
             values, which = np.unique(rows[:, column], return_inverse=True)
@@ -96,9 +101,7 @@ class Expansion:
             for what in [*left, *range(1, 1 + len(progress.later))]:
                 yield Action(HAPPEN, "", what), (0, 0), np.flatnonzero(which == at)
 
-    def _after(
-        self, rows: Rows, action: Action, own: tuple[int, int], places: Ints
-    ) -> Iterator[Piece]:
+    def _after(self, rows: Rows, action: Action, own: tuple[int, int], places: Ints) -> Iterator[Piece]:
         """The states after an action, by the columns that it looks at."""
         first, second = rows[places, own[0]].astype(np.int64), rows[places, own[1]].astype(np.int64)
         values, firsts, which = np.unique(first << 32 | second, return_index=True, return_inverse=True)
@@ -157,7 +160,9 @@ class Expansion:
         most = max((len(each.actions) for each in outcomes if each is not None), default=0)
         for branch in range(most):
             has = np.array([each is not None and len(each.actions) > branch for each in outcomes])
-            codes = np.array([each.actions[branch] if ok else 0 for each, ok in zip(outcomes, has, strict=True)], np.int32)  # type: ignore[union-attr]
+            codes = np.array(
+                [each.actions[branch] if ok else 0 for each, ok in zip(outcomes, has, strict=True)], np.int32
+            )  # type: ignore[union-attr]
             nothing = (0,) * len(columns)
             after = np.array(
                 [each.after[branch] if ok else nothing for each, ok in zip(outcomes, has, strict=True)],  # type: ignore[union-attr]

@@ -85,9 +85,9 @@ class Search:
             alone = self._independence.alone(rows)
             pieces = [
                 (made, mine[of], numbers)
-                for at, name in enumerate(self.world.processes)
+                for at, choice in enumerate(self._independence.choices)
                 if len(mine := np.flatnonzero(alone == at))
-                for made, of, numbers in self._expansion.successors(rows[mine], name)
+                for made, of, numbers in self._expansion.successors(rows[mine], choice)
             ]
             is_new = self._added(pieces, begin)
             leads_on = np.zeros(len(rows), bool)

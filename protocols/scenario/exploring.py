@@ -91,7 +91,15 @@ def explored(
     stage = _Stage(simulation.now)
     happening = Happening(scenario.events, cluster, simulation, stage)
     processes = _processes(simulation, cluster)
-    world = World(steps, processes, _pairs(processes, rules, simulation, cluster), watches, happening, bounds, cluster.topology.members)
+    world = World(
+        steps,
+        processes,
+        _pairs(processes, rules, simulation, cluster),
+        watches,
+        happening,
+        bounds,
+        cluster.topology.members,
+    )
     return Settled(world, _first(world, simulation, told), tuple(told.facts))
 
 
@@ -281,6 +289,13 @@ class Happening(Script):
     def befalls(self, since: int, name: str) -> bool:
         """See `Script`."""
         return any(not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name) for each in self.events[since:])
+
+    def ends(self, since: int, name: str) -> bool:
+        """See `Script`."""
+        about = [
+            each for each in self.events[since:] if not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name)
+        ]
+        return all(isinstance(each, Crash) for each in about)
 
     def _is_about(self, event: Event, name: str) -> bool:
         topology = self._clusters[0].topology

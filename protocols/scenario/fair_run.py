@@ -24,7 +24,7 @@ QUIET: Final[Time] = 180_000.0
 
 LOOKS_EVERY: Final[Time] = 5_000.0
 
-WITHOUT_END: Final = 200_000
+WITHOUT_END: Final = 100_000
 """So many messages and timers are without end: a small group has some thousands in that time."""
 
 

@@ -56,7 +56,8 @@ class NodeRules:
     ``forget``: called after each step, takes away what makes no difference from then on. ``seen``: what the
     system's cluster looks at in a node when an event happens; never None. ``answering``: nodes that send nothing to a
     client but answers to its requests, and close none of its connections. ``housekeeping``: timers that change nothing while topics and brokers stay as they
-    are, but that a request is on its way which is answered as the one before.
+    are, but that a request is on its way which is answered as the one before. ``constant``: requests that change nothing at
+    the server and have the same answer at any time.
     """
 
     numberings: Mapping[type, Numbering]
@@ -64,6 +65,7 @@ class NodeRules:
     clients: tuple[type, ...]
     seen: Callable[[Any], Hashable]
     answering: tuple[type, ...] = ()
+    constant: tuple[type, ...] = ()
     housekeeping: Callable[[TimerName], bool] = lambda timer: False
     adopt: Mapping[type, Change] = field(default_factory=dict)
     forget: Mapping[type, Forget] = field(default_factory=dict)

@@ -213,7 +213,9 @@ class Steps:
             return self._past(each if each in kept else each - elapsed if each > self._least else each)
 
         map_times(node, rebased, self.rules.caches)
-        after = [(each, at if at in kept or timers.get(each) == at else at - elapsed) for each, at in out.timers.items()]
+        after = [
+            (each, at if at in kept or timers.get(each) == at else at - elapsed) for each, at in out.timers.items()
+        ]
         living = Living(node, tuple(after), tuple(sorted(out.ids.items())), given_up)
         sends = tuple([(to, -1 if message is None else self.message(message)) for to, message in sent])
         return Branch(self.living(living), sends, tuple(out.facts), tuple(out.chosen))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.engine.exploration import connections
 from protocols.engine.exploration.connections import CLOSES, OPENS, Pair
-from protocols.engine.exploration.states import DELIVER, FIRE, Action, Happened, Moved, Run, State
+from protocols.engine.exploration.states import DELIVER, FIRE, Action, Happened, Moved, Run
 from protocols.engine.exploration.steps import (
     CLOSED,
     CONNECTED,
@@ -39,6 +39,10 @@ class Script:
     def befalls(self, since: int, name: str) -> bool:
         """Whether an event of this number or a later one may do anything to this process."""
         return since < len(self.events)
+
+    def ends(self, since: int, name: str) -> bool:
+        """Whether all that these events do to the process is to end it."""
+        return False
 
     def happen(self, turn: "Turn", number: int) -> None:
         """The event of this number happens."""
