@@ -1,5 +1,5 @@
-"""What never may be, whatever the system does, in every state that the explorer comes to: an invariant that is broken is
-a mistake of the model (`protocols.timeline.invariants`)."""
+"""What never may be, whatever the system does: an invariant that is broken in a state that the explorer comes to is a
+mistake of the model (`protocols.timeline.invariants`)."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Final

@@ -50,15 +50,38 @@ def quiet_states(world: World, rows: Rows) -> Iterator[int]:
 
 def fates(subject: Subject, rows: Rows) -> Iterator[Fate]:
     """The fate of each quiet state, in the order in which the search found them."""
-    world = subject.settled.world
-    expected = _Expected(subject)
-    for place in quiet_states(world, rows):
-        state: State = tuple(rows[place].tolist())
+    known = Fates(subject)
+    for place in quiet_states(subject.settled.world, rows):
+        yield known.run(tuple(rows[place].tolist()), place)
+
+
+class Fates:
+    """What fair runs lead to."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._world = subject.settled.world
+        self._expected = _Expected(subject)
+        self._known: dict[State, Fate] = {}
+
+    def of(self, state: State) -> Fate | None:
+        """The fate of a state (with place 0), found once; None for one that is not quiet."""
+        world = self._world
+        if not world.is_quiet(state) or world.progress.values[state[0]].later:
+            return None
+        first = 1 + len(world.processes)
+        alike = (state[0], *(world.runs.values[each].living for each in state[1:first]), *state[first:])
+        if alike not in self._known:
+            self._known[alike] = self.run(state, 0)
+        return self._known[alike]
+
+    def run(self, state: State, place: int) -> Fate:
+        """The fate of a quiet state at this place of a search."""
+        world, expected = self._world, self._expected
         wanted = expected.after(world.progress.values[state[0]].events)
         end = fair_run(world, state, dict(_owned(world, state)), wanted)
         owners = Counter((group, queue) for (group, _), queues in end.owned.items() for queue in queues)
         shared = [each for each in wanted if owners[each] > 1 and each[0] not in expected.broadcasting]
-        yield Fate(place, end.settled, tuple(each for each in wanted if not owners[each]), tuple(shared))
+        return Fate(place, end.settled, tuple([each for each in wanted if not owners[each]]), tuple(shared))
 
 
 def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[Queue, ...]]]:

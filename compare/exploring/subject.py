@@ -27,8 +27,8 @@ OF_TOPICS: Final = (AddTopic, DeleteTopic, Queues, Subscribe)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A settled world; ``names`` of its watches, in their order, the model's invariants always among them. ``has_fair``: whether some of the properties are about
-    what follows once nothing is late any more."""
+    """A settled world; ``names`` of its watches, in their order, the model's invariants always among
+    them; one that is about what follows once nothing is late any more has none."""
 
     variant: Variant
     lived: Scenario

@@ -7,74 +7,144 @@ drawn bit by bit, because hypothesis takes numbers from modules that happen to b
 
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
+from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 
+from compare.exploring import invariants
+from compare.exploring.answers import Answers, wrong_with
+from compare.exploring.properties import FAIR
+from compare.exploring.settling import Fates
+from compare.exploring.subject import Subject
 from protocols.engine.exploration import Action, State, World
 from protocols.engine.exploration.states import FIRE
 from protocols.errors import UserError
 
-Violates: TypeAlias = Callable[[State], bool]
-"""Whether a state violates what is looked at."""
+Wrong: TypeAlias = Callable[[State], str | None]
+"""What is wrong in a state, in words (empty: the state itself violates the property); None: nothing."""
 
-IsOver: TypeAlias = Callable[[], bool]
+STEPS = 60
+"""Of a walk, where no depth is given."""
+
+
+class Chance(NamedTuple):
+    """``examples``: how many walks are drawn for each property, at most. ``seed``: other seeds draw other walks.
+    ``steps``: how long a walk is at most; ``seconds``: after so much wall time no more is drawn."""
+
+    examples: int = 1000
+    seed: int = 0
+    steps: int = STEPS
+    seconds: float | None = None
 
 
 class Walk(NamedTuple):
-    """Actions, with their choices, and the state that they lead to."""
+    """Actions, with their choices, and what is wrong in the state that they lead to."""
 
     actions: tuple[Action, ...]
-    state: State
+    why: str
 
 
-class Seen:
-    """What walks have come through: distinct states, and steps."""
+def answered_by_chance(subject: Subject, asked: Sequence[str], chance: Chance) -> Answers:
+    """Look for a violation of each property in random walks; nothing is proved (`Answers.complete` is False).
 
-    __slots__ = ("states", "transitions")
+    The model's invariants are looked at in every state, whatever is asked. Raises `UserError` where hypothesis is
+    missing.
+    """
+    began = monotonic()
+    walking = _Walking(subject, chance)
+    found = Answers(tuple(asked), complete=False)
+    for name in asked:
+        walk = walking.find(name)
+        if walk is None:
+            continue
+        broken = walking.breaks(walk)
+        if broken and name != invariants.NAME:
+            found.asked = tuple(dict.fromkeys((*found.asked, invariants.NAME)))
+            found.stories.setdefault(invariants.NAME, (list(walk.actions), ""))
+        else:
+            found.stories[name] = list(walk.actions), walk.why
+    found.states, found.transitions = len(walking.states), walking.transitions
+    found.seconds = monotonic() - began
+    return found
 
-    def __init__(self) -> None:
-        self.states: set[State] = set()
+
+class _Walking:
+    """Walks through one world, and what they have come through."""
+
+    def __init__(self, subject: Subject, chance: Chance) -> None:
+        self.world, self._first = subject.settled.world, subject.settled.first
+        self.states = {self._first}
         self.transitions = 0
+        self._chance = chance
+        self._names = subject.names
+        self._fates = Fates(subject)
+        self._until = None if chance.seconds is None else monotonic() + chance.seconds
 
+    def find(self, name: str) -> Walk | None:
+        """A short walk to a violation of the property, or of an invariant; None where no example comes to one."""
+        try:
+            import hypothesis
+            from hypothesis import strategies as st
+        except ImportError:
+            raise UserError("--random needs hypothesis: pip install 'equipoise[explore]'") from None
+        wrong = self._wrong(name)
 
-def find_walk(
-    world: World,
-    start: State,
-    violates: Violates,
-    *,
-    steps: int,
-    examples: int,
-    seed: int,
-    seen: Seen,
-    is_over: IsOver = lambda: False,
-) -> Walk | None:
-    """A short walk of at most so many steps to a state that violates; None where none of so many examples comes to
-    one, or `is_over` says that the time is up. Raises `UserError` where hypothesis is missing."""
-    try:
-        import hypothesis
-        from hypothesis import strategies as st
-    except ImportError:
-        raise UserError("random stories need hypothesis: pip install 'equipoise[explore]'") from None
+        @st.composite
+        def walks(draw: Any) -> Walk | None:
+            if self._until is not None and monotonic() > self._until:
+                return None
+            return self._walked(wrong, lambda count: _drawn(draw, st.booleans(), count))
 
-    @st.composite
-    def walks(draw: Any) -> Walk | None:
-        if is_over():
+        settings = hypothesis.settings(
+            max_examples=self._chance.examples,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+            suppress_health_check=list(hypothesis.HealthCheck),
+            verbosity=hypothesis.Verbosity.quiet,
+        )
+        try:
+            random = Random(self._chance.seed)
+            found = hypothesis.find(walks(), lambda walk: walk is not None, settings=settings, random=random)
+        except hypothesis.errors.NoSuchExample:
             return None
-        return _walked(world, start, violates, steps, lambda count: _drawn(draw, st.booleans(), count), seen)
+        return None if found is None else shortened(self.world, self._first, found, wrong)
 
-    settings = hypothesis.settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        suppress_health_check=list(hypothesis.HealthCheck),
-        verbosity=hypothesis.Verbosity.quiet,
-    )
-    try:
-        found = hypothesis.find(walks(), lambda walk: walk is not None, settings=settings, random=Random(seed))
-    except hypothesis.errors.NoSuchExample:
-        return None
-    return None if found is None else shortened(world, start, found, violates)
+    def breaks(self, walk: Walk) -> bool:
+        """Whether a walk ends where an invariant of the model is broken."""
+        state = self._first
+        for action in walk.actions:
+            state = self.world.step(state, action)
+        return self._names.index(invariants.NAME) in self.world.violated(state)
+
+    def _wrong(self, name: str) -> Wrong:
+        broken = self._names.index(invariants.NAME)
+        if name in FAIR:
+
+            def wrong(state: State) -> str | None:
+                if broken in self.world.violated(state):
+                    return ""
+                fate = self._fates.of(state)
+                return None if fate is None else wrong_with(name, fate) or None
+
+            return wrong
+        places = {self._names.index(name), broken}
+        return lambda state: None if places.isdisjoint(self.world.violated(state)) else ""
+
+    def _walked(self, wrong: Wrong, choose: Callable[[int], int]) -> Walk | None:
+        world, state, taken = self.world, self._first, []
+        why = wrong(state)
+        while why is None:
+            actions = world.actions(state)
+            if not actions or len(taken) >= self._chance.steps:
+                return None
+            ways = list(world.successors(state, [actions[choose(len(actions))]]))
+            action, state = ways[choose(len(ways))]
+            taken.append(action)
+            self.states.add(state)
+            self.transitions += 1
+            why = wrong(state)
+        return Walk(tuple(taken), why)
 
 
 def _drawn(draw: Any, bits: Any, count: int) -> int:
@@ -83,25 +153,6 @@ def _drawn(draw: Any, bits: Any, count: int) -> int:
     for _ in range((count - 1).bit_length()):
         number = 2 * number + draw(bits)
     return number % count
-
-
-def _walked(
-    world: World, start: State, violates: Violates, steps: int, choose: Callable[[int], int], seen: Seen
-) -> Walk | None:
-    state, taken = start, []
-    while len(taken) < steps:
-        actions = world.actions(state)
-        if not actions:
-            return None
-        action = actions[choose(len(actions))]
-        ways = list(world.successors(state, [action]))
-        action, state = ways[choose(len(ways))]
-        taken.append(action)
-        seen.states.add(state)
-        seen.transitions += 1
-        if violates(state):
-            return Walk(tuple(taken), state)
-    return None
 
 
 # Leaving steps out.
@@ -114,21 +165,21 @@ class _Named(NamedTuple):
     timer: Any = None
 
 
-def shortened(world: World, start: State, walk: Walk, violates: Violates) -> Walk:
+def shortened(world: World, first: State, walk: Walk, wrong: Wrong) -> Walk:
     """The walk without any step that it does not need: what was only possible because of it goes with it."""
-    named = _named(world, start, walk.actions)
+    named = _named(world, first, walk.actions)
     at = len(named) - 1
     while at >= 0:
-        shorter = _again(world, start, [*named[:at], *named[at + 1 :]], violates)
+        shorter = _again(world, first, [*named[:at], *named[at + 1 :]], wrong)
         if shorter is not None and len(shorter.actions) < len(named):
-            walk, named = shorter, _named(world, start, shorter.actions)
+            walk, named = shorter, _named(world, first, shorter.actions)
             at = len(named)
         at -= 1
     return walk
 
 
-def _named(world: World, start: State, actions: Iterable[Action]) -> list[_Named]:
-    found, state = [], start
+def _named(world: World, first: State, actions: Iterable[Action]) -> list[_Named]:
+    found, state = [], first
     for action in actions:
         timer = world.timers(state, action.of)[int(action.what)] if action.kind == FIRE else None
         found.append(_Named(action, timer))
@@ -136,23 +187,31 @@ def _named(world: World, start: State, actions: Iterable[Action]) -> list[_Named
     return found
 
 
-def _again(world: World, start: State, named: Sequence[_Named], violates: Violates) -> Walk | None:
-    """Walk through those of the steps that can be taken; None where no state on the way violates."""
-    state, taken = start, []
-    for action, timer in named:
-        for possible in world.actions(state):
-            if (possible.kind, possible.of) != (action.kind, action.of):
-                continue
-            if action.kind == FIRE:
-                if world.timers(state, action.of)[int(possible.what)] != timer:
-                    continue
-            elif possible.what != action.what:
-                continue
-            found = next((each for each in world.successors(state, [possible]) if each[0][3] == action.choices), None)
-            if found is not None:
-                taken.append(found[0])
-                state = found[1]
-                if violates(state):
-                    return Walk(tuple(taken), state)
-            break
+def _again(world: World, first: State, named: Sequence[_Named], wrong: Wrong) -> Walk | None:
+    """Walk through those of the steps that can be taken; None where nothing is wrong in any state on the way."""
+    state, taken = first, []
+    for each in named:
+        step = _taken(world, state, each)
+        if step is not None:
+            state = step[1]
+            taken.append(step[0])
+            why = wrong(state)
+            if why is not None:
+                return Walk(tuple(taken), why)
+    return None
+
+
+def _taken(world: World, state: State, named: _Named) -> tuple[Action, State] | None:
+    """The step in this state, and where it leads; None where it cannot be taken."""
+    wanted, timer = named
+    for action in world.actions(state):
+        if action[:2] != wanted[:2]:
+            continue
+        what: Any = action.what
+        if action.kind == FIRE and world.timers(state, action.of)[what] != timer:
+            continue
+        if action.kind != FIRE and what != wanted.what:
+            continue
+        ways = list(world.successors(state, [action]))
+        return next((each for each in ways if each[0].choices == wanted.choices), None)
     return None

@@ -118,7 +118,7 @@ DEFECTS = (
     ),
     Defect(
         "epoch compared with >= for >",
-        "a classic member's SyncGroup is refused where the group's epoch is at least the member's, not where it is later",
+        "a classic member's SyncGroup is refused where the group's epoch is the member's, not only where it is later",
         f"{COORDINATOR}: GroupMetadataManager.classicGroupSyncToConsumerGroup",
         _sync_compares_with_at_least,
         Search(MIXED, "settles", 10),

@@ -104,8 +104,8 @@ def _refused_lock_ignored(patch: pytest.MonkeyPatch) -> None:
     replace(patch, original, locked)
 
 
-BROKER = "broker"
-CLIENT = "client"
+BROKER = "RocketMQ broker"
+CLIENT = "RocketMQ client"
 
 DEFECTS = (
     Defect(
@@ -141,7 +141,7 @@ DEFECTS = (
         "the end of a pass does not set the time of the next one: what no notice tells is lost",
         f"{CLIENT}: RebalanceService.run",
         _no_next_pass,
-        Search(GROWN, "every-queue-owned", 10, client_timers=1, broker_timers=0),
+        Search(GROWN, "every-queue-owned", 6, client_timers=1, broker_timers=0),
     ),
     Defect(
         "alone without an answer",

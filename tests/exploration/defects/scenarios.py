@@ -18,8 +18,11 @@ def scope(
     load: str = "",
     seed: int = 1,
 ) -> str:
-    """Members c1, c2, ... with these topics; ``orders`` and ``payments``: queues of these topics;
-    ``settings`` of all, and of each member its ``own``; ``load``: records written per queue; ``seed`` of the latencies until the group has settled."""
+    """Members c1, c2, ... with these topics.
+
+    ``orders`` and ``payments``: queues of these topics; ``settings`` of all, and of each member its ``own``; ``load``:
+    records written per queue; ``seed`` of the latencies until the group has settled.
+    """
     members = "".join(
         f"    c{at}: {{subscribe: [{topics}], settings: {{{own.get(f'c{at}', '')}}}}}\n"
         for at, topics in enumerate(subscriptions, 1)
