@@ -78,7 +78,7 @@ def _forget_past(node: Consumer, timers: dict[TimerName, Time]) -> None:
 
 
 def _housekeeping(timer: TimerName) -> bool:
-    return timer == METADATA or timer[0] == "expiry"
+    return timer == METADATA or (isinstance(timer, tuple) and timer[0] == "expiry")
 
 
 RULES: Final = NodeRules(

@@ -6,6 +6,7 @@ from typing import Any, Final
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
 from rocketmq_selfbalance.broker import BrokerNode
+from rocketmq_selfbalance.broker.connections import IDLE
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.nameserver import NameServer
@@ -32,9 +33,26 @@ class _Requests:
         client.sent_back = {names.get(number, number): each for number, each in client.sent_back.items()}
 
 
-def _forget_counts(node: BrokerNode, timers: dict[TimerName, Time]) -> None:
-    """How often offsets were committed is written to the file with them, and read by nobody here."""
-    node.state.offsets.pulls = {}
+def _forget_in_broker(node: BrokerNode, timers: dict[TimerName, Time]) -> None:
+    """Statistics; and the timers that look whether a connection is idle, which the broker moves only when they fire,
+    stand where they are needed."""
+    broker = node.state
+    broker.offsets.pulls = {}
+    for timer in timers:
+        if timer[0] == IDLE:
+            timers[timer] = broker.active[timer[1]] + broker.settings.server_channel_max_idle_ms
+
+
+def _forget_in_client(node: Client, timers: dict[TimerName, Time]) -> None:
+    """The timers of threads that wait for answers, likewise."""
+    client = node.instance
+    for thread in list(client.watched):
+        until = min((asked.until for asked in client.asked.values() if asked.thread == thread), default=None)
+        if until is None:
+            del client.watched[thread]
+            timers.pop(("thread", thread), None)
+        else:
+            client.watched[thread] = timers["thread", thread] = until
 
 
 def _seen(node: Any) -> Hashable:
@@ -65,5 +83,5 @@ RULES: Final = NodeRules(
     answering=(NameServer,),
     constant=(GetRouteInfo,),
     housekeeping=_housekeeping,
-    forget={BrokerNode: _forget_counts},
+    forget={BrokerNode: _forget_in_broker, Client: _forget_in_client},
 )

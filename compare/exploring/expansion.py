@@ -34,11 +34,11 @@ class _Seen(list[int]):
         super().__init__(state)
         self.columns: set[int] = set()
 
-    def __getitem__(self, at):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
         self.columns.add(at)
         return list.__getitem__(self, at)
 
-    def __setitem__(self, at, value):  # type: ignore[no-untyped-def, override]
+    def __setitem__(self, at, value):  # type: ignore[no-untyped-def]
         self.columns.add(at)
         list.__setitem__(self, at, value)
 
@@ -159,22 +159,15 @@ class Expansion:
             outcomes.append(outcome)
         most = max((len(each.actions) for each in outcomes if each is not None), default=0)
         for branch in range(most):
-            has = np.array([each is not None and len(each.actions) > branch for each in outcomes])
-            codes = np.array(
-                [each.actions[branch] if ok else 0 for each, ok in zip(outcomes, has, strict=True)], np.int32
-            )  # type: ignore[union-attr]
+            taken = [each if each is not None and len(each.actions) > branch else None for each in outcomes]
+            has = np.array([each is not None for each in taken])
+            codes = np.array([0 if each is None else each.actions[branch] for each in taken], np.int32)
             nothing = (0,) * len(columns)
-            after = np.array(
-                [each.after[branch] if ok else nothing for each, ok in zip(outcomes, has, strict=True)],  # type: ignore[union-attr]
-                np.int32,
-            ).reshape(len(outcomes), len(columns))
-            if has.all():
-                of, kept = which, places
-            else:
-                mask = has[which]
-                of, kept = which[mask], places[mask]
+            after = [nothing if each is None else each.after[branch] for each in taken]
+            mask = has[which]
+            of, kept = (which, places) if has.all() else (which[mask], places[mask])
             made = rows[kept]
-            made[:, columns] = after[of]
+            made[:, columns] = np.array(after, np.int32).reshape(len(taken), len(columns))[of]
             yield made, kept, codes[of]
 
     def _outcome(self, action: Action, columns: tuple[int, ...], state: Sequence[int]) -> Outcome:

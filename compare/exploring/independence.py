@@ -1,7 +1,7 @@
 """Which orders make no difference (a partial-order reduction by persistent sets)."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +42,12 @@ class Independence:
         world = self._world
         alone = np.full(len(rows), NOBODY, np.int64)
         for place, choice in enumerate(self.choices):
-            may: Callable[[Any, list[int]], bool]
             if isinstance(choice, str):
-                columns, may = [0, world.column[choice], *self._columns[choice]], self._acts_alone
+                columns = [0, world.column[choice], *self._columns[choice]]
             elif choice[1] in world.clients:
-                columns, may = [0, world.column[choice[1]], *self._columns[choice[1]]], self._is_silent
+                columns = [0, world.column[choice[1]], *self._columns[choice[1]]]
             else:
-                columns, may = [world.pair_column[choice][0], world.column[choice[1]]], self._is_constant
+                columns = [world.pair_column[choice][0], world.column[choice[1]]]
             left = np.flatnonzero(alone == NOBODY)
             parts = rows[left][:, columns]
             firsts, which = combinations(parts)
@@ -57,10 +56,16 @@ class Independence:
             for at, values in zip(firsts.tolist(), map(tuple, parts[firsts].tolist()), strict=True):
                 answer = known.get(values)
                 if answer is None:
-                    answer = known[values] = may(choice, rows[left[at]].tolist())
+                    answer = known[values] = self._may(choice, rows[left[at]].tolist())
                 answers.append(answer)
             alone[left[np.array(answers, bool)[which]]] = place
         return alone
+
+    def _may(self, choice: str | tuple[str, str], state: list[int]) -> bool:
+        if isinstance(choice, str):
+            return self._acts_alone(choice, state)
+        is_client = choice[1] in self._world.clients
+        return self._is_silent(choice, state) if is_client else self._is_constant(choice, state)
 
     # One delivery.
 

@@ -23,6 +23,10 @@ OF_A_MEMBER: Final = "consumer group member"
 """The state machine of a member of the consumer protocol at its coordinator."""
 
 
+LEFT: Final = "removed"
+"""Its event by which the coordinator takes a member out of the group."""
+
+
 class Belief(NamedTuple):
     """What a member takes for its own, and in which generation it was told so (None: the system has none)."""
 
@@ -101,9 +105,7 @@ class SingleOwnerAcknowledged:
             return before._replace(granted=tuple(sorted(others | ({fact[:2]} if fact.queues else set()))))
         if isinstance(fact, Transition) and fact.machine == OF_A_MEMBER:
             others_there = {each for each in before.present if each != fact.of}
-            return before._replace(
-                present=tuple(sorted(others_there | ({fact.of} if fact.after != "ABSENT" else set())))
-            )
+            return before._replace(present=tuple(sorted(others_there | ({fact.of} if fact.event != LEFT else set()))))
         return before
 
     def is_violated(self, remembered: Sequence[Known]) -> bool:

@@ -1,5 +1,5 @@
-"""All states that can be reached, level by level: whole levels at once, so that the first state of a level that violates
-a property has a shortest story."""
+"""All states that can be reached, level by level, so that the first state that violates a property has a shortest
+story."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic

@@ -171,8 +171,9 @@ class Simulation:
 
     def join(self, one: str, other: str) -> None:
         """Two processes have a connection from now on, of which both know already."""
-        there, back = self._link(self.processes[one], self.processes[other]), self._link(
-            self.processes[other], self.processes[one]
+        there, back = (
+            self._link(self.processes[one], self.processes[other]),
+            self._link(self.processes[other], self.processes[one]),
         )
         there.back, back.back = back, there
         there.open = back.open = True

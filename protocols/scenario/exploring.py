@@ -84,7 +84,7 @@ def explored(
     told = _Told()
     simulation = Simulation(seed=scenario.run.seed, latency=Latency(*scenario.run.latency), observer=told)
     simulation.now = BEGAN
-    cluster = make(scenario, system, simulation)
+    cluster: Any = make(scenario, system, simulation)
     cluster.start()
     _settle(simulation, told)
     steps = Steps(rules, simulation.now, scenario.run.seed)

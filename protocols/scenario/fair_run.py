@@ -1,4 +1,4 @@
-"""From a state of the explorer's world on, the fair run: nothing is late any more, no event comes, timers fire in order.
+"""The fair run from a state of the explorer's world on: nothing is late any more, no event comes, timers fire in order.
 
 Nodes move to a simulation, whose clock begins where all of theirs stand.
 """

@@ -52,12 +52,14 @@ class NodeRules:
     """Of one system, by the nodes' classes.
 
     ``numberings``: how a client numbers its requests. ``caches``: fields that change nothing but speed. ``clients``:
-    nodes whose timers fire as often as those of clients. ``adopt``: called with a node that comes into the world.
-    ``forget``: called after each step, takes away what makes no difference from then on. ``seen``: what the
-    system's cluster looks at in a node when an event happens; never None. ``answering``: nodes that send nothing to a
-    client but answers to its requests, and close none of its connections. ``housekeeping``: timers that change nothing while topics and brokers stay as they
-    are, but that a request is on its way which is answered as the one before. ``constant``: requests that change nothing at
-    the server and have the same answer at any time.
+    nodes whose timers fire as often as those of clients. ``seen``: what the system's cluster looks at in a node when an
+    event happens; never None. ``adopt``: called with a node that comes into the world. ``forget``: called after each
+    step, takes away what makes no difference from then on.
+
+    ``answering``: nodes that send nothing to a client but answers to its requests, and close none of its connections.
+    ``constant``: requests that change nothing at the server and have the same answer at any time. ``housekeeping``:
+    timers that change nothing while topics and brokers stay as they are, but that a request is on its way which is
+    answered as the one before.
     """
 
     numberings: Mapping[type, Numbering]

@@ -153,7 +153,9 @@ class Steps:
         """The number of a node that has lived in another world, where it is `now`; the node is changed. Requests that
         are under way keep their numbers."""
         map_times(node, self._past, self.rules.caches)
-        return self.living(Living(node, tuple(timers.items()), tuple(sorted(ids.items())), ()))
+        standing = dict(timers)
+        self._forget(node, standing)
+        return self.living(Living(node, tuple(standing.items()), tuple(sorted(ids.items())), ()))
 
     def begin(self, name: str, node: Any, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
         """A new process starts."""
@@ -202,9 +204,6 @@ class Steps:
         kept: set[float] = set()
         if now != self.now:
             floats_of(before.node, kept, self.rules.caches)
-        forget = self.rules.forget.get(type(node))
-        if forget is not None:
-            forget(node, out.timers)
         lost = event.peer if event.kind == CLOSED else None
         given_up, sent = renumbered(numbering, node, outstanding, before.given_up, out.sent, answered, lost)
         elapsed = now - self.now
@@ -213,12 +212,16 @@ class Steps:
             return self._past(each if each in kept else each - elapsed if each > self._least else each)
 
         map_times(node, rebased, self.rules.caches)
-        after = [
-            (each, at if at in kept or timers.get(each) == at else at - elapsed) for each, at in out.timers.items()
-        ]
-        living = Living(node, tuple(after), tuple(sorted(out.ids.items())), given_up)
+        set_now = {each: at if timers.get(each) == at else at - elapsed for each, at in out.timers.items()}
+        self._forget(node, set_now)
+        living = Living(node, tuple(set_now.items()), tuple(sorted(out.ids.items())), given_up)
         sends = tuple([(to, -1 if message is None else self.message(message)) for to, message in sent])
         return Branch(self.living(living), sends, tuple(out.facts), tuple(out.chosen))
+
+    def _forget(self, node: Any, timers: dict[TimerName, Time]) -> None:
+        forget = self.rules.forget.get(type(node))
+        if forget is not None:
+            forget(node, timers)
 
     def _handle(self, node: Any, now: Time, event: NodeEvent, out: StepOutbox) -> int | None:
         """Give the event to the node; the number that an answer repeats."""
