@@ -94,7 +94,8 @@ def explore(
     The group settles first. From there messages may be late for as long as they like, timers fire in any order, and the
     scenario's events, which keep their order, come at any moment. A property that does not hold is answered with a
     shortest story and a token that tells it again. Where that is too much, --random draws stories of at most --depth
-    steps (default 60) with hypothesis, and shrinks one that violates a property. The exit code is 1 if a property does not hold.
+    steps (default 60) with hypothesis, and shrinks one that violates a property. The exit code is 1 if a property does
+    not hold.
     """
     if report is not None:
         check_report(report)

@@ -26,6 +26,10 @@ STEPS = 60
 """Of a walk, where no depth is given."""
 
 
+class _TimeIsUp(BaseException):
+    """No more walks are drawn."""
+
+
 class Chance(NamedTuple):
     """``examples``: how many walks are drawn for each property, at most. ``seed``: other seeds draw other walks.
     ``steps``: how long a walk is at most; ``seconds``: after so much wall time no more is drawn."""
@@ -88,11 +92,16 @@ class _Walking:
             raise UserError("--random needs hypothesis: pip install 'equipoise[explore]'") from None
         wrong = self._wrong(name)
 
+        best: list[Walk] = []
+
         @st.composite
         def walks(draw: Any) -> Walk | None:
-            if self._until is not None and monotonic() > self._until:
-                return None
-            return self._walked(wrong, lambda count: _drawn(draw, st.booleans(), count))
+            if self._is_late():
+                raise _TimeIsUp
+            walk = self._walked(wrong, lambda count: _drawn(draw, st.booleans(), count))
+            if walk is not None and (not best or len(walk.actions) <= len(best[0].actions)):
+                best[:] = [walk]
+            return walk
 
         settings = hypothesis.settings(
             max_examples=self._chance.examples,
@@ -108,7 +117,14 @@ class _Walking:
             found = hypothesis.find(walks(), lambda walk: walk is not None, settings=settings, random=random)
         except hypothesis.errors.NoSuchExample:
             return None
+        except (_TimeIsUp, hypothesis.errors.Flaky):  # it wonders why nothing more is drawn
+            if not self._is_late():
+                raise
+            found = best[0] if best else None
         return None if found is None else shortened(self.world, self._first, found, wrong)
+
+    def _is_late(self) -> bool:
+        return self._until is not None and monotonic() > self._until
 
     def breaks(self, walk: Walk) -> bool:
         """Whether a walk ends where an invariant of the model is broken."""
@@ -132,7 +148,8 @@ class _Walking:
         return lambda state: None if places.isdisjoint(self.world.violated(state)) else ""
 
     def _walked(self, wrong: Wrong, choose: Callable[[int], int]) -> Walk | None:
-        world, state, taken = self.world, self._first, []
+        world, state = self.world, self._first
+        taken: list[Action] = []
         why = wrong(state)
         while why is None:
             actions = world.actions(state)

@@ -1,19 +1,27 @@
 """Random stories: found by chance, shrunk, the same for the same seed; the exhaustive search judges them."""
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from compare.cli import cli
-from compare.exploring.answers import Answers, retold
-from compare.exploring.tokens import Token, fingerprint
+from compare.exploring.answers import Answers
+from compare.exploring.command import explore
 from compare.exploring.walks import Chance, Walk, answered_by_chance, shortened
+from protocols.engine.exploration import Action, State, World
 from protocols.engine.exploration.states import FIRE
 from tests.exploration.defects import DEFECTS, Defect
 
 BY_NAME = {each.name: each for each in DEFECTS}
+
+
+def along(world: World, state: State, actions: Sequence[Action]) -> Iterator[tuple[Action, State]]:
+    """Each action, and the state in which it is taken."""
+    for action in actions:
+        yield action, state
+        state = world.step(state, action)
 
 
 def by_chance(defect: Defect, chance: Chance) -> Answers:
@@ -62,32 +70,35 @@ def test_steps_that_a_story_does_not_need_are_left_out() -> None:
         subject, found = defect.search.answer()
         world, first = subject.settled.world, subject.settled.first
         short, _ = found.stories[defect.search.property]
-        at = next(at for at, each in enumerate(world.timers(first, "c1")) if each == "auto commit" or at == 0)
-        detour = next(each for each in world.actions(first) if each.kind == FIRE and each.of == "c1" or at < 0)
-        state = world.step(first, detour)
-        taken = [detour]
-        for action in short:
-            state = world.step(state, action)
-            taken.append(action)
+        busy = {each.of for each in short if each.kind == FIRE}
+        detours = [each for each in world.actions(first) if each.kind == FIRE and each.of not in busy]
+        assert detours
+        taken, state = [detours[0]], world.step(first, detours[0])
+        named = [(each, world.timers(before, each.of)) for each, before in along(world, first, short)]
+        for action, timers in named:
+            now = world.timers(state, action.of)
+            what = now.index(timers[int(action.what)]) if action.kind == FIRE else action.what
+            taken.append(action._replace(what=what))
+            state = world.step(state, taken[-1])
         assert world.violated(state)
         cut = shortened(world, first, Walk(tuple(taken), ""), lambda each: "" if world.violated(each) else None)
-        assert len(cut.actions) == len(short)
-        token = Token("", defect.search.property, world.bounds, cut.actions, fingerprint(subject.variant.scenario))
-        assert retold(subject, token).stories
+        assert len(cut.actions) == len(short) == len(taken) - 1
 
 
 def test_the_command_gives_story_and_token_that_tells_it_again(tmp_path: Path) -> None:
     path = tmp_path / "scope.yaml"
     path.write_text(BY_NAME["generation not raised"].search.scenario, encoding="utf-8")
-    asked = ["explore", str(path), "--random", "--seed", "3", "--property", "single-owner", "--format", "json"]
+    asked = [str(path), "--random", "--seed", "3", "--property", "single-owner", "--format", "json"]
     answers = []
     for _ in range(2):
-        done = CliRunner().invoke(cli, asked)
-        assert done.exit_code == 1, done.output
+        done = CliRunner().invoke(explore, asked, standalone_mode=False)
+        assert done.return_value == 1, done.output
         answers.append({**json.loads(done.stdout), "seconds": None})
     assert answers[0] == answers[1]
     (answer,) = answers[0]["properties"]
     assert answer["steps"] == len(answer["story"]) <= 10
-    again = CliRunner().invoke(cli, ["explore", str(path), "--replay", answer["token"], "--format", "json"])
-    assert again.exit_code == 1
+    again = CliRunner().invoke(
+        explore, [str(path), "--replay", answer["token"], "--format", "json"], standalone_mode=False
+    )
+    assert again.return_value == 1
     assert json.loads(again.stdout)["properties"][0]["story"] == answer["story"]

@@ -22,4 +22,16 @@ from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.turn import Script
 from protocols.engine.exploration.world import World
 
-__all__ = ["Action", "Bounds", "BrokenInvariant", "Happened", "NodeRules", "Numbering", "Script", "State", "Steps", "Watch", "World"]
+__all__ = [
+    "Action",
+    "Bounds",
+    "BrokenInvariant",
+    "Happened",
+    "NodeRules",
+    "Numbering",
+    "Script",
+    "State",
+    "Steps",
+    "Watch",
+    "World",
+]
