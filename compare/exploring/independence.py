@@ -166,7 +166,8 @@ class Independence:
 
     def _flights(self, link: tuple[str, str], state: list[int]) -> tuple[int, ...]:
         column, side = self._world.pair_column[link]
-        return self._world.pairs.values[state[column]].flights[side]
+        flights: tuple[int, ...] = self._world.pairs.values[state[column]].flights[side]
+        return flights
 
     def _head(self, link: tuple[str, str], state: list[int]) -> int | None:
         return next(iter(self._flights(link, state)), None)

@@ -33,6 +33,7 @@ ORDER = (
     "watching",
     "history",
     "comparison",
+    "exploring",
     "planning",
     "conformance",
     "serving",

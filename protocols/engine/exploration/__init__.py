@@ -15,11 +15,11 @@ What is abstracted: a node's clock stands still but for the timer that fires (`s
 late; timers fire as often as `Bounds` says.
 """
 
+from protocols.engine.exploration.holdings import Script
 from protocols.engine.exploration.observing import BrokenInvariant, Watch
 from protocols.engine.exploration.rules import NodeRules, Numbering
 from protocols.engine.exploration.states import Action, Bounds, Happened, State
 from protocols.engine.exploration.steps import Steps
-from protocols.engine.exploration.turn import Script
 from protocols.engine.exploration.world import World
 
 __all__ = [

@@ -1,10 +1,11 @@
 """One action of the explorer's world, and all that follows from it at once."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocols.engine.exploration import connections
 from protocols.engine.exploration.connections import CLOSES, OPENS, Pair
+from protocols.engine.exploration.holdings import Holdings
 from protocols.engine.exploration.states import DELIVER, FIRE, Action, Happened, Moved, Run
 from protocols.engine.exploration.steps import (
     CLOSED,
@@ -18,9 +19,6 @@ from protocols.engine.exploration.steps import (
 )
 from protocols.engine.nodes import OPERATOR, Message
 
-if TYPE_CHECKING:
-    from protocols.engine.exploration.world import World
-
 _NAMES = {
     START: "start",
     RECEIVE: "receive",
@@ -31,32 +29,10 @@ _NAMES = {
 }
 
 
-class Script:
-    """What makes events happen; see `protocols.engine.exploration.events`."""
-
-    events: Sequence[Any] = ()
-
-    def befalls(self, since: int, name: str) -> bool:
-        """Whether an event of this number or a later one may do anything to this process."""
-        return since < len(self.events)
-
-    def ends(self, since: int, name: str) -> bool:
-        """Whether all that these events do to the process is to end it."""
-        return False
-
-    def happen(self, turn: "Turn", number: int) -> None:
-        """The event of this number happens."""
-        raise NotImplementedError
-
-    def go_on(self, turn: "Turn", left: tuple[int, int, str]) -> None:
-        """What an earlier event has left to come happens."""
-        raise NotImplementedError
-
-
 class Turn:
     """One action: a state that is changed until all that follows at once has happened."""
 
-    def __init__(self, world: "World", state: list[int], choices: Sequence[int], told: list[Happened] | None) -> None:
+    def __init__(self, world: Holdings, state: list[int], choices: Sequence[int], told: list[Happened] | None) -> None:
         self.world = world
         self.state = state
         self.options: list[int] = []
