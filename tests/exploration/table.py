@@ -1,4 +1,4 @@
-"""The table of docs/planted-defects.md: `python -m tests.exploration.table` searches for all defects and writes it."""
+"""The table of docs/explorer.md: `python -m tests.exploration.table` searches for all defects and writes it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from protocols.errors import UserError
 from tests.exploration.defects import DEFECTS, Defect
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "planted-defects.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explorer.md"
 HEAD = "| defect | what is wrong | where | property that fails | members | steps | states |"
 RULE = "|---|---|---|---|--:|--:|--:|"
 

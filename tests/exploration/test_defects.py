@@ -1,4 +1,4 @@
-"""Planted defects are found, with short stories, as docs/planted-defects.md says; the unchanged models pass the same
+"""Planted defects are found, with short stories, as docs/explorer.md says; the unchanged models pass the same
 searches."""
 
 import pytest
