@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TypedDict
 
+from compare.exploring import invariants
 from compare.exploring.properties import FAIR, SETTLES
 from compare.exploring.search import Limits, Search
 from compare.exploring.settling import Fate, fates
@@ -57,18 +58,22 @@ def answered(subject: Subject, asked: Sequence[str], limits: Limits, progress: P
     began = monotonic()
     world, first = subject.settled.world, subject.settled.first
     found = Answers(tuple(asked))
-    wanted = [subject.names.index(name) for name in asked if name in subject.names]
+    wanted = [subject.names.index(name) for name in dict.fromkeys((*asked, invariants.NAME)) if name in subject.names]
     is_fair = any(name in FAIR for name in asked)
-    search = Search(world, first, wanted, limits, reduced=not is_fair, on_level=progress).run(to_the_end=is_fair)
+    # A reduced search comes to some states by longer ways only, which a limit on the depth would leave out.
+    reduced = not is_fair and limits.depth is None
+    search = Search(world, first, wanted, limits, reduced=reduced, on_level=progress).run(to_the_end=is_fair)
     found.states, found.transitions, found.complete = search.visited.count, search.transitions, search.complete
     violations = search.violations
-    if violations and not is_fair:
+    if violations and reduced:
         shortest = Search(world, first, list(violations), limits, on_level=progress).run()
         violations = {**violations, **shortest.violations}
         found.states = max(found.states, shortest.visited.count)
         found.transitions = max(found.transitions, shortest.transitions)
     for at, actions in violations.items():
         found.stories[subject.names[at]] = actions, ""
+    if invariants.NAME in found.stories and invariants.NAME not in found.asked:
+        found.asked = (*found.asked, invariants.NAME)
     if is_fair:
         _answer_fair(subject, asked, search, found, None if limits.seconds is None else began + limits.seconds)
     found.seconds = monotonic() - began
@@ -93,9 +98,10 @@ def _answer_fair(subject: Subject, asked: Sequence[str], search: Search, found: 
 def wrong_with(name: str, fate: Fate) -> str:
     """How the fair run violates this property; empty: it does not."""
     if name == SETTLES:
-        return (
-            "" if fate.settled else "from here on the group never settles, though nothing is late and nothing happens"
-        )
+        if not fate.settled:
+            return "from here on the group never settles, though nothing is late and nothing happens"
+        shared = ", ".join(queue_name(queue) for _, queue in fate.shared)
+        return f"from here on several members own {shared} for good" if shared else ""
     if not fate.unowned:
         return ""
     return f"from here on nobody ever owns {', '.join(queue_name(queue) for _, queue in fate.unowned)}"

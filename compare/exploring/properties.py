@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from compare.exploring import invariants
 from protocols.engine.exploration import Watch
 from protocols.facts import Committed, Granted, Owns, Transition
 from protocols.queues import Queue
@@ -163,6 +164,7 @@ WATCHES: Final[Mapping[str, Callable[[], Watch]]] = {
     SINGLE_OWNER: SingleOwner,
     ACKNOWLEDGED: SingleOwnerAcknowledged,
     COMMITS: CommitsNeverGoBack,
+    invariants.NAME: invariants.ModelInvariants,
 }
 """Properties of single states."""
 

@@ -5,6 +5,7 @@ is on its way. So it is enough to run on from those, once for each that differs 
 fire.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -14,19 +15,21 @@ from compare.exploring.columns import Rows
 from compare.exploring.properties import Beliefs
 from compare.exploring.subject import Subject
 from compare.scenarios.ending import ending
+from compare.scenarios.persistent_conflicts import broadcasting_groups
 from compare.scenarios.systems import system_of
 from protocols.engine.exploration import State, World
 from protocols.queues import Queue
-from protocols.scenario.fair_run import FairEnd, fair_run
+from protocols.scenario.fair_run import fair_run
 
 
 class Fate(NamedTuple):
-    """A quiet state (its place in the search), and what its fair run leads to: whether the group settles, and the
-    queues that nobody owns at the end."""
+    """A quiet state (its place in the search), and what its fair run leads to: whether the group settles, the queues
+    that nobody owns at the end, and those that several members own who were to share them."""
 
     place: int
     settled: bool
     unowned: tuple[tuple[str, Queue], ...]
+    shared: tuple[tuple[str, Queue], ...]
 
 
 def quiet_states(world: World, rows: Rows) -> Iterator[int]:
@@ -47,12 +50,38 @@ def quiet_states(world: World, rows: Rows) -> Iterator[int]:
 
 def fates(subject: Subject, rows: Rows) -> Iterator[Fate]:
     """The fate of each quiet state, in the order in which the search found them."""
-    world = subject.settled.world
-    expected = _Expected(subject)
-    for place in quiet_states(world, rows):
-        state: State = tuple(rows[place].tolist())
-        end = fair_run(world, state, dict(_owned(world, state)))
-        yield Fate(place, end.settled, expected.unowned(world.progress.values[state[0]].events, end))
+    known = Fates(subject)
+    for place in quiet_states(subject.settled.world, rows):
+        yield known.run(tuple(rows[place].tolist()), place)
+
+
+class Fates:
+    """What fair runs lead to."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._world = subject.settled.world
+        self._expected = _Expected(subject)
+        self._known: dict[State, Fate] = {}
+
+    def of(self, state: State) -> Fate | None:
+        """The fate of a state (with place 0), found once; None for one that is not quiet."""
+        world = self._world
+        if not world.is_quiet(state) or world.progress.values[state[0]].later:
+            return None
+        first = 1 + len(world.processes)
+        alike = (state[0], *(world.runs.values[each].living for each in state[1:first]), *state[first:])
+        if alike not in self._known:
+            self._known[alike] = self.run(state, 0)
+        return self._known[alike]
+
+    def run(self, state: State, place: int) -> Fate:
+        """The fate of a quiet state at this place of a search."""
+        world, expected = self._world, self._expected
+        wanted = expected.after(world.progress.values[state[0]].events)
+        end = fair_run(world, state, dict(_owned(world, state)), wanted)
+        owners = Counter((group, queue) for (group, _), queues in end.owned.items() for queue in queues)
+        shared = [each for each in wanted if owners[each] > 1 and each[0] not in expected.broadcasting]
+        return Fate(place, end.settled, tuple([each for each in wanted if not owners[each]]), tuple(shared))
 
 
 def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[Queue, ...]]]:
@@ -68,15 +97,16 @@ class _Expected:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
+        self.broadcasting = broadcasting_groups(subject.variant)
+        """Groups whose members all read every queue."""
         self._known: dict[int, Mapping[tuple[str, Queue], None]] = {}
 
-    def unowned(self, events: int, end: FairEnd) -> tuple[tuple[str, Queue], ...]:
-        """Those that nobody owns."""
+    def after(self, events: int) -> Mapping[tuple[str, Queue], None]:
+        """(Group, queue) of each."""
         known = self._known.get(events)
         if known is None:
             lived = self._subject.lived
             so_far = lived.model_copy(update={"events": lived.events[:events]})
             numbering = system_of(self._subject.variant.part.system).numbering
             known = self._known[events] = dict.fromkeys(ending(so_far, numbering).expected())
-        owned = {(group, queue) for (group, _), queues in end.owned.items() for queue in queues}
-        return tuple([each for each in known if each not in owned])
+        return known

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from compare.exploring import invariants
 from compare.exploring.properties import FAIR, WATCHES, Ownership
 from compare.scenarios.own_settings import with_own_settings
 from compare.scenarios.systems import cluster_of
@@ -26,8 +27,8 @@ OF_TOPICS: Final = (AddTopic, DeleteTopic, Queues, Subscribe)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A settled world; ``names`` of its watches, in their order. ``has_fair``: whether some of the properties are about
-    what follows once nothing is late any more."""
+    """A settled world; ``names`` of its watches, in their order, the model's invariants always among
+    them; one that is about what follows once nothing is late any more has none."""
 
     variant: Variant
     lived: Scenario
@@ -46,6 +47,9 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
         part = part.model_copy(update={"system": part.system[: -len(STATIC)]})
     watched = [name for name in names if name in WATCHES]
     watches: list[Watch] = [WATCHES[name]() for name in watched]
+    if invariants.NAME not in watched:
+        watched.append(invariants.NAME)
+        watches.append(invariants.NothingRaises())
     if any(name in FAIR for name in names):
         watches.append(Ownership())
     of_topics = any(isinstance(event, OF_TOPICS) for event in lived.events)

@@ -1,8 +1,10 @@
 """How a scenario's events happen in the explorer's world: the system's own cluster applies them, and takes what stands
 here for its simulation."""
 
+import copyreg
 from collections.abc import Callable, Hashable, Sequence
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from protocols.engine.exploration.holdings import Script
@@ -15,6 +17,9 @@ from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leav
 
 OF_ONE_MEMBER: Final = (Join, Leave, Crash, Restart, Hang, StopPolling, Disconnect)
 """Events that do something to the process of their member only."""
+
+copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)))
+"""Clusters hold read-only views of mappings, which `deepcopy` copies only where it is told how."""
 
 
 class _Process:

@@ -3,6 +3,7 @@
 Nodes move to a simulation, whose clock begins where all of theirs stand.
 """
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from protocols.engine.exploration import State, World
@@ -21,6 +22,11 @@ LASTS: Final[Time] = 900_000.0
 QUIET: Final[Time] = 180_000.0
 """Who changes nothing for so long at its end has settled."""
 
+LOOKS_EVERY: Final[Time] = 5_000.0
+
+WITHOUT_END: Final = 100_000
+"""So many messages and timers are without end: a small group has some thousands in that time."""
+
 
 class FairEnd(NamedTuple):
     """What became of a group: whether it settled; member to queues."""
@@ -34,6 +40,14 @@ class _Owners(Unobserved):
         self.owned = owned
         self.changed: Time | None = None
 
+    def has_one_each(self, expected: Collection[tuple[str, Queue]]) -> bool:
+        """Whether each of these (group, queue) has exactly one owner."""
+        count: dict[tuple[str, Queue], int] = {}
+        for (group, _), queues in self.owned.items():
+            for queue in queues:
+                count[group, queue] = count.get((group, queue), 0) + 1
+        return all(count.get(each) == 1 for each in expected)
+
     def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
         """See `protocols.engine.observer.Observer`."""
         if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
@@ -41,8 +55,17 @@ class _Owners(Unobserved):
             self.changed = now
 
 
-def fair_run(world: World, state: State, owned: dict[tuple[str, str], tuple[Queue, ...]]) -> FairEnd:
-    """Run on from a quiet state (`World.is_quiet`), in which members own this."""
+def fair_run(
+    world: World,
+    state: State,
+    owned: dict[tuple[str, str], tuple[Queue, ...]],
+    expected: Collection[tuple[str, Queue]],
+) -> FairEnd:
+    """Run on from a quiet state (`World.is_quiet`), in which members own this.
+
+    The run ends early where every (group, queue) of ``expected`` has had its one owner for long enough, and where it is
+    without end or a node raises, which is no way to settle.
+    """
     began = world.steps.now
     owners = _Owners(dict(owned))
     simulation = Simulation(seed=0, latency=Latency(1.0, 1.0), observer=owners)
@@ -64,6 +87,14 @@ def fair_run(world: World, state: State, owned: dict[tuple[str, str], tuple[Queu
         pair = world.pairs.values[state[1 + len(world.processes) + at]]
         if all(pair.is_open):
             simulation.join(one, other)
-    simulation.run(began + LASTS)
-    last = owners.changed
-    return FairEnd(last is None or simulation.now - last >= QUIET, owners.owned)
+    while simulation.now < began + LASTS:
+        try:
+            simulation.run(simulation.now + LOOKS_EVERY)
+        except AssertionError:
+            return FairEnd(False, owners.owned)
+        if simulation.number > WITHOUT_END:
+            return FairEnd(False, owners.owned)
+        is_quiet = simulation.now - (began if owners.changed is None else owners.changed) >= QUIET
+        if is_quiet and owners.has_one_each(expected):
+            break
+    return FairEnd(is_quiet, owners.owned)

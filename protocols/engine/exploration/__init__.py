@@ -16,10 +16,22 @@ late; timers fire as often as `Bounds` says.
 """
 
 from protocols.engine.exploration.holdings import Script
-from protocols.engine.exploration.observing import Watch
+from protocols.engine.exploration.observing import BrokenInvariant, Watch
 from protocols.engine.exploration.rules import NodeRules, Numbering
 from protocols.engine.exploration.states import Action, Bounds, Happened, State
 from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.world import World
 
-__all__ = ["Action", "Bounds", "Happened", "NodeRules", "Numbering", "Script", "State", "Steps", "Watch", "World"]
+__all__ = [
+    "Action",
+    "Bounds",
+    "BrokenInvariant",
+    "Happened",
+    "NodeRules",
+    "Numbering",
+    "Script",
+    "State",
+    "Steps",
+    "Watch",
+    "World",
+]

@@ -1,7 +1,13 @@
 """How a property watches: what it remembers of each process, and when that is a violation."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+
+class BrokenInvariant(NamedTuple):
+    """A fact that the explorer tells of a process whose node raised in a step: what never may be in the model is."""
+
+    why: str
 
 
 class Watch(Protocol):

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from protocols.engine.exploration.canonical import Keys, floats_of, map_times
 from protocols.engine.exploration.numbering import FRESH, renumbered
+from protocols.engine.exploration.observing import BrokenInvariant
 from protocols.engine.exploration.rules import NodeRules, Unnumbered
 from protocols.engine.nodes import OPERATOR, TICK, Message, Time, TimerName
 from protocols.engine.randomness import uuid_like
@@ -194,7 +195,12 @@ class Steps:
         now = timers.pop(event.what) if event.kind == TIMEOUT else self.now
         now = max(now, self.now)
         out = StepOutbox(name, self._seed, now, before._replace(timers=tuple(timers.items())), script)
-        answered = self._handle(node, now, event, out)
+        try:
+            answered = self._handle(node, now, event, out)
+        except AssertionError as broken:
+            # The story ends here: what the node would do next says nothing.
+            answered = None
+            out.facts.append(BrokenInvariant(f"{name}: {broken}"))
         kept: set[float] = set()
         if now != self.now:
             floats_of(before.node, kept, self.rules.caches)
