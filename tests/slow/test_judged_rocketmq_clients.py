@@ -21,6 +21,7 @@ SOURCE: Final = Path(__file__).parents[2] / "examples" / "clients" / "RocketMQCo
 DIFFERENT: Final[Mapping[str, str]] = {
     "SYSTEM_ERROR on LOCK_BATCH_MQ, at work": "the service for POP renews the locks as well, milliseconds later",
     "no lock on LOCK_BATCH_MQ, at work": "the same",
+    "frozen until another has its queues": "which of two threads wakes first decides whether it gives up locks",
 }
 """Where the model is known to differ, and why."""
 

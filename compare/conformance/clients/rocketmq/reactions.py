@@ -16,6 +16,9 @@ WHEN = ((400.0, "at once"), (2_000.0, "soon"), (6_000.0, "after seconds"))
 """Milliseconds, and how we say that something came within them; what comes later, came "later", with the next pass or
 poll."""
 
+_DUE = (HeartBeat, UpdateConsumerOffset)
+"""Requests that come again soon in any case, refused or not."""
+
 TOLD = "says who it is"
 AGAIN = "asks again"
 
@@ -27,7 +30,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
         return (NOT_REACHED,)
     own = list(stage.exchanges.of(FIRST, mark.place))
     found: dict[str, None] = {}
-    if mark.refused is not None and mark.refused.kind is not HeartBeat:  # those are due after a second in any case
+    if mark.refused is not None and mark.refused.kind not in _DUE:
         found.update(_again(mark, own))
     for each in own:
         found.update((phrase, None) for phrase in _phrases(each, situation))
