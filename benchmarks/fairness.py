@@ -1,9 +1,9 @@
 """All fairness figures of many groups from Parquet: ours on Spark beside DuckDB, polars and just reading.
 
 `python -m benchmarks.fairness [--rows 10m] [--shape usual] [--rounds 2] [--heap 1g] [--only LINE]...`. CPU seconds
-count JVM and Python workers; a first round warms everything up and is not counted. Memory is measured in a round of its own,
-because looking at all processes costs the driver CPU. "Rows as queues" is less work than the others do: it cannot tell
-queues with two owners.
+count JVM and Python workers; a first round warms everything up and is not counted. Memory is measured in a round of its
+own, because looking at all processes costs the driver CPU. "Rows as queues" is less work than the others do: it cannot
+tell queues with two owners.
 """
 
 import argparse

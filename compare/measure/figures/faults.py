@@ -1,7 +1,7 @@
 """What rows may not say: null where something has to be named, numbers that are none, loads beyond int64.
 
-Every engine says it in the same sentence, which names the column and the group. Here it is looked for in Arrow tables;
-Spark looks itself (`compare.measure.spark.faults`).
+Every engine says it in the same sentence, which names the column and the group. It is looked for in Arrow tables, by
+Spark's tasks as well.
 """
 
 import re
@@ -62,13 +62,6 @@ def listed_twice(columns: Columns, place: str) -> UserError:
     """Two rows say that the same member owns the same queue."""
     what, expected = "is listed twice for one owner", "one row for each queue and owner"
     return UserError(sentence("queue", what, columns.queue, "ownership", place, expected))
-
-
-def check_rows(ownership: pa.Table, members: pa.Table, columns: Columns) -> None:
-    """`UserError` for the first thing that rows may not say."""
-    check_keys(ownership, columns.keys, "ownership")
-    check_keys(members, columns.keys, "members")
-    check_values(ownership, columns, place_in(ownership, columns.keys))
 
 
 def check_keys(table: pa.Table, keys: Sequence[str], name: str) -> None:
