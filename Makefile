@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format notebooks docs pages bench clean
+.PHONY: help setup demo test test-slow check format notebooks docs vendor playground pages bench clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -22,7 +22,7 @@ setup: $(VENV)/.runtime ## make .venv with the console script `equipoise` in it
 demo: $(VENV)/.runtime ## set up and audit real clusters of both systems, on Spark
 	@$(VENV)/bin/equipoise audit --engine spark --report equipoise-demo.html examples/captures
 
-test: $(VENV)/.dev ## set up and run the tests
+test: $(VENV)/.dev vendor ## set up and run the tests
 	$(PY) -m pytest -m "not slow" -n auto --maxprocesses 4
 
 test-slow: $(VENV)/.dev ## the slow suites (long properties, real clusters), and property tests with new examples
@@ -40,9 +40,16 @@ format: $(VENV)/.dev ## format the code
 notebooks: $(VENV)/.dev ## execute the notebooks and write them with what they put out
 	$(PY) notebooks/execute.py
 
-docs: $(VENV)/.dev ## build the documentation into build/site and check its links
-	$(PY) -m mkdocs build --strict --quiet
-	@echo "The documentation is build/site/index.html."
+vendor: $(VENV)/.dev ## fetch what the site needs of other projects (npm, pip), where it is not there yet
+	@$(PY) -m tools.site.vendor
+
+docs: $(VENV)/.dev vendor ## build the documentation with reports, notebooks and playground into build/site, and check its links
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "The documentation is build/site/index.html; make playground serves it, which the playground needs."
+
+playground: docs ## build the documentation and serve it on 127.0.0.1:8000 until Ctrl-C
+	@echo "http://127.0.0.1:8000/playground/index.html"
+	@$(PY) -m http.server --bind 127.0.0.1 --directory build/site 8000
 
 pages: $(VENV)/.dev ## write anew what is made from code: help, numbers, stories, expected outputs
 	$(PY) -m tools.pages

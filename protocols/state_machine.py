@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ALWAYS: Final = ""
 """The guard of an edge that is taken whenever its event happens."""
 
+BEGINNING: Final = "(none)"
+"""Not a state: there is no such thing yet."""
+
 
 class Edge(NamedTuple):
     """In state ``before``, the event leads to ``after`` where the guard holds (`ALWAYS`: there is none)."""
@@ -40,11 +43,13 @@ class StateMachine:
     """A named table of edges that checks itself when it is made; it does not change afterwards.
 
     ``states``: all states in the order of a life, which is the order of the drawings. ``older_names``: state to what
-    earlier releases called it. Raises `ValueError` for an edge from or to an unknown state, for two edges with the
-    same state, event and guard, and for an event that has an edge without guard beside guarded ones.
+    earlier releases called it. ``meanings``: what is going on in each state, a clause with a subject of its own ("the
+    coordinator waits for ..."); given for all states but ``(none)``, or for none. Raises `ValueError` for an edge from
+    or to an unknown state, for two edges with the same state, event and guard, for an event that has an edge without
+    guard beside guarded ones, and for states without meaning beside others that have one.
     """
 
-    __slots__ = ("_graph", "_next", "edges", "name", "older_names", "states")
+    __slots__ = ("_graph", "_next", "edges", "meanings", "name", "older_names", "states")
 
     def __init__(
         self,
@@ -52,11 +57,13 @@ class StateMachine:
         states: Sequence[str],
         edges: Sequence[Edge],
         older_names: Mapping[str, str] | None = None,
+        meanings: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.states = tuple(states)
         self.edges = tuple(edges)
         self.older_names = dict(older_names or {})
+        self.meanings = dict(meanings or {})
         self._next = {edge[:3]: edge.after for edge in self.edges}
         self._graph: networkx.MultiDiGraph[str] | None = None
         self._check()
@@ -89,6 +96,8 @@ class StateMachine:
         unknown = {state for edge in self.edges for state in (edge.before, edge.after)} - set(self.states)
         if unknown:
             raise ValueError(f"{self.name}: edges name {sorted(unknown)}, expected states out of {self.states}")
+        if self.meanings and set(self.meanings) != set(self.states) - {BEGINNING}:
+            raise ValueError(f"{self.name}: meanings of {sorted(self.meanings)}, expected of all of {self.states}")
         if len(self._next) < len(self.edges):
             raise ValueError(f"{self.name}: two edges have the same state, event and guard, expected one")
         guards: dict[tuple[str, str], set[str]] = {}

@@ -73,6 +73,15 @@ PROCESS_QUEUE = StateMachine(
         Edge(DROPPED, REMOVED, ALWAYS, ABSENT),
         Edge(DROPPED, NOT_REMOVABLE, ALWAYS, DROPPED),
     ),
+    meanings={
+        ABSENT: "the queue is not this consumer's",
+        LOCKING: "the consumer asks the broker for the queue's lock",
+        LOCATING: "the consumer asks the broker for the committed offset",
+        WAITING: "the queue is in the process queue table and has not been pulled yet",
+        PULLING: "a pull is at the broker",
+        BACKOFF: "the next pull is held back, after an error or because too much waits to be consumed",
+        DROPPED: "the consumer pulls no more, but a listener is still busy with the queue",
+    },
 )
 """A queue at one consumer. The code runs from it, `equipoise states rocketmq` draws it."""
 
@@ -85,5 +94,11 @@ CLIENT = StateMachine(
         Edge(START_FAILED, REFUSED, ALWAYS, CREATE_JUST),
         Edge(RUNNING, SHUTDOWN, ALWAYS, SHUTDOWN_ALREADY),
     ),
+    meanings={
+        CREATE_JUST: "the consumer has been made and not started",
+        START_FAILED: "the consumer is starting; so it is called until that has succeeded",
+        RUNNING: "the consumer sends heartbeats and shares its queues",
+        SHUTDOWN_ALREADY: "the consumer has been shut down and cannot start again",
+    },
 )
 """The service state of a consumer."""

@@ -1,15 +1,10 @@
-"""The documentation builds, its links lead somewhere, nothing is fetched, and what it says of the programs is so."""
+"""What the documentation says of the programs is so."""
 
 import re
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args
-from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 
 from compare.audit.columns import NAMES as COLUMN_NAMES
 from compare.diagnosis.explain import MOST_DETAILED
@@ -26,79 +21,6 @@ from protocols.scenario.reading import read
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, examples, pages, printed
 
 RUN_AGAIN = "python -m tools.pages writes it anew"
-
-
-class Links(HTMLParser):
-    """What a page of the site refers to, what it has fetched, and its anchors."""
-
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.page = page
-        self.links: list[str] = []
-        self.fetched: list[str] = []
-        self.anchors: set[str] = set()
-        self.feed(page.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.anchors.update(value for name in ("id", "name") if (value := found.get(name)))
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"] or "")
-        elif tag in ("script", "img", "link", "iframe", "source"):
-            self.fetched.append(found.get("src") or found.get("href") or "")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: a warning ends the build."""
-    folder = tmp_path_factory.mktemp("site")
-    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True)
-    build(config)
-    return folder
-
-
-def html(site: Path) -> Iterator[Links]:
-    yield from (Links(page) for page in sorted(site.rglob("*.html")) if page.name != "404.html")
-
-
-def test_every_link_leads_to_a_page_of_the_site_and_to_its_anchor(site: Path) -> None:
-    pages_of_site = {links.page: links for links in html(site)}
-    lost = []
-    for page, links in pages_of_site.items():
-        for link in links.links:
-            if urlsplit(link).scheme or link.startswith("//"):
-                continue
-            path, anchor = urldefrag(link)
-            target = (page.parent / unquote(path)).resolve() if path else page
-            target = target / "index.html" if target.is_dir() else target
-            if not target.is_file() or (
-                anchor and target in pages_of_site and anchor not in pages_of_site[target].anchors
-            ):
-                lost.append(f"{page.relative_to(site)}: {link}")
-    assert lost == []
-
-
-def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
-    pages_of_site = {links.page: links for links in html(site)}
-    seen, todo = set(), [site / "index.html"]
-    while todo:
-        page = todo.pop()
-        if page in seen or page not in pages_of_site:
-            continue
-        seen.add(page)
-        for link in pages_of_site[page].links:
-            if not urlsplit(link).scheme:
-                target = (page.parent / unquote(urldefrag(link)[0])).resolve()
-                todo.append(target / "index.html" if target.is_dir() else target)
-    assert [str(page.relative_to(site)) for page in pages_of_site if page not in seen] == []
-
-
-def test_nothing_is_fetched_from_elsewhere_by_one_who_reads(site: Path) -> None:
-    fetched = [each for links in html(site) for each in links.fetched]
-    assert fetched
-    assert [each for each in fetched if urlsplit(each).scheme or each.startswith("//")] == []
-    styles = [style.read_text(encoding="utf-8") for style in site.rglob("*.css")]
-    assert not any(re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style) for style in styles)
 
 
 def test_pages_that_are_made_are_as_the_programs_are_now() -> None:

@@ -6,6 +6,8 @@
 | docs/examples.md | the scenarios' names and stories |
 | docs/strategies.md | the catalogues of both systems |
 | docs/notebooks.md | the notebooks' titles and first words |
+| blocks of output in other pages of docs | the engine, as `tools.lessons` asks it; a comment before each names it |
+| docs/cheat-sheets/*.svg | the engine, as `compare.pictures.cheat_sheets` draws it |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
 | the audit's example in README.md | what `equipoise audit` prints of examples/captures |
@@ -30,10 +32,13 @@ from compare.cli import VERBS, cli
 from compare.comparison.document import document
 from compare.comparison.render import print_comparison
 from compare.comparison.runs import RunOrder, run_all
+from compare.pictures.cheat_sheets import LANGUAGES, cheat_sheets
 from compare.scenarios.reading import read
 from compare.scenarios.systems import known_strategies, variant_names
 from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
+from tools.lessons import with_made
+from tools.lessons.rocketmq import ring
 from tools.readme import with_example
 
 ROOT = Path(__file__).parent.parent
@@ -89,11 +94,20 @@ def pages() -> Iterator[tuple[Path, str]]:
         DOCS / "notebooks.md": notebooks(),
     }
     yield from made.items()
+    yield from sheets()
+    yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
     for path in sorted(DOCS.rglob("*.md")):
         if path not in made:
-            yield path, with_numbers(path.read_text(encoding="utf-8"))
+            yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))
     readme = ROOT / "README.md"
     yield readme, with_example(readme.read_text(encoding="utf-8"), ROOT)
+
+
+def sheets() -> Iterator[tuple[Path, str]]:
+    """The cheat sheets as pictures."""
+    for language in LANGUAGES:
+        for name, sheet in cheat_sheets(language).items():
+            yield DOCS / "cheat-sheets" / f"{name}-{language}.svg", sheet.svg()
 
 
 # Commands.

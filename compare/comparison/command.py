@@ -1,6 +1,6 @@
 """The verb `compare`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -12,19 +12,14 @@ from compare.comparison.measuring import measured
 from compare.comparison.parquet import write_runs
 from compare.comparison.plan import Plan, SeedChoice
 from compare.comparison.render import print_comparison
-from compare.comparison.runs import failures
+from compare.comparison.telling import Telling, failed_checks
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.measure.runs.record import run_record
 from compare.scenarios.reading import read
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import variant_names
-from compare.scenarios.variants import Variant
 from protocols.errors import UserError
-from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC
-from protocols.timeline.mermaid import sequence
-from protocols.timeline.story import story
 
 MOST_SEEDS = 100_000
 """Runs of a variant: their figures are held until the last one is done."""
@@ -72,13 +67,27 @@ class _NamesStrategies(click.Command):
 @click.option(
     "--no-limit", is_flag=True, help="Run also what is estimated to take longer than a day or too much memory."
 )
-@click.option("--story", "stories", multiple=True, metavar="LABEL", help="Print the events of this variant as text.")
+@click.option("--story", "stories", multiple=True, metavar="LABEL", help="Tell what happened in this variant, as text.")
+@click.option(
+    "--length",
+    type=click.Choice(("brief", "full")),
+    default="full",
+    show_default=True,
+    help="Of stories: every step, or at most 20 lines that say what each event led to and what the states mean.",
+)
 @click.option(
     "--sequence",
     "sequences",
     multiple=True,
     metavar="LABEL",
-    help="Print this variant's messages as a Mermaid diagram.",
+    help="Print this variant's messages as a sequence diagram.",
+)
+@click.option(
+    "--diagram",
+    type=click.Choice(("mermaid", "svg")),
+    default="mermaid",
+    show_default=True,
+    help="What sequence diagrams are written as.",
 )
 @click.option(
     "--report",
@@ -108,7 +117,9 @@ def compare(
     full: bool,
     no_limit: bool,
     stories: tuple[str, ...],
+    length: str,
     sequences: tuple[str, ...],
+    diagram: str,
     report: Path | None,
     baseline: Path | None,
     parquet: Path | None,
@@ -127,12 +138,12 @@ def compare(
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
         check_jitter(before, chosen.jitter, str(baseline))
     plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
-    told = _told(plans, [*stories, *sequences])
-    if told:
+    asked = Telling(stories, length, sequences, diagram)
+    if asked.labels:
         _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
-        plans = [plan.of_labels(told) for plan in plans]
+        plans = asked.of(plans)
         check_work(plans, Machine.this(), not no_limit)
-        return _tell(plans, stories, sequences)
+        return _exit_code(asked.tell(plans))
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
     orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
@@ -152,35 +163,23 @@ def compare(
         from compare.comparison.report.page import write_comparison
 
         save_report(report, write_comparison(found))
-    failed = [
-        line for scenario, done, _ in found for run in done for line in _failures(scenario, run.variant, run.failed)
-    ]
-    for line in failed:
+    return _exit_code(
+        line for scenario, done, _ in found for run in done for line in failed_checks(scenario, run.variant, run.failed)
+    )
+
+
+def _exit_code(failed: Iterable[str]) -> int:
+    """Say which expectations failed; 1 where any did."""
+    lines = list(failed)
+    for line in lines:
         click.echo(f"failed: {visible(line)}", err=True)
-    return 1 if failed else 0
+    return 1 if lines else 0
 
 
 def _only_stories(outputs: Mapping[str, Path | None]) -> None:
     for option, given in outputs.items():
         if given is not None:
             raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
-
-
-def _tell(plans: Sequence[Plan], stories: Sequence[str], sequences: Sequence[str]) -> int:
-    """Print stories and diagrams; 1 where something that a scenario expects does not hold in these variants."""
-    failed = []
-    for plan in plans:
-        for variant in plan.variants:
-            with plan.naming():
-                result = run_variant(plan.lived(variant), tracing=variant.label in sequences, full=plan.full)
-            failed += _failures(plan.scenario, variant, failures(run_record(result)))
-            if variant.label in stories:
-                click.echo(_printable(story(result.timeline)), nl=False)
-            if variant.label in sequences:
-                click.echo(_printable(sequence(result.timeline)), nl=False)
-    for line in failed:
-        click.echo(f"failed: {visible(line)}", err=True)
-    return 1 if failed else 0
 
 
 def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None, format: str) -> None:
@@ -192,22 +191,6 @@ def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None
         return
     for at, (scenario, _, each) in enumerate(found):
         print_comparison(scenario, each, format, None if changed is None else changed[at])
-
-
-def _told(plans: Sequence[Plan], labels: Sequence[str]) -> set[str]:
-    there = list(dict.fromkeys(variant.label for plan in plans for variant in plan.variants))
-    for label in labels:
-        if label not in there:
-            raise UserError(f"no variant {label!r}, expected one of {', '.join(there)}")
-    return set(labels)
-
-
-def _failures(scenario: Scenario, variant: Variant, failed: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{scenario.name}: {variant.label}: {name}: {why}" for name, why in failed]
-
-
-def _printable(text: str) -> str:
-    return "".join(f"{visible(line)}\n" for line in text.splitlines())
 
 
 def _write_parquet(plans: Sequence[Plan], folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from compare.pictures.svg import COLOURS, FAINT, INK, Picture, box, drawing, line, text, width_of
+from compare.pictures.svg import COLOURS, FAINT, INK, Picture, arrow_head, box, drawing, line, text, width_of
 from compare.scenarios.run_variant import RunResult
 from protocols.engine.nodes import Message, Time
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
@@ -88,10 +88,8 @@ def _when(one: Sent | ObservedFact) -> str:
 
 
 def _arrow(begin: float, end: float, y: float, label: str, *, lost: bool) -> list[str]:
-    back = -1 if end > begin else 1
-    head = f'<path d="M{end:.0f},{y:.0f} l{7 * back},-4 l0,8 z" fill="{INK}"/>'
     return [
         line(begin, y, end, y, INK, dashed=lost),
-        head,
+        arrow_head(end, y, rightwards=end > begin),
         text((begin + end) / 2, y - 4, label, anchor="middle"),
     ]

@@ -75,6 +75,11 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str = INK, *, dashe
     )
 
 
+def arrow_head(x: float, y: float, *, rightwards: bool) -> str:
+    """The head of an arrow whose point is here."""
+    return f'<path d="M{x:.0f},{y:.0f} l{-7 if rightwards else 7},-4 l0,8 z" fill="{INK}"/>'
+
+
 def legend(names: Sequence[str], x: float, y: float, most: float) -> tuple[list[str], float]:
     """Names with their colours, in as many rows as the width ``most`` asks for; and where the next thing may begin."""
     parts, at = [], x

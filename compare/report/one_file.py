@@ -40,7 +40,7 @@ def rendered(template: str, style: str, script: str, payload: object, **more: ob
         script=Markup(script),
         style_hash=Markup(_hash(style)),
         script_hash=Markup(_hash(script)),
-        data=Markup(_data(payload)),
+        data=Markup(data_of(payload)),
         **more,
     )
 
@@ -53,7 +53,8 @@ def _finalize(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _data(payload: object) -> str:
+def data_of(payload: object) -> str:
+    """The payload as JSON that may stand inside a script element."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Inside a script element only these could end the data or open a comment.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

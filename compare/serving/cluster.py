@@ -1,6 +1,7 @@
 """A cluster before real clients, with all that is told of its groups: what `equipoise serve` and the fixtures start."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,8 +20,10 @@ PORTS: Mapping[str, int] = {"kafka": 9092, "rocketmq": 9876}
 _NOWHERE = ("", "0.0.0.0", "::", "[::]")
 """Addresses that stand for all of a machine: one listens on them, and nobody can connect to them from elsewhere."""
 
-_CONCLUDED = (AddTopic, DeleteTopic, Queues)
-"""Events that the history notices by itself."""
+LOG = logging.getLogger("equipoise.serving")
+
+_SERVED = (AddTopic, BrokerEvent, DeleteTopic, Queues)
+"""Events that happen to any served cluster."""
 
 
 class Served:
@@ -35,43 +38,74 @@ class Served:
         self._applying: set[asyncio.Task[None]] = set()
 
     def schedule(self, scenario: Scenario) -> None:
-        """Let the scenario's events happen at their times."""
-        members = sum(isinstance(event, (*_CONCLUDED, BrokerEvent, Network)) is False for event in scenario.events)
-        if members:
-            self.passed_over.append(
-                f"{members} of {len(scenario.events)} events are about members, who are real clients here: they are"
-                " passed over"
-            )
+        """Let the scenario's events happen at their times, those that can happen here."""
+        reasons: dict[str, list[str]] = {}
         for event in scenario.events:
-            if isinstance(event, (*_CONCLUDED, BrokerEvent, Network)):
+            why = _why_not(event)
+            if why is None:
                 self.world.at(event.at, partial(self._begin, event), event.describe())
+            else:
+                reasons.setdefault(why, []).append(event.describe())
+        for why, events in reasons.items():
+            share = f"{len(events)} of {len(scenario.events)} events"
+            self.passed_over.append(f"{share} passed over ({why}): {', '.join(events)}")
 
     def _begin(self, event: Event) -> None:
-        task = self.world.loop.create_task(self.apply(event))
+        task = self.world.loop.create_task(self._happens(event))
         self._applying.add(task)
         task.add_done_callback(self._applying.discard)
 
+    async def _happens(self, event: Event) -> None:
+        try:
+            await self.apply(event)
+        except UserError as error:
+            LOG.warning("%s: did not happen: %s", event.describe(), error)
+
     async def apply(self, event: Event) -> None:
-        """The event happens now."""
-        now = self.world.tell_time()
+        """The event, one of servers or topics, happens now. Raises `UserError` where it cannot."""
+        now, service = self.world.tell_time(), self.service
         if isinstance(event, Network):
             self._cut(event)
-        else:
-            await self.service.apply(event)
-        if not isinstance(event, _CONCLUDED):
+        elif isinstance(event, BrokerEvent):
+            await self._broker(event)
+        elif isinstance(event, DeleteTopic):
+            service.delete_topic(event.delete_topic)
+        elif isinstance(event, AddTopic):
+            for topic, part in event.add_topic.items():
+                service.create_topic(topic, part.queues)
+        elif isinstance(event, Queues):
+            for topic, queues in event.queues.items():
+                service.set_queues(topic, queues)
+        if isinstance(event, Network | BrokerEvent):
             self.history.happened(event.model_copy(update={"at": now}))
         self.history.look(now)
+
+    async def _broker(self, event: BrokerEvent) -> None:
+        """Nothing happens to a broker that runs, or does not run, already."""
+        service, running = self.service, self.world.is_running(event.broker)
+        if event.does == "return" and not running:
+            await service.bring_back(event.broker)
+        elif event.does == "stop" and running:
+            service.stop(event.broker)
+        elif event.does == "kill" and running:
+            service.kill(event.broker)
 
     def _cut(self, event: Network) -> None:
         """The network of the brokers that the event names is cut for its time: of their clients nobody is told."""
         brokers = [name for name in event.between if name in self.service.brokers] or list(self.service.brokers)
-        if event.network != "cut":
-            self.passed_over.append(f"{event.describe()}: only a network that is cut is served")
-            return
         for name in brokers:
             self.world.set_cut(name, True)
             mend = partial(self.world.set_cut, name, False)
             self.world.at(self.world.now + event.for_, mend, f"network of {name} mended")
+
+
+def _why_not(event: Event) -> str | None:
+    """Why the event is passed over; None where it happens."""
+    if event.members():
+        return "members are real clients here"
+    if isinstance(event, Network):
+        return None if event.network == "cut" else "a network can only be cut here"
+    return None if isinstance(event, _SERVED) else "not served"
 
 
 async def start(
@@ -113,7 +147,7 @@ async def start(
     except BaseException:
         await world.close()
         raise
-    history.watch(service, world.tell_time)
+    history.watch(service)
     served = Served(world, service, history, bootstrap)
     if scenario is not None:
         served.schedule(scenario)

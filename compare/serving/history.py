@@ -13,7 +13,7 @@ The servers see requests and connections, never processes. So these events are *
 Events that the operator lets happen (a broker stops) are told by who lets them happen.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from compare.conformance.session import Heard, TopicChange
@@ -40,7 +40,7 @@ FIRST_NUMBER: Final = 1 << 40
 class History:
     """The observer of a world on sockets: hands everything on to a recorder and keeps the events.
 
-    ``uncounted``: prefixes of topics that no figure counts. `watch` says what is watched; `world_time` is the clock.
+    ``uncounted``: prefixes of topics that no figure counts. `watch` says what is watched.
     """
 
     def __init__(self, uncounted: tuple[str, ...] = ()) -> None:
@@ -61,7 +61,6 @@ class History:
         self._labels: dict[str, str] = {}
         """Connection to what people see of it: the client's id and its port."""
         self._service: Service | None = None
-        self._now: Callable[[], Time] = lambda: 0.0
         self._first_topics: dict[str, dict[str, int]] = {}
         self._topics: dict[str, dict[str, int]] = {}
         self._members: dict[str, dict[str, Seen]] = {}
@@ -73,9 +72,9 @@ class History:
         """Group to when somebody said last that it leaves."""
         self._number = FIRST_NUMBER
 
-    def watch(self, service: Service, now: Callable[[], Time]) -> None:
+    def watch(self, service: Service) -> None:
         """From now on this cluster is watched; the topics that it has are there from the beginning."""
-        self._service, self._now = service, now
+        self._service = service
         self._first_topics = {topic: dict(queues) for topic, queues in service.topics().items()}
         self._topics = dict(self._first_topics)
         self._keep_topics(0.0)
@@ -87,10 +86,10 @@ class History:
             if fact.by is not None and fact.trigger == f"{fact.by} left":
                 self._leaving.add((fact.group, fact.by))
             self.rebalancing[fact.group] = True
-            self.look(now)
+            self._look_at(fact.group, now)
         elif isinstance(fact, RebalanceEnded):
             self.rebalancing[fact.group] = False
-            self.look(now)
+            self._look_at(fact.group, now)
         elif isinstance(fact, Transition):
             if fact.event == MEMBER_LEFT:
                 self._left_at[fact.of] = now
@@ -137,10 +136,19 @@ class History:
             return
         self._look_at_topics(service, now)
         for group in service.groups():
-            self._look_at_members(group, service.members(group), now)
-            strategy = service.strategy(group)
-            if strategy:
-                self.strategies[group] = strategy
+            self._look_at_group(service, group, now)
+
+    def _look_at(self, group: str, now: Time) -> None:
+        """As `look`, of one group alone."""
+        if self._service is not None:
+            self._look_at_topics(self._service, now)
+            self._look_at_group(self._service, group, now)
+
+    def _look_at_group(self, service: Service, group: str, now: Time) -> None:
+        self._look_at_members(group, service.members(group), now)
+        strategy = service.strategy(group)
+        if strategy:
+            self.strategies[group] = strategy
 
     def _look_at_topics(self, service: Service, now: Time) -> None:
         there = service.topics()

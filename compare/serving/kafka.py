@@ -9,7 +9,6 @@ from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.messages import ConsumerMetadata
 from kafka_coordinator.wire.operations import Operations
 from kafka_coordinator.wire.served import ServedCluster
-from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Queues
 from protocols.timeline import THROUGHOUT
 
 _OF_SERVER = {"range": "server-range"}
@@ -33,7 +32,7 @@ class KafkaService:
     def topics(self) -> Mapping[str, Mapping[str, int]]:
         """Topic to the number of its partitions, as if all were on the first broker: leaders come and go."""
         first = self.cluster.brokers[0]
-        return {topic: {first: len(leaders)} for topic, leaders in self.cluster.controller.state.topics.items()}
+        return {topic: {first: len(leaders)} for topic, leaders in self.cluster.record.topics().items()}
 
     def groups(self) -> Sequence[str]:
         """The groups that a coordinator knows."""
@@ -61,28 +60,29 @@ class KafkaService:
                 return _OF_SERVER.get(name, name)
         return ""
 
-    async def apply(self, event: Event) -> bool:
-        """The event happens now; whether it is one of servers and topics."""
-        operations = self.operations
-        if isinstance(event, BrokerEvent):
-            running = self.cluster.world.is_running(event.broker)
-            if event.does == "return" and not running:
-                await operations.bring_back(event.broker)
-            elif event.does == "stop" and running:
-                operations.stop(event.broker)
-            elif event.does == "kill" and running:
-                operations.kill(event.broker)
-        elif isinstance(event, Queues):
-            for topic, queues in event.queues.items():
-                operations.add_partitions(topic, sum(queues.values()))
-        elif isinstance(event, AddTopic):
-            for topic, part in event.add_topic.items():
-                operations.create_topic(topic, sum(part.queues.values()))
-        elif isinstance(event, DeleteTopic):
-            operations.delete_topic(event.delete_topic)
-        else:
-            return False
-        return True
+    def create_topic(self, topic: str, queues: Mapping[str, int]) -> None:
+        """There is a topic more; partitions are dealt over the brokers in turn."""
+        self.operations.create_topic(topic, sum(queues.values()))
+
+    def set_queues(self, topic: str, queues: Mapping[str, int]) -> None:
+        """The topic has more partitions from now on."""
+        self.operations.add_partitions(topic, sum(queues.values()))
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is gone."""
+        self.operations.delete_topic(topic)
+
+    async def bring_back(self, broker: str) -> None:
+        """A broker that does not run starts."""
+        await self.operations.bring_back(broker)
+
+    def stop(self, broker: str) -> None:
+        """A broker that runs ends properly."""
+        self.operations.stop(broker)
+
+    def kill(self, broker: str) -> None:
+        """A broker that runs is gone at once."""
+        self.operations.kill(broker)
 
     def _cores(self) -> Iterator[Core]:
         for name, state in self.cluster.states.items():

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from compare.serving.service import Seen
-from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Queues
 from protocols.timeline import PER_BROKER
 from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.codes import RETRY_PREFIX
@@ -66,28 +65,29 @@ class RocketMQService:
         """Nobody tells a broker the strategy."""
         return ""
 
-    async def apply(self, event: Event) -> bool:
-        """The event happens now; whether it is one of servers and topics."""
-        cluster = self.cluster
-        if isinstance(event, BrokerEvent):
-            running = cluster.world.is_running(event.broker)
-            if event.does == "return" and not running:
-                await cluster.start_broker(event.broker)
-            elif event.does == "stop" and running:
-                cluster.stop_broker(event.broker)
-            elif event.does == "kill" and running:
-                cluster.kill_broker(event.broker)
-        elif isinstance(event, Queues):
-            for topic, queues in event.queues.items():
-                cluster.create_topic(topic, queues)
-        elif isinstance(event, AddTopic):
-            for topic, part in event.add_topic.items():
-                cluster.create_topic(topic, part.queues)
-        elif isinstance(event, DeleteTopic):
-            cluster.delete_topic(event.delete_topic)
-        else:
-            return False
-        return True
+    def create_topic(self, topic: str, queues: Mapping[str, int]) -> None:
+        """There is a topic more."""
+        self.cluster.create_topic(topic, queues)
+
+    def set_queues(self, topic: str, queues: Mapping[str, int]) -> None:
+        """The topic has other queues from now on."""
+        self.cluster.create_topic(topic, queues)
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is gone."""
+        self.cluster.delete_topic(topic)
+
+    async def bring_back(self, broker: str) -> None:
+        """A broker that does not run starts."""
+        await self.cluster.start_broker(broker)
+
+    def stop(self, broker: str) -> None:
+        """A broker that runs ends properly."""
+        self.cluster.stop_broker(broker)
+
+    def kill(self, broker: str) -> None:
+        """A broker that runs is gone at once."""
+        self.cluster.kill_broker(broker)
 
     def _groups(self) -> Iterator[Mapping[str, ConsumerGroup]]:
         for name in self.cluster.brokers:

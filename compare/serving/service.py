@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from protocols.scenario.events import Event
 from protocols.timeline import Numbering
 
 
@@ -38,5 +37,20 @@ class Service(Protocol):
     def strategy(self, group: str) -> str:
         """The strategy that the group uses now, as in ``kafka:range``; empty where that is not known."""
 
-    async def apply(self, event: Event) -> bool:
-        """The event happens now; whether it is one of servers and topics."""
+    def create_topic(self, topic: str, queues: Mapping[str, int]) -> None:
+        """There is a topic more, with so many queues per broker. Raises `UserError` where it cannot be."""
+
+    def set_queues(self, topic: str, queues: Mapping[str, int]) -> None:
+        """The topic has other queues from now on. Raises `UserError` where it cannot have them."""
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is gone. Raises `UserError` where there is none."""
+
+    async def bring_back(self, broker: str) -> None:
+        """A broker that does not run starts, on the port that it had."""
+
+    def stop(self, broker: str) -> None:
+        """A broker that runs ends properly."""
+
+    def kill(self, broker: str) -> None:
+        """A broker that runs is gone at once."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from compare.states.machines import BEGINNING, Machine
+from compare.states.machines import Machine
+from protocols.state_machine import BEGINNING
 
 _TEXT = 12
 """Height of letters, in pixels; so are all lengths here."""

@@ -11,8 +11,6 @@ from protocols.errors import UserError
 from protocols.named_modules import module_named
 from protocols.state_machine import Edge, StateMachine
 
-BEGINNING = "(none)"
-
 MACHINES: Mapping[str, Mapping[str, str]] = {
     "kafka": {
         "group": "kafka_coordinator.coordinator.states:GROUP",
@@ -38,6 +36,8 @@ class Machine(NamedTuple):
     states: tuple[str, ...]
     older_names: Mapping[str, str]
     edges: tuple[Edge, ...]
+    meanings: Mapping[str, str] = {}
+    """State to what is going on in it."""
 
     @property
     def title(self) -> str:
@@ -68,4 +68,4 @@ def machine(system: str, name: str | None) -> Machine:
     place = {state: position for position, state in enumerate(graph.nodes)}
     edges = [Edge(before, said["event"], said["guard"], after) for before, after, said in graph.edges(data=True)]
     edges.sort(key=lambda edge: (place[edge.before], place[edge.after]))
-    return Machine(system, table.name, tuple(place), table.older_names, tuple(edges))
+    return Machine(system, table.name, tuple(place), table.older_names, tuple(edges), table.meanings)

@@ -2,7 +2,8 @@
 
 import re
 
-from compare.states.machines import BEGINNING, Machine
+from compare.states.machines import Machine
+from protocols.state_machine import BEGINNING
 
 _NO_WORD = re.compile(r"\W+")
 

@@ -35,6 +35,12 @@ CONSUMER = StateMachine(
         Edge(COMPLETING_REBALANCE, RESET, ALWAYS, UNJOINED),
         Edge(STABLE, RESET, ALWAYS, UNJOINED),
     ),
+    meanings={
+        UNJOINED: "the member is in no group and sends no heartbeats",
+        PREPARING_REBALANCE: "the member has sent JoinGroup and waits until all others have joined",
+        COMPLETING_REBALANCE: "the member has a generation, has sent SyncGroup and waits for its share",
+        STABLE: "the member has its share",
+    },
 )
 """The table. The code runs from it, `equipoise states kafka --machine consumer` draws it."""
 

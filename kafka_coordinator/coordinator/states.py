@@ -116,5 +116,12 @@ GROUP = StateMachine(
         Edge(STABLE, UNLOADED, ALWAYS, DEAD),
     ),
     older_names={COMPLETING_REBALANCE: "AwaitingSync"},  # before Kafka 1.1
+    meanings={
+        EMPTY: "the group has no members, perhaps still offsets",
+        PREPARING_REBALANCE: "the coordinator waits until all members have joined again",
+        COMPLETING_REBALANCE: "the coordinator waits for the leader's assignment",
+        STABLE: "every member has its share",
+        DEAD: "the group was deleted, or another broker coordinates it",
+    },
 )
 """The table. The code runs from it, `equipoise states kafka` draws it, the tests walk every edge."""

@@ -1,28 +1,8 @@
-"""The messages of a run as a Mermaid sequence diagram: those that led to something, quiet stretches collapsed.
-
-Drawn are messages that led to a significant fact (who owns what, a rebalance, a callback, a refused commit), and direct
-answers to them. All others (heartbeats, pulls, commits of a quiet group) are drawn only where significant facts follow
-each other closely; elsewhere they are counted, and a note says how many there were in how long a time.
-"""
-
-from collections import Counter
-from collections.abc import Iterator, Mapping
+"""The messages of a run as a Mermaid sequence diagram (`protocols.timeline.sequence`)."""
 
 from protocols.engine.nodes import Time
-from protocols.timeline.fact_descriptions import describe_fact, seconds
-from protocols.timeline.observed import ObservedFact
-from protocols.timeline.significant_facts import is_significant
+from protocols.timeline.sequence import Arrow, sequence_diagram
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.trace import Sent, Trace
-
-MOST_MESSAGES = 400
-"""Arrows of a diagram; what comes after is left out, and that is said."""
-
-QUIET: Time = 200.0
-"""Milliseconds between two significant facts from which on the messages between them are only counted."""
-
-MOST_BETWEEN = 20
-"""Other messages that are drawn between two significant facts, however close these are."""
 
 
 def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -> str:
@@ -30,97 +10,19 @@ def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -
 
     Raises `ValueError` where the simulation did not trace.
     """
-    if timeline.trace is None:
-        raise ValueError("a sequence diagram needs a simulation that traces")
-    end = timeline.end if until is None else until
-    facts = [observed for observed in timeline.facts if since <= observed.now <= end and is_significant(observed.fact)]
-    shown = _shown(timeline.trace, facts)
-    sent = [each for each in timeline.trace.messages if since <= each.at <= end]
-    nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
-    nodes.update(dict.fromkeys(observed.node for observed in facts))
-    numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
+    participants, steps = sequence_diagram(timeline, since, until)
+    numbers = {name: f"n{number}" for number, name in enumerate(participants, 1)}
+    everybody = ",".join(dict.fromkeys([*numbers.values()][:1] + [*numbers.values()][-1:]))
     lines = ["sequenceDiagram"]
     lines += (f"    participant {number} as {_text(name)}" for name, number in numbers.items())
-    lines += _drawn(timeline, facts, shown, numbers, since, end)
+    for step in steps if numbers else ():
+        if isinstance(step, Arrow):
+            arrow = "-x" if step.lost else "->>"
+            lines.append(f"    {numbers[step.sender]}{arrow}{numbers[step.to]}: {_text(step.text)}")
+        else:
+            over = everybody if step.over is None else numbers[step.over]
+            lines.append(f"    Note over {over}: {_text(step.text)}")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _shown(trace: Trace, facts: list[ObservedFact]) -> set[int]:
-    """Numbers of the messages to draw."""
-    led: set[int] = set()
-    for observed in facts:
-        for step in trace.back(observed.cause):
-            if step.number in led:
-                break
-            led.add(step.number)
-    answers = {each.number for each in trace.messages if each.cause in led and isinstance(trace[each.cause], Sent)}
-    return led | answers
-
-
-def _drawn(
-    timeline: Timeline,
-    facts: list[ObservedFact],
-    shown: set[int],
-    numbers: Mapping[str, str],
-    since: Time,
-    end: Time,
-) -> Iterator[str]:
-    everybody = ",".join(dict.fromkeys([*numbers.values()][:1] + [*numbers.values()][-1:]))
-    between: list[Sent] = []
-    latest, drawn, left_out = since, 0, 0
-    for at, one in _in_order(timeline, facts, since, end):
-        if isinstance(one, Sent) and one.number not in shown:
-            between.append(one)
-            continue
-        if drawn >= MOST_MESSAGES:
-            left_out += len(between) + isinstance(one, Sent)
-            between.clear()
-            continue
-        if at - latest < QUIET and len(between) <= MOST_BETWEEN:
-            yield from (_arrow(each, numbers) for each in between)
-            drawn += len(between)
-        elif between:
-            yield f"    Note over {everybody}: {_quiet(between, latest, at)}"
-        between.clear()
-        latest = at
-        if isinstance(one, Sent):
-            drawn += 1
-            yield _arrow(one, numbers)
-        elif isinstance(one, ObservedFact):
-            yield f"    Note over {numbers[one.node]}: {_text(describe_fact(one.fact))} ({seconds(at)})"
-        elif numbers:
-            yield f"    Note over {everybody}: {_text(one)} ({seconds(at)})"
-    if left_out:
-        yield f"    Note over {everybody}: {left_out + len(between)} more messages are not drawn"
-    elif between:
-        yield f"    Note over {everybody}: {_quiet(between, latest, end)}"
-
-
-def _arrow(one: Sent, numbers: Mapping[str, str]) -> str:
-    arrow = "-x" if one.arrives is None else "->>"
-    label = f"{type(one.message).__name__} ({seconds(one.at)})"
-    return f"    {numbers[one.sender]}{arrow}{numbers[one.to]}: {_text(label)}"
-
-
-def _in_order(
-    timeline: Timeline, facts: list[ObservedFact], since: Time, end: Time
-) -> list[tuple[Time, Sent | ObservedFact | str]]:
-    """Events before what happens at the same time; messages and facts as the nodes sent and told them."""
-    happenings = [each for each in timeline.causes.happenings if since <= each.at <= end]
-    found: list[tuple[Time, Sent | ObservedFact | str]] = [(each.at, each.text) for each in happenings]
-    told = {id(each) for each in facts}
-    for each in timeline.sent_and_told:
-        if isinstance(each, Sent):
-            if since <= each.at <= end:
-                found.append((each.at, each))
-        elif id(each) in told:
-            found.append((each.now, each))
-    return sorted(found, key=lambda each: each[0])
-
-
-def _quiet(between: list[Sent], since: Time, until: Time) -> str:
-    counts = sorted(Counter(type(each.message).__name__ for each in between).items())
-    return f"{seconds(until - since)} without changes: {', '.join(f'{count} {name}' for name, count in counts)}"
 
 
 def _text(text: str) -> str:

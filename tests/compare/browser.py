@@ -85,8 +85,12 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Load a file and wait until it is loaded."""
+        self.visit(path.as_uri())
+
+    def visit(self, address: str) -> None:
+        """Load a page and wait until it is loaded."""
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=address)
         until = time.monotonic() + PATIENCE_S
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             assert time.monotonic() < until, "the page does not load"
@@ -111,12 +115,12 @@ class Browser:
 
 
 @contextmanager
-def browsing(program: str, profile: Path) -> Iterator[Browser]:
-    """A browser with a new profile in an empty folder; stopped at the end."""
+def browsing(program: str, profile: Path, *flags: str) -> Iterator[Browser]:
+    """A browser with a new profile in an empty folder; stopped at the end. ``flags``: more of them."""
     (to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
     # Chromium reads commands from descriptor 3 and answers on 4.
     shell = f'exec "$0" "$@" 3<&{to_read} 4>&{from_write}'
-    command = ["bash", "-c", shell, program, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+    command = ["bash", "-c", shell, program, *FLAGS, *flags, f"--user-data-dir={profile}", "about:blank"]
     process = subprocess.Popen(
         command, pass_fds=(to_read, from_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -102,3 +102,9 @@ def test_there_is_one_implementation() -> None:
         if isinstance(node, ast.ClassDef) and node.name in names
     ]
     assert sorted(found) == sorted(names)
+
+
+def test_states_without_a_meaning_beside_others_that_have_one_are_refused() -> None:
+    edges = (Edge("shut", "opens", ALWAYS, "open"),)
+    with pytest.raises(ValueError, match="expected of all of"):
+        StateMachine("door", ("shut", "open"), edges, meanings={"shut": "nobody passes"})

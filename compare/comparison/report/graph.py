@@ -6,7 +6,8 @@ Labels are left out: the player tells the event of the edge that it lights up.
 
 from collections.abc import Collection
 
-from compare.states.machines import BEGINNING, MACHINES, Machine, machine
+from compare.states.machines import MACHINES, Machine, machine
+from protocols.state_machine import BEGINNING
 
 OUTSIDE = (BEGINNING, "ABSENT")
 """States that say that there is no such thing: nobody is shown in them."""

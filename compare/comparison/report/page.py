@@ -51,7 +51,7 @@ def write_comparison(found: Sequence[Measured]) -> str:
     script = script_of([asset("compare.report", "dom.js"), *(asset(PACKAGE, name) for name in SCRIPTS)])
     drawn = [[run for run in runs if run.chart_data is not None] for _, runs, _ in found]
     payload = {
-        "scenarios": [_payload(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
+        "scenarios": [drawn_of(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
         "graphs": {
             system: graphs_of_runs(system, _texts(drawn))
             for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
@@ -190,7 +190,8 @@ def _clock(at: float) -> str:
     return f"{int(minutes)}:{seconds:02d}" + (f".{part:03d}" if part else "")
 
 
-def _payload(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
+def drawn_of(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    """What the report's scripts draw of a scenario: its end, its events, and the chart data of its runs."""
     varying = [run.variant.seed for run in runs if run.record is not None and run.record["jitter"]]
     lived = shifted(scenario, varying[0]) if varying else scenario
     return {

@@ -69,6 +69,18 @@ CONSUMER_PROTOCOL = StateMachine(
         Edge(LEAVING, LEAVE_SKIPPED, ALWAYS, UNSUBSCRIBED),
         *[Edge(state, REFUSED, ALWAYS, FATAL) for state in (*_MEMBERS, PREPARE_LEAVING)],
     ),
+    meanings={
+        UNSUBSCRIBED: "the member is in no group",
+        JOINING: "the member sends epoch 0 and all that it is, and waits for a target",
+        RECONCILING: "the member moves to its target: it commits, gives partitions up and takes others",
+        ACKNOWLEDGING: "the member is about to tell the coordinator what it owns now",
+        STABLE: "the member owns its target",
+        FENCED: "the coordinator does not know the member, or knows a newer epoch; all its partitions are lost",
+        PREPARE_LEAVING: "the member gives up what it owns before it leaves",
+        LEAVING: "the member sends its last heartbeat",
+        STALE: "the member has left because its user did not call poll() in time, and joins again with the next call",
+        FATAL: "the coordinator has refused the member for good; poll() throws",
+    },
 )
 """The table. The code runs from it, `equipoise states kafka --machine 'consumer protocol'` draws it."""
 

@@ -79,7 +79,18 @@ def _edges() -> Iterator[Edge]:
         yield Edge(before, UNLOADED, ALWAYS, DEAD)
 
 
-GROUP: Final = StateMachine("consumer group", (ABSENT, EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD), tuple(_edges()))
+GROUP: Final = StateMachine(
+    "consumer group",
+    (ABSENT, EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD),
+    tuple(_edges()),
+    meanings={
+        EMPTY: "the group has no members, perhaps still offsets",
+        ASSIGNING: "the target is older than the group; the next heartbeat has a new one computed",
+        RECONCILING: "members move to their targets, each with its own heartbeats",
+        STABLE: "every member has its target",
+        DEAD: "the group was deleted, or another broker coordinates it",
+    },
+)
 """The table of a group. The code runs from it, `equipoise states kafka` draws it, the tests walk every edge."""
 
 GROUP_EPOCH: Final = "group epoch"
@@ -124,6 +135,14 @@ def _member_edges() -> Iterator[Edge]:
 
 
 MEMBER: Final = StateMachine(
-    "consumer group member", (ABSENT, M_STABLE, UNREVOKED, UNRELEASED, REMOVED), tuple(_member_edges())
+    "consumer group member",
+    (ABSENT, M_STABLE, UNREVOKED, UNRELEASED, REMOVED),
+    tuple(_member_edges()),
+    meanings={
+        M_STABLE: "the member has its target",
+        UNREVOKED: "the member has yet to say that it has given partitions up",
+        UNRELEASED: "the member waits for partitions that others have yet to give up",
+        REMOVED: "the member is no longer in the group",
+    },
 )
 """The table of a member."""

@@ -39,9 +39,7 @@ def test_servers_and_topics_change_and_members_are_passed_over(system: str) -> N
     async def story() -> None:
         served = await start(system, read_text(SCENARIO), port=0)
         try:
-            assert served.passed_over == [
-                "1 of 7 events are about members, who are real clients here: they are passed over"
-            ]
+            assert served.passed_over == ["1 of 7 events passed over (members are real clients here): c1 crashes"]
             assert await until_events(served, 6) == [
                 "refunds is created",
                 "b2 is killed",
@@ -57,6 +55,40 @@ def test_servers_and_topics_change_and_members_are_passed_over(system: str) -> N
             await served.world.close()
 
     asyncio.run(story())
+
+
+IMPOSSIBLE = """
+name: what cannot happen here
+brokers: [b1, b2]
+topics: {orders: 3}
+group: {name: g, members: {c1: {subscribe: [orders]}}}
+run: {for: 1min}
+events:
+  - {at: 10ms, network: loss, loss: 0.5, between: [b1], for: 50ms}
+  - {at: 20ms, produce: {orders: 10}}
+  - {at: 30ms, queues: {orders: 2}}
+  - {at: 40ms, queues: {orders: 4}}
+"""
+
+
+def test_an_event_that_cannot_happen_is_said_and_not_recorded(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        served = await start("kafka", read_text(IMPOSSIBLE), port=0)
+        try:
+            assert served.passed_over == [
+                "1 of 4 events passed over (a network can only be cut here): "
+                "network of b1 loses 50% of messages for 50ms",
+                "1 of 4 events passed over (not served): orders gets 10 records at once",
+            ]
+            assert await until_events(served, 1) == ["orders has 4 queues"]
+        finally:
+            await served.world.close()
+
+    with caplog.at_level("WARNING", "equipoise.serving"):
+        asyncio.run(story())
+    assert caplog.messages == [
+        "orders has 2 queues: did not happen: topic 'orders' has 3 partitions, expected more than that, not 2"
+    ]
 
 
 def test_a_port_that_is_taken_is_one_clear_line() -> None:

@@ -13,7 +13,7 @@ from compare.states.drawing import svg
 from compare.states.machines import MACHINES, Machine, machine
 from compare.states.mermaid import mermaid
 from kafka_coordinator.coordinator.states import GROUP
-from protocols.state_machine import Edge
+from protocols.state_machine import BEGINNING, Edge
 from tests.compare.console import equipoise
 
 EVERY = [(system, name) for system, machines in MACHINES.items() for name in machines]
@@ -33,6 +33,7 @@ def test_json_has_every_edge_of_the_table(monkeypatch: pytest.MonkeyPatch, capsy
     assert [(each["name"], each["older_name"]) for each in document["states"]] == [
         (state, GROUP.older_names.get(state)) for state in GROUP.states
     ]
+    assert {each["name"]: each["meaning"] for each in document["states"] if each["meaning"]} == GROUP.meanings
     drawn = {(each["state"], each["event"], each["guard"] or "", each["next"]) for each in document["edges"]}
     assert drawn == set(GROUP.edges)
     assert len(document["edges"]) == len(GROUP.edges)
@@ -100,3 +101,9 @@ def test_the_same_picture_under_any_hash_seed() -> None:
     runs = [equipoise("states", "kafka", "--format", "svg", hash_seed=seed) for seed in ("0", "1")]
     assert [run.returncode for run in runs] == [0, 0]
     assert runs[0].stdout == runs[1].stdout
+
+
+@pytest.mark.parametrize(("system", "name"), EVERY)
+def test_every_state_has_a_meaning(system: str, name: str) -> None:
+    drawn = machine(system, name)
+    assert set(drawn.meanings) == set(drawn.states) - {BEGINNING}

@@ -1,4 +1,4 @@
-"""What docs/testing.md shows is run."""
+"""What docs/testing.md and other pages show is run."""
 
 import re
 from pathlib import Path
@@ -10,15 +10,17 @@ from compare.testing.confluent.consumer import KafkaConsumer
 
 pytest_plugins = ["pytester"]
 
-PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "testing.md").read_text(encoding="utf-8")
 
 
 def test_every_snippet_passes(pytester: pytest.Pytester) -> None:
-    snippets = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    shown = PAGE + "".join((DOCS / name).read_text(encoding="utf-8") for name in ("pop.md", "lessons-rocketmq.md"))
+    snippets = re.findall(r"```python\n(.*?)```", shown, re.DOTALL)
     for number, snippet in enumerate(snippets):
         pytester.makepyfile(**{f"test_snippet_{number}": snippet})
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(passed=len(re.findall(r"^def test_", PAGE, re.MULTILINE)))
+    done.assert_outcomes(passed=len(re.findall(r"^def test_", shown, re.MULTILINE)))
 
 
 @pytest.mark.parametrize("of", [demands.Demands, events.Events, KafkaConsumer])

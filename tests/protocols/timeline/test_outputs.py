@@ -84,7 +84,7 @@ def traced(tracing: bool = True) -> Timeline:
     return recorder.timeline(10_000.0, None, simulation.messages)
 
 
-def test_the_diagram_shows_what_led_to_something_and_counts_the_rest() -> None:
+def test_the_diagram_shows_what_led_to_something_and_the_first_of_each_type_and_counts_the_rest() -> None:
     assert sequence(traced()).splitlines() == [
         "sequenceDiagram",
         "    participant n1 as c1",
@@ -93,7 +93,8 @@ def test_the_diagram_shows_what_led_to_something_and_counts_the_rest() -> None:
         "    n1->>n2: Ask (0.5s)",
         "    n2->>n1: Answer (0.502s)",
         "    Note over n1: c1 owns T-0 (0.504s)",
-        "    Note over n1,n2: 9.496s without changes: 9 Beat",
+        "    n1->>n2: Beat (1.504s)",
+        "    Note over n1,n2: 8.496s without changes: 8 Beat",
     ]
 
 

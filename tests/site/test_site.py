@@ -1,0 +1,238 @@
+"""The site: links lead somewhere, everything can be reached, nothing is fetched from elsewhere, and what is promised
+is there."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+
+from tests.site.conftest import Visitor
+from tools.site import examples, home
+from tools.site.hooks import QUICK
+from tools.site.notebooks import as_markdown
+from tools.site.sources import relinked
+
+
+class Links(HTMLParser):
+    """What a page of the site refers to, what it has fetched, and its anchors."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.page = page
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.anchors.update(value for name in ("id", "name") if (value := found.get(name)))
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"] or "")
+        elif tag in ("script", "img", "link", "iframe", "source"):
+            address = found.get("src") or found.get("href") or ""
+            if found.get("rel") != "canonical" and not address.startswith("data:"):
+                self.fetched.append(address)
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Links]:
+    return {page: Links(page) for page in sorted(site.rglob("*.html")) if page.name != "404.html"}
+
+
+def target_of(page: Path, link: str) -> tuple[Path, str]:
+    """The file to which a link leads, and the anchor in it."""
+    path, anchor = urldefrag(link)
+    target = (page.parent / unquote(path)).resolve() if path else page
+    return (target / "index.html" if target.is_dir() else target), anchor
+
+
+def test_every_link_leads_to_a_page_of_the_site_and_to_its_anchor(site: Path, pages: dict[Path, Links]) -> None:
+    assert lost_links(site, pages) == []
+
+
+def lost_links(site: Path, pages: dict[Path, Links]) -> list[str]:
+    return [f"{page.relative_to(site)}: {link}" for page, links in pages.items() for link in _lost(page, links, pages)]
+
+
+def _lost(page: Path, links: Links, pages: dict[Path, Links]) -> Iterator[str]:
+    for link in [*links.links, *links.fetched]:
+        if not link or urlsplit(link).scheme or link.startswith("//"):
+            continue
+        target, anchor = target_of(page, link)
+        # What stands behind # in the address of the playground is an example.
+        of_page = anchor and target in pages and "=" not in anchor
+        if not target.is_file() or (of_page and unquote(anchor) not in pages[target].anchors):
+            yield link
+
+
+def test_every_page_can_be_reached_from_the_first(site: Path, pages: dict[Path, Links]) -> None:
+    seen, todo = set(), [site / "index.html"]
+    while todo:
+        page = todo.pop()
+        if page in seen or page not in pages:
+            continue
+        seen.add(page)
+        todo += [target_of(page, link)[0] for link in pages[page].links if not urlsplit(link).scheme]
+    assert [str(page.relative_to(site)) for page in pages if page not in seen] == []
+
+
+def test_no_page_names_anything_elsewhere_to_be_fetched(site: Path, pages: dict[Path, Links]) -> None:
+    fetched = [each for links in pages.values() for each in links.fetched]
+    assert fetched
+    assert [each for each in fetched if urlsplit(each).scheme or each.startswith("//")] == []
+    styles = [style.read_text(encoding="utf-8") for style in site.rglob("*.css")]
+    assert not any(re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style) for style in styles)
+
+
+def test_each_example_links_its_scenario_its_report_its_code_and_the_test_of_its_claim(site: Path) -> None:
+    page = (site / "examples.html").read_text(encoding="utf-8")
+    sections = {found[1]: found[0] for found in re.finditer(r'<h2 id="([a-z-]+)".*?(?=<h2|</article)', page, re.DOTALL)}
+    assert sorted(sections) == examples.names()
+    for name, section in sections.items():
+        assert f'href="examples/scenarios/{name}.yaml.html"' in section, name
+        assert re.search(r'href="(kafka_coordinator|rocketmq_selfbalance)/[\w/]+\.py\.html"', section), name
+        assert re.search(r'href="tests/compare/scenarios/test_\w+\.py\.html#__codelineno-0-\d+"', section), name
+    for name in QUICK:
+        assert f'href="reports/{name}.html"' in sections[name]
+        assert f'src="pictures/{name}-kafka.svg"' in sections[name]
+    assert ">test_a_group" not in page
+
+
+def test_the_anchor_of_a_proof_is_the_line_of_its_function(site: Path) -> None:
+    (words, path, anchor), *_ = examples.proofs("eager-and-cooperative")
+    page = (site / f"{path}.html").read_text(encoding="utf-8")
+    line = re.search(rf'id="{anchor}".*?(?=<a |</span></code>)', page, re.DOTALL)
+    assert line
+    assert f"test_{words.replace(' ', '_')}" in re.sub("<[^>]*>", "", line[0])
+
+
+def test_every_notebook_is_a_page_with_its_pictures(site: Path) -> None:
+    notebooks = sorted((site / "notebooks").glob("*.ipynb"))
+    assert len(notebooks) == 9
+    for path in notebooks:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        outputs = [out for cell in cells for out in cell.get("outputs", [])]
+        pictures = sum("image/svg+xml" in out.get("data", {}) for out in outputs)
+        page = path.with_suffix(".html").read_text(encoding="utf-8")
+        assert page.count('<div class="picture"><svg') == pictures
+        assert page.count('<div class="output">') == len(outputs)
+
+
+def test_a_notebook_shows_the_richest_form_and_keeps_text_as_it_is() -> None:
+    rich = {"output_type": "display_data", "data": {"text/plain": "words", "image/svg+xml": "<svg></svg>"}}
+    plain = {"output_type": "stream", "name": "stdout", "text": ["a < b\n", "\n", "c\n"]}
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "Text\n", "- one\n", "- two"]},
+        {"cell_type": "code", "source": "x = 1", "outputs": [rich, plain]},
+    ]
+    text = as_markdown({"cells": cells}, "n.ipynb")
+    assert text.startswith("# Title\n\n[The notebook itself](n.ipynb)")
+    assert "Text\n\n- one\n- two" in text
+    assert '<div class="picture"><svg></svg></div>' in text
+    assert "words" not in text
+    assert "<pre>a &lt; b\n\nc</pre>" in text
+
+
+def test_a_link_out_of_docs_leads_to_its_page_and_another_one_stays() -> None:
+    text = "[a](../notebooks/1.ipynb) [b](../x/y.yaml#top) [c](other.md) [d](../gone.py)"
+    there = {"notebooks/1.md", "x/y.yaml.md"}
+    assert relinked(text, "page.md", there) == "[a](notebooks/1.md) [b](x/y.yaml.md#top) [c](other.md) [d](../gone.py)"
+    assert relinked("[a](../../x/y.yaml)", "decisions/page.md", there) == "[a](../x/y.yaml.md)"
+
+
+READ = ("index.html", "examples.html", "gallery.html", "notebooks/2-kafka-coordinator.html", "reports/audit.html")
+
+
+@pytest.mark.parametrize("page", READ)
+@pytest.mark.parametrize("width", [1280, 500])
+def test_no_page_asks_another_host_or_is_wider_than_the_window(
+    visitor: Visitor, site: Path, page: str, width: int
+) -> None:
+    browser, _ = visitor
+    browser.size(width, 900, dark=width == 500)
+    browser.open(site / page)
+    wide = browser.run("document.documentElement.scrollWidth")
+    assert wide <= width
+    assert visitor.asked_elsewhere() == []
+    assert browser.complaints() == []
+
+
+def test_a_request_to_another_host_would_be_seen(visitor: Visitor, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text('<!doctype html><img src="http://elsewhere.example/picture.png">', encoding="utf-8")
+    visitor.browser.open(page)
+    assert visitor.asked_elsewhere() == ["http://elsewhere.example/picture.png"]
+    visitor.asked.clear()
+
+
+def test_the_search_finds_without_a_server(visitor: Visitor, site: Path) -> None:
+    browser = visitor.browser
+    browser.size(1280, 900)
+    browser.open(site / "index.html")
+    browser.run("document.querySelector('.md-search__input').focus(), 0")
+    for letter in "cooperative":
+        browser.call("Input.dispatchKeyEvent", type="char", text=letter)
+    until = time.monotonic() + 60
+    results = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.getAttribute('href'))"
+    while not (found := browser.run(results)):
+        assert time.monotonic() < until, "the search finds nothing"
+        time.sleep(0.1)
+    assert any("examples.html" in each for each in found)
+
+
+def test_the_join_on_the_first_page_can_be_played(visitor: Visitor, site: Path) -> None:
+    browser = visitor.browser
+    browser.size(1280, 900)
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    browser.open(site / "index.html")
+    loads = "[...document.querySelectorAll('.loads')].map(each => each.textContent)"
+    assert browser.run(loads) == ["c1 2 · c2 2 · c3 2"] * 2
+    browser.run("document.querySelector('.pace select').value = '1', 0")
+    browser.run("document.querySelector('#join .play').click(), 0")
+    seen: list[list[str]] = []
+    until = time.monotonic() + 60
+    while not seen or seen[-1] != ["c1 2 · c2 2 · c3 2"] * 2:
+        now = browser.run(loads)
+        if now not in seen[-1:]:
+            seen.append(now)
+        assert time.monotonic() < until, f"the join does not end: {seen}"
+    assert seen[0] == ["c1 3 · c2 3 · c3 0"] * 2
+    # While RocketMQ's new member waits for its first pass, two queues have no owner.
+    assert any(rocketmq == "c1 2 · c2 2 · c3 0" for _, rocketmq in seen)
+    assert browser.run("document.documentElement.scrollWidth") <= 1280
+
+
+def test_the_first_page_shows_all_of_it_in_one_screen(visitor: Visitor, site: Path) -> None:
+    visitor.browser.size(1280, 900)
+    visitor.browser.open(site / "index.html")
+    ends = "[...document.querySelectorAll('.doors > div')].map(door => door.getBoundingClientRect().bottom)"
+    assert len(found := visitor.browser.run(ends)) == 3
+    assert max(found) <= 900
+
+
+def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Path) -> None:
+    if not (site / "assets" / "mermaid.min.js").is_file():
+        pytest.skip("Mermaid is not there (python -m tools.site.vendor fetches it with npm)")
+    browser = visitor.browser
+    browser.size(500, 900)
+    browser.open(site / "gallery.html")
+    # The theme draws into a closed shadow root; its height tells of it.
+    drawn = "document.querySelector('div.mermaid')?.getBoundingClientRect().height ?? 0"
+    until = time.monotonic() + 60
+    while browser.run(drawn) < 200:
+        assert time.monotonic() < until, "the diagram is not drawn"
+        time.sleep(0.1)
+    assert browser.run("document.documentElement.scrollWidth") <= 500
+    assert browser.run("document.querySelector('pre.mermaid')") is None
+    assert visitor.asked_elsewhere() == []
+
+
+def test_every_variant_of_the_join_is_named() -> None:
+    page = home.timeline()
+    assert [label for label in home.SHOWN if f'"label":"{label}"' not in page] == []

@@ -1,0 +1,58 @@
+"""Pages in Chinese have the structure of the English ones: headings, lists, tables, code, numbers and links."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+CHINESE = sorted((DOCS / "zh").glob("*.md"))
+PAGES = ("index.md", "quick-start.md", "side-by-side.md")
+
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+BAR = re.compile(r"(?<!\\)[|]")
+LINK = re.compile(r"\]\(([^)]+)\)")
+
+
+def shape(text: str) -> list[str]:
+    """The page line by line without its words: marks of headings, numbers of cells; a paragraph is one line."""
+    found: list[str] = []
+    for block in re.split(r"\n{2,}|(?<=\n)(?=[|#])", CODE.sub("code", text)):
+        line = block.strip()
+        if line.startswith("#"):
+            heading, _, rest = line.partition("\n")
+            found.append(heading.split(" ")[0])
+            if rest.strip():
+                found.append("text")
+        elif line.startswith("|"):
+            found.append(f"{len(BAR.findall(line)) - 1} cells")
+        elif line:
+            found.append("text")
+    return found
+
+
+def links(text: str, folder: Path) -> Counter[str]:
+    """Where the page's links lead, from docs, those to pages that are translated taken for the English ones."""
+    found: Counter[str] = Counter()
+    for link in LINK.findall(CODE.sub("", text)):
+        path, _, anchor = link.partition("#")
+        target = (folder / path).resolve().relative_to(DOCS)
+        found[f"{target.name if target.parent == Path('zh') else target}#{anchor}"] += 1
+    return found
+
+
+def test_the_pages_for_beginners_are_translated() -> None:
+    assert {path.name for path in CHINESE} >= set(PAGES)
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
+def test_both_languages_have_one_structure(page: Path) -> None:
+    chinese, english = page.read_text(encoding="utf-8"), (DOCS / page.name).read_text(encoding="utf-8")
+    assert re.search(r"[一-鿿]", chinese)
+    assert shape(chinese) == shape(english)
+    assert CODE.findall(chinese) == CODE.findall(english)
+    assert Counter(re.findall(r"<!--.*?-->", chinese)) == Counter(re.findall(r"<!--.*?-->", english))
+    more = links(chinese, page.parent) - links(english, DOCS)
+    assert not links(english, DOCS) - links(chinese, page.parent)
+    assert set(more) <= {"cheat-sheets.md#"}

@@ -1,0 +1,74 @@
+"""What the playground asks of the engine, in the browser or anywhere else: text in, pages out.
+
+An answer is a mapping with ``page`` (a report as HTML), ``told`` (a line about it) or ``error`` (a line about the
+input). Nothing is read or written but what the caller gives.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+MOST_VARIANTS = 12
+"""Variants that one run may have: all of them are held until the last one is done."""
+
+
+def compare(text: str, systems: str = "") -> Iterator[dict[str, str]]:
+    """The report of a scenario (YAML): first of its first variant alone, then of all.
+
+    ``systems``: names or labels, with commas; where it is empty, those of the scenario.
+    """
+    from compare.comparison.document import document
+    from compare.comparison.limits import Machine, check_work
+    from compare.comparison.plan import Plan, SeedChoice
+    from compare.comparison.report.page import write_comparison
+    from compare.comparison.runs import run_all
+    from compare.scenarios.reading import read_text
+    from protocols.errors import UserError
+
+    try:
+        scenario = read_text(text)
+        asked = tuple(name.strip() for name in systems.split(",") if name.strip())
+        plan = Plan.of("scenario", scenario, asked, SeedChoice((), None, None), False)
+        orders = list(plan.orders(0, True, True))
+        if len(orders) > MOST_VARIANTS:
+            raise UserError(f"{len(orders)} variants, expected at most {MOST_VARIANTS} here: name some of them")
+        check_work([plan], Machine(1, LARGEST_MEMORY), True)
+        runs = []
+        for run in run_all(orders, lambda _: None, processes=1):
+            runs.append(run)
+            if len(runs) in (1, len(orders)):
+                page = write_comparison([(scenario, runs, document(scenario, runs))])
+                yield {"page": page, "told": f"{scenario.name}: {len(runs)} of {len(orders)} variants"}
+    except UserError as error:
+        yield {"error": str(error)}
+
+
+LARGEST_MEMORY = 2 << 30
+"""Bytes that Python in a browser may have."""
+
+
+def audit(text: str) -> Iterator[dict[str, str]]:
+    """The report of an audit of what admin tools printed."""
+    from compare.audit.render import document, skipped_line
+    from compare.audit.report import write_report
+    from compare.diagnosis.explain import explain_all
+    from compare.measure.groups.group_figures import judge
+    from compare.reading.gather import gather
+    from protocols.errors import UserError
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pasted.txt"
+        path.write_text(text, encoding="utf-8")
+        try:
+            gathered = gather([str(path)])
+        except UserError as error:
+            yield {"error": str(error).replace(f"{folder}/", "")}
+            return
+        if not gathered.was_read:
+            why = "; ".join(skipped_line(each) for each in gathered.skipped[:3])
+            yield {"error": why.replace(f"{folder}/", "")}
+            return
+        explained = explain_all(judge(gathered.groups, engine="local"))
+        page = write_report({**document(explained, gathered.skipped, pictures=True), "weight": None})
+    count = len(explained)
+    yield {"page": page.replace(f"{folder}/", ""), "told": f"{count} group{'' if count == 1 else 's'}"}

@@ -1,0 +1,123 @@
+"""What mkdocs calls: files that are not in docs are added to the site, pages get what programs know.
+
+The variable EQUIPOISE_SITE says how much is made: ``quick`` (reports of three scenarios, for tests) or, left out,
+everything.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from compare.pictures.cheat_sheets import LANGUAGES as SHEET_LANGUAGES
+from compare.pictures.cheat_sheets import cheat_sheets
+from tools.site import diagrams, examples, gallery, home, playground, reports, vendor
+from tools.site.notebooks import as_markdown
+from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, shown
+
+QUICK = ("eager-and-cooperative", "four-members-two-topics", "two-owners-at-a-join")
+SHIM = "assets/iframe-worker.js"
+MERMAID = "assets/mermaid.min.js"
+
+_made: dict[str, str] = {}
+"""Reports and pictures of this build."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Nothing may be fetched: the search's stand-in for a worker is ours, Mermaid is the one that npm brought."""
+    config.extra["polyfills"] = [SHIM]
+    if not vendor.fetched(vendor.MERMAID):
+        fences = config.mdx_configs["pymdownx.superfences"]
+        fences["custom_fences"] = [each for each in fences["custom_fences"] if each["name"] != "mermaid"]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add reports, pictures, notebooks, the playground, and every file that some page links to."""
+    _made.clear()
+    quick = os.environ.get("EQUIPOISE_SITE") == "quick"
+    _made.update(reports.example_files(QUICK if quick else examples.names()))
+    _made.update(reports.audit_files())
+    _made.update(diagrams.pictures())
+    for path, text in _made.items():
+        _add(files, config, path, text)
+    assets = Path(__file__).parent / "assets"
+    _add(files, config, SHIM, (assets / "iframe-worker.js").read_text(encoding="utf-8"))
+    _add(files, config, "assets/site.css", (assets / "site.css").read_text(encoding="utf-8"))
+    if vendor.fetched(vendor.MERMAID):
+        _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
+    for path, content in playground.files().items():
+        _add(files, config, path, content)
+    for language in SHEET_LANGUAGES:
+        for name, sheet in cheat_sheets(language).items():
+            _add(files, config, f"cheat-sheets/{name}-{language}.pdf", sheet.pdf())
+    for page in list(files.documentation_pages()):
+        for path in outside(page.content_string, page.src_uri, _root(config)):
+            _add_outside(files, config, path)
+    # What the site itself adds links to more.
+    for path in [*_code_of_examples(), *(str(each) for each in _notebooks(config))]:
+        _add_outside(files, config, path)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links go where the files are on the site, and put in what is made for this page."""
+    uri = page.file.src_uri
+    if uri == "examples.md":
+        markdown = examples.sections(markdown, _made, playground.is_there())
+    markdown = playground.with_way_in(markdown)
+    markdown = home.with_timeline(diagrams.with_diagrams(gallery.with_cards(markdown, _made)))
+    there = {file.src_uri for file in files}
+    return relinked(markdown, uri, there)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The script of Mermaid is only on pages that have a diagram."""
+    if 'class="mermaid"' not in output:
+        return output
+    up = "../" * page.url.count("/")
+    return output.replace("</head>", f'<script src="{up}{MERMAID}"></script></head>')
+
+
+def _add(files: Files, config: MkDocsConfig, path: str, content: str | bytes) -> None:
+    if files.get_file_from_path(path) is None:
+        files.append(File.generated(config, path, content=content))
+
+
+def _add_outside(files: Files, config: MkDocsConfig, path: str) -> None:
+    source = _root(config) / path
+    ending = source.suffix
+    if files.get_file_from_path(page_of(path)) is not None:
+        return
+    if ending == ".md":
+        text = source.read_text(encoding="utf-8")
+        _add(files, config, path, text)
+        return
+    files.append(File.generated(config, path, abs_src_path=str(source)))
+    if ending == ".ipynb":
+        notebook: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+        _add(files, config, page_of(path), as_markdown(notebook, source.name))
+    elif ending in LANGUAGES:
+        text = source.read_text(encoding="utf-8")
+        if len(text) <= LARGEST:
+            _add(files, config, page_of(path), shown(path, text))
+
+
+def _code_of_examples() -> list[str]:
+    """Files to which the sections of the examples link."""
+    found = dict.fromkeys(path for name in examples.names() for _, path in examples.sources(name))
+    found.update(dict.fromkeys(path for name in examples.names() for _, path, _ in examples.proofs(name)))
+    return list(found)
+
+
+def _notebooks(config: MkDocsConfig) -> list[Path]:
+    root = _root(config)
+    return [path.relative_to(root) for path in sorted((root / "notebooks").glob("*.ipynb"))]
+
+
+def _root(config: MkDocsConfig) -> Path:
+    return Path(config.docs_dir).parent
